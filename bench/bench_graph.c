@@ -82,9 +82,8 @@ static dnnl_memory_desc_t any_layout(int ndims, const dnnl_dims_t dims) {
 static void add_convolution(struct peer *peer, const struct pto_graph *graph, const struct pto_graph_node *node) {
   const struct pto_conv2d_options *o = node->options;
   const bool is_last = o->input_layout == PTO_LAYOUT_NHWC;
-  const uint64_t *x = pto_graph_operand_value(graph, node, 0)->desc.shape,
-                 *y = graph->values[node->first_result].desc.shape;
-  const uint64_t *f = pto_graph_operand_value(graph, node, 1)->desc.shape;
+  const uint64_t *x = graph->values[node->operands[0]].desc.shape, *y = graph->values[node->first_result].desc.shape;
+  const uint64_t *f = graph->values[node->operands[1]].desc.shape;
   const uint32_t c = is_last ? 3 : 1, h = is_last ? 1 : 2, w = h + 1, taps = is_last ? 1 : 2; /* of OHWI, IHWO, OIHW */
   const dnnl_dim_t groups = (dnnl_dim_t)pto_option_u32(o->groups, 1);
   const dnnl_dim_t in = (dnnl_dim_t)x[c], out = (dnnl_dim_t)y[c];
@@ -286,7 +285,7 @@ static int lower(struct pto_runtime *rt, void *context) {
   const struct pto_tensor output = pto_external_tensor(rt, lowering->output, PTO_FLOAT32, 2, shape);
   constants[0] = input;
   const double begin = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const int status = pto_graph_lower(lowering->graph, rt, &input, &output, constants, NULL, NULL);
+  const int status = pto_graph_lower(lowering->graph, rt, &input, &output, constants);
   lowering->ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   return status;
 }

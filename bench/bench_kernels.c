@@ -19,7 +19,8 @@
 #include <bench/support/plain_rows.h>
 #include <bench/support/stream_ratio.h>
 #include <kernels/levels/level.h>
-#include <check/trial/time.h>
+#include <check/trial/trial.h>
+#include <tests/support/trial_help.h>
 #include <runtime/base/clock.h>
 #include <sim/chips/timing.h>
 

@@ -12,7 +12,7 @@
 #include <bench/support/stream_ratio.h>
 #include <kernels/levels/level.h>
 #include <kernels/api/list.h>
-#include <check/trial/time.h>
+#include <check/trial/trial.h>
 #include <runtime/base/clock.h>
 
 #include <malloc.h>

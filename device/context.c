@@ -45,7 +45,7 @@ static int copy_options(const struct pto_context_options *given, struct pto_cont
 
 static int begin_watch(struct pto_context *context, struct pto_error *error) {
   const struct pto_context_watch *watch = context->config.context_watch;
-  const struct pto_reserve *memory = &context->tensors.memory.reserve;
+  const struct pto_reserve *memory = &context->tensors.memory;
   const int status = watch->created(watch->argument, context->rt, memory->addr, memory->size_bytes, error);
   context->is_watched = status == PTO_OK;
   return status;
@@ -154,13 +154,13 @@ struct pto_context_info pto_context_info(struct pto_context *context) {
                                    .workers = context->worker_count,
                                    .dtypes = PTO_DTYPES_ALL,
                                    .max_rank = PTO_MAX_DIMS,
-                                   .max_tensor_bytes = context->tensors.memory.heap.capacity_bytes};
+                                   .max_tensor_bytes = context->tensors.heap.capacity_bytes};
 }
 
 void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters) {
   pto_context_lock(context);
   struct pto_context_counters all = context->counters;
-  const struct pto_device_heap *heap = &context->tensors.memory.heap;
+  const struct pto_device_heap *heap = &context->tensors.heap;
   all.allocations = heap->allocations;
   all.frees = heap->frees;
   all.live_bytes = heap->live_bytes;

@@ -12,7 +12,8 @@ bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory
   tensors->unused = UINT32_MAX;
   tensors->capacity = tensor_count;
   tensors->context = context;
-  if (!pto_device_memory_init(&tensors->memory, memory_bytes, tensor_count) ||
+  if (!pto_device_heap_init(&tensors->heap, memory_bytes, tensor_count) ||
+      !pto_reserve_init(&tensors->memory, memory_bytes) ||
       !pto_reserve_init(&tensors->records_memory, tensor_count * sizeof *tensors->records)) {
     pto_device_tensors_fini(tensors);
     return false;
@@ -23,17 +24,29 @@ bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory
 
 void pto_device_tensors_fini(struct pto_device_tensors *tensors) {
   pto_reserve_fini(&tensors->records_memory);
-  pto_device_memory_fini(&tensors->memory);
+  pto_reserve_fini(&tensors->memory);
+  pto_device_heap_fini(&tensors->heap);
   memset(tensors, 0, sizeof *tensors);
 }
 
 static int refuse_memory(const struct pto_device_tensors *tensors, uint64_t size_bytes, struct pto_error *error) {
-  const struct pto_device_heap *heap = &tensors->memory.heap;
+  const struct pto_device_heap *heap = &tensors->heap;
   return pto_error_set(error, PTO_ENOMEM,
                        "a tensor of %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64 " bytes of device memory are free, the "
                        "largest piece has %" PRIu64 "; %" PRIu64 " of %" PRIu32 " tensors are in use",
                        size_bytes, heap->capacity_bytes - heap->live_bytes, heap->capacity_bytes,
                        pto_device_heap_largest_free(heap), heap->live_count, tensors->capacity);
+}
+
+/* A zeroed block of the heap; PTO_DEVICE_NO_BLOCK where none is large enough. */
+static uint32_t take_block(struct pto_device_tensors *tensors, uint64_t size_bytes) {
+  const uint32_t block = pto_device_heap_alloc(&tensors->heap, size_bytes);
+  if (block == PTO_DEVICE_NO_BLOCK) return block;
+  const uint64_t begin = pto_device_heap_offset(&tensors->heap, block), end = begin + size_bytes;
+  if (begin < tensors->touched_bytes)
+    memset((char *)tensors->memory.addr + begin, 0, pto_min_u64(end, tensors->touched_bytes) - begin);
+  tensors->touched_bytes = pto_max_u64(tensors->touched_bytes, end);
+  return block;
 }
 
 int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct pto_device_tensor_desc *desc,
@@ -50,10 +63,10 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
     pto_error_append(error, "%s", text);
     return PTO_EINVAL;
   }
-  if (size_bytes > tensors->memory.heap.capacity_bytes) return refuse_memory(tensors, size_bytes, error);
+  if (size_bytes > tensors->heap.capacity_bytes) return refuse_memory(tensors, size_bytes, error);
   if (tensors->unused == UINT32_MAX && tensors->used == tensors->capacity)
     return refuse_memory(tensors, size_bytes, error);
-  uint32_t block = pto_device_memory_alloc(&tensors->memory, size_bytes);
+  uint32_t block = take_block(tensors, size_bytes);
   if (block == PTO_DEVICE_NO_BLOCK) return refuse_memory(tensors, size_bytes, error);
   uint32_t index = tensors->unused != UINT32_MAX ? tensors->unused : tensors->used++;
   struct pto_device_record *record = &tensors->records[index];
@@ -70,7 +83,7 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
 }
 
 void pto_device_tensors_remove(struct pto_device_tensors *tensors, struct pto_device_record *record) {
-  pto_device_memory_free(&tensors->memory, record->block);
+  pto_device_heap_free(&tensors->heap, record->block);
   *record = (struct pto_device_record){.next_unused = tensors->unused};
   tensors->unused = (uint32_t)(record - tensors->records);
 }

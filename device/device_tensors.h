@@ -2,19 +2,20 @@
 /*
  * The tensors of a context: which handles mean which device memory.
  *
- * Owns the records and the device memory.  A record is in use from create until its
- * memory is given back; a handle is its index, a serial that no other tensor of the context has, and the context: live
- * ⇔  records[index of id].id = id and not is_destroyed
+ * Owns the records and the device memory: address space, and the heap that says which of it is whose.  A record is in
+ * use from create until its memory is given back; a handle is its index, a serial that no other tensor of the context
+ * has, and the context: live ⇔  records[index of id].id = id and not is_destroyed
  *
- * Always true: records in use = live blocks of the heap.  is_undefined is of the state after everything that has been
- * queued: a queued write clears it, a failure sets it.
+ * Always true: records in use = live blocks of the heap; a tensor that has just been made is zeroed; memory beyond
+ * touched_bytes is as the system gave it, zero and not resident.  is_undefined is of the state after everything that
+ * has been queued: a queued write clears it, a failure sets it.
  *
  * One thread at a time; the context sees to that.
  */
 #ifndef PTO_DEVICE_TENSORS_H
 #define PTO_DEVICE_TENSORS_H
 
-#include <device/device_memory.h>
+#include <device/device_heap.h>
 #include <pto/device.h>
 #include <runtime/base/error.h>
 
@@ -32,7 +33,9 @@ struct pto_device_record {
 };
 
 struct pto_device_tensors {
-  struct pto_device_memory memory;
+  struct pto_reserve memory;
+  struct pto_device_heap heap;
+  uint64_t touched_bytes;
   struct pto_reserve records_memory;
   struct pto_device_record *records;
   uint32_t capacity, used, unused, bound_serial;
@@ -62,7 +65,7 @@ static inline struct pto_device_tensor pto_device_record_handle(const struct pto
 }
 static inline char *pto_device_record_addr(const struct pto_device_tensors *tensors,
                                            const struct pto_device_record *record) {
-  return pto_device_memory_addr(&tensors->memory, record->block);
+  return (char *)tensors->memory.addr + pto_device_heap_offset(&tensors->heap, record->block);
 }
 static inline uint32_t pto_device_record_number(const struct pto_device_record *record) {
   return (uint32_t)record->id; /* for people */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <formats/new_file.h>
 #include <runtime/base/base.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied as the file has them");
@@ -371,18 +372,13 @@ int pto_npy_write(const char *path, uint32_t dtype, uint32_t ndims, const uint64
   if (count_elements(&npy, error)) return name_file(path, PTO_EINVAL, error);
   char header[10 * DATA_ALIGN]; /* 8 extents of 20 digits and 60 characters around them */
   size_t header_bytes = format_header(&npy, header, sizeof header);
-  FILE *file = fopen(path, "wb");
-  if (!file) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  FILE *file = pto_new_file_create(path, error);
+  if (!file) return PTO_ESYSTEM;
   bool is_written =
       fwrite(header, 1, header_bytes, file) == header_bytes &&
       (pto_dtype_bits(dtype) == 4 ? write_nibbles(file, dtype, data, npy.numel)
                                   : (npy.size_bytes == 0 || fwrite(data, 1, npy.size_bytes, file) == npy.size_bytes));
-  int reason = errno;
-  if (fclose(file) != 0 && is_written) {
-    reason = errno;
-    is_written = false;
-  }
-  return is_written ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  return pto_new_file_finish(path, file, is_written ? 0 : errno, error);
 }
 
 const char *pto_npy_format(const struct pto_npy *npy, char *text, size_t size) {

@@ -231,7 +231,3 @@ const char *pto_safetensors_dtype_name(int dtype) {
     if (known_dtypes[i].dtype == dtype && dtype != PTO_SAFETENSORS_NO_DTYPE) return known_dtypes[i].name;
   return NULL;
 }
-
-const char *pto_safetensors_metadata(const struct pto_safetensors *tensors, const char *key) {
-  return json_string_value(json_object_get(json_object_get(tensors->header, METADATA), key));
-}

@@ -88,8 +88,6 @@ const struct pto_safetensors_tensor *pto_safetensors_find(const struct pto_safet
 /* The same for who needs it: NULL with the sentence (PTO_EINVAL) also where its dtype is none of ours. */
 const struct pto_safetensors_tensor *pto_safetensors_get(const struct pto_safetensors *tensors, const char *name,
                                                          struct pto_error *error);
-/* The string `key` of "__metadata__"; NULL where there is none. */
-const char *pto_safetensors_metadata(const struct pto_safetensors *tensors, const char *key);
 
 /* The file's name of an enum pto_dtype; NULL where there is none.  A static string. */
 const char *pto_safetensors_dtype_name(int dtype);

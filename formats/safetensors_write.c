@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <formats/partial_file.h>
+#include <formats/new_file.h>
 #include <runtime/base/base.h>
 
 #define HEADER_ALIGN 8u
@@ -98,28 +98,16 @@ static bool write_all(FILE *file, const struct plan *plan, uint64_t count) {
   return true;
 }
 
-static int write_plan(const char *path, const struct plan *plan, uint64_t count, struct pto_error *error) {
-  FILE *file = fopen(path, "wbe");
-  if (!file) return pto_error_set(error, PTO_ESYSTEM, "%s", strerror(errno));
-  bool is_written = write_all(file, plan, count);
-  int reason = errno;
-  if (fclose(file) != 0 && is_written) {
-    reason = errno;
-    is_written = false;
-  }
-  if (is_written) return PTO_OK;
-  pto_partial_file_remove(path);
-  return pto_error_set(error, PTO_ESYSTEM, "%s", strerror(reason));
-}
-
 int pto_safetensors_write(const char *path, const struct pto_safetensors_tensor *tensors, uint64_t count,
                           struct pto_error *error) {
   struct plan plan = {0};
   struct pto_error reason;
   int status = make_plan(&plan, tensors, count, &reason);
-  if (status == PTO_OK) status = write_plan(path, &plan, count, &reason);
+  if (status) status = pto_error_set(error, status, "%.400s: %.500s", path, reason.sentence);
+  FILE *file = status ? NULL : pto_new_file_create(path, error);
+  if (file) status = pto_new_file_finish(path, file, write_all(file, &plan, count) ? 0 : errno, error);
   free(plan.text);
   json_decref(plan.header);
   free(plan.order);
-  return status ? pto_error_set(error, status, "%.400s: %.500s", path, reason.sentence) : PTO_OK;
+  return status || file ? status : PTO_ESYSTEM;
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <check/explore/inversion.h>
 #include <check/explore/shrink.h>
 
 /* ---- in words ---- */
@@ -48,6 +47,36 @@ static void describe_touch(const struct pto_explore_touch *touch, char *text, si
     snprintf(text, size, "its predicate %s", mode_in_words(touch->mode));
   else
     snprintf(text, size, "param %u %s", touch->param, mode_in_words(touch->mode));
+}
+
+/* ---- what a run made of its order ---- */
+
+/* Pairs of steps that are looked at. */
+#define MOST_PAIRS (UINT64_C(1) << 24)
+
+/* Two tasks that declare a byte in common which one of them writes, of which the later submitted one made a call
+ * (*early) before a call of the other (*late), in the steps as they were made; of several those with the nearest
+ * numbers.  There is no path between them, for edges hold in every order.  False: there are none, or none within a
+ * bounded search. */
+static bool find_inversion(const struct pto_explore_graph *graph, const struct pto_explore_step *steps, uint64_t count,
+                           struct pto_explore_event *late, struct pto_explore_event *early) {
+  uint64_t nearest = UINT64_MAX, greatest = 0, pairs = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const struct pto_explore_event *event = &steps[i].event;
+    if (event->kind != PTO_EXPLORE_CALL) continue;
+    for (uint64_t k = i; event->task < greatest && k-- > 0 && pairs < MOST_PAIRS; pairs++) {
+      const struct pto_explore_event *before = &steps[k].event;
+      const struct pto_explore_touch *a, *b;
+      if (before->kind != PTO_EXPLORE_CALL || before->task <= event->task || before->task - event->task >= nearest)
+        continue;
+      if (!pto_explore_graph_shares_bytes(graph, event->task, before->task, &a, &b)) continue;
+      nearest = before->task - event->task;
+      *late = *event;
+      *early = *before;
+    }
+    greatest = pto_max_u64(greatest, event->task);
+  }
+  return nearest != UINT64_MAX;
 }
 
 /* A difference in words. */
@@ -183,7 +212,7 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
     describe_blocks(explore, first, telling);
   } else if (declared) {
     describe_pair(explore, &declared->event, &declared->until, telling);
-  } else if (!is_of_host(explore, first) && pto_explore_inversion(&explore->graph, steps, count, &late, &early)) {
+  } else if (!is_of_host(explore, first) && find_inversion(&explore->graph, steps, count, &late, &early)) {
     describe_pair(explore, &late, &early, telling);
   } else if (is_pair(first)) {
     describe_pair(explore, &first->event, &first->until, telling);

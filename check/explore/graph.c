@@ -19,8 +19,7 @@ struct ranges {
 };
 struct source {
   const struct pto_trace *trace;
-  bool (*is_managed)(const void *context, uint64_t address);
-  const void *context;
+  const struct pto_runtime *rt;
 };
 
 static const struct pto_trace_param *param_at(const struct source *source, uint64_t index) {
@@ -30,7 +29,7 @@ static const struct pto_trace_param *param_at(const struct source *source, uint6
 /* Of an external buffer with bytes; managed ones have a number that is theirs alone. */
 static bool is_external(const struct source *source, const struct pto_trace_param *param) {
   const struct pto_buffer *buffer = &param->tensor.buffer;
-  return buffer->base && buffer->size_bytes && !source->is_managed(source->context, buffer->base);
+  return buffer->base && buffer->size_bytes && !pto_runtime_owns_address(source->rt, buffer->base);
 }
 
 static int order_ranges(const void *left, const void *right) {
@@ -98,17 +97,6 @@ static bool takes_turns(const struct pto_trace_task *record) {
   return false;
 }
 
-static void add_touch(struct pto_explore_graph *graph, struct pto_explore_task *task,
-                      const struct pto_explore_touch *touch) {
-  struct pto_explore_touch *touches = &graph->touches[task->first_touch];
-  for (uint32_t i = 0; i < task->touch_count; i++)
-    if (touches[i].resource == touch->resource) {
-      touches[i].mode |= touch->mode;
-      return;
-    }
-  touches[task->touch_count++] = *touch;
-}
-
 static void take_params(struct pto_explore_graph *graph, const struct source *source, const struct ranges *ranges,
                         const struct pto_trace_task *record, struct pto_explore_task *task) {
   bool accumulates = false;
@@ -118,15 +106,13 @@ static void take_params(struct pto_explore_graph *graph, const struct source *so
     const struct pto_trace_param *param = param_at(source, record->first_param + i);
     accumulates |= param->mode == PTO_ACCUMULATE;
     if (pto_tensor_numel(&param->tensor) == 0) continue;
-    const struct pto_explore_touch touch = {.resource = resource_of(source, ranges, param),
-                                            .buffer_number = param->buffer_number,
-                                            .mode = param->mode,
-                                            .param = param->index};
-    add_touch(graph, task, &touch);
-    struct pto_explore_access *access = &graph->accesses[task->first_touch + task->access_count++];
-    access->touch = touch;
-    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &access->region);
-    access->region.is_fuzzy = 0;
+    struct pto_explore_touch *touch = &graph->touches[task->first_touch + task->touch_count++];
+    *touch = (struct pto_explore_touch){.resource = resource_of(source, ranges, param),
+                                        .buffer_number = param->buffer_number,
+                                        .mode = param->mode,
+                                        .param = param->index};
+    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &touch->region);
+    touch->region.is_fuzzy = 0;
   }
   task->is_serial = accumulates && !takes_turns(record);
 }
@@ -159,19 +145,17 @@ static bool close_over(struct pto_explore_graph *graph) {
 
 /* ---- the whole ---- */
 
-int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pto_trace *trace,
-                                bool (*is_managed)(const void *context, uint64_t address), const void *context) {
-  const struct source source = {trace, is_managed, context};
+int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt) {
+  const struct pto_trace *trace = pto_runtime_trace(rt);
+  const struct source source = {trace, rt};
   struct ranges ranges;
   memset(graph, 0, sizeof *graph);
   graph->task_count = trace->tasks.count;
   graph->is_partial = trace->tasks.dropped || trace->params.dropped || trace->edges.dropped;
   graph->tasks = calloc(graph->task_count + 1, sizeof *graph->tasks);
   graph->touches = calloc(trace->params.count + 1, sizeof *graph->touches);
-  graph->accesses = calloc(trace->params.count + 1, sizeof *graph->accesses);
   graph->producers = calloc(trace->edges.count + 1, sizeof *graph->producers);
-  bool is_complete =
-      collect_ranges(&source, &ranges) && graph->tasks && graph->touches && graph->accesses && graph->producers;
+  bool is_complete = collect_ranges(&source, &ranges) && graph->tasks && graph->touches && graph->producers;
   for (uint64_t i = 0; i < graph->task_count && is_complete; i++) {
     const struct pto_trace_task *record = pto_trace_log_at(&trace->tasks, i);
     struct pto_explore_task *task = &graph->tasks[i];
@@ -187,16 +171,9 @@ int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pt
   return PTO_ENOMEM;
 }
 
-static bool is_owned(const void *context, uint64_t address) { return pto_runtime_owns_address(context, address); }
-
-int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt) {
-  return pto_explore_graph_init_from(graph, pto_runtime_trace(rt), is_owned, rt);
-}
-
 void pto_explore_graph_fini(struct pto_explore_graph *graph) {
   free(graph->tasks);
   free(graph->touches);
-  free(graph->accesses);
   free(graph->producers);
   free(graph->before);
   memset(graph, 0, sizeof *graph);
@@ -206,16 +183,16 @@ void pto_explore_graph_fini(struct pto_explore_graph *graph) {
 
 #define WRITES 2u /* a bit of enum pto_mode */
 
-bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
-                                    const struct pto_explore_touch **touch_a,
-                                    const struct pto_explore_touch **touch_b) {
-  if (a >= graph->task_count || b >= graph->task_count) return true; /* nothing is known of them */
+/* Two touches of one resource, or of a byte of it, one of which writes. */
+static bool find_conflict(const struct pto_explore_graph *graph, uint64_t a, uint64_t b, bool is_of_bytes,
+                          const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b) {
   const struct pto_explore_task *task_a = &graph->tasks[a], *task_b = &graph->tasks[b];
   for (uint32_t i = 0; i < task_a->touch_count; i++)
     for (uint32_t k = 0; k < task_b->touch_count; k++) {
       const struct pto_explore_touch *x = &graph->touches[task_a->first_touch + i];
       const struct pto_explore_touch *y = &graph->touches[task_b->first_touch + k];
       if (x->resource != y->resource || !((x->mode | y->mode) & WRITES)) continue;
+      if (is_of_bytes && !pto_region_intersects(&x->region, &y->region, NULL)) continue;
       if (touch_a) *touch_a = x;
       if (touch_b) *touch_b = y;
       return true;
@@ -223,22 +200,17 @@ bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint6
   return false;
 }
 
+bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
+                                    const struct pto_explore_touch **touch_a,
+                                    const struct pto_explore_touch **touch_b) {
+  if (a >= graph->task_count || b >= graph->task_count) return true; /* nothing is known of them */
+  return find_conflict(graph, a, b, false, touch_a, touch_b);
+}
+
 bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
                                     const struct pto_explore_touch **touch_a,
                                     const struct pto_explore_touch **touch_b) {
-  if (a >= graph->task_count || b >= graph->task_count) return false;
-  const struct pto_explore_task *task_a = &graph->tasks[a], *task_b = &graph->tasks[b];
-  for (uint32_t i = 0; i < task_a->access_count; i++)
-    for (uint32_t k = 0; k < task_b->access_count; k++) {
-      const struct pto_explore_access *x = &graph->accesses[task_a->first_touch + i];
-      const struct pto_explore_access *y = &graph->accesses[task_b->first_touch + k];
-      if (x->touch.resource != y->touch.resource || !((x->touch.mode | y->touch.mode) & WRITES)) continue;
-      if (!pto_region_intersects(&x->region, &y->region, NULL)) continue;
-      *touch_a = &x->touch;
-      *touch_b = &y->touch;
-      return true;
-    }
-  return false;
+  return a < graph->task_count && b < graph->task_count && find_conflict(graph, a, b, true, touch_a, touch_b);
 }
 
 bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t a, uint64_t b) {

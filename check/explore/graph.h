@@ -22,16 +22,12 @@
 /* Tasks that the closure of `is_before` is made for; more have none. */
 #define PTO_EXPLORE_CLOSURE_MAX 4096u
 
+/* One parameter, with its bytes. */
 struct pto_explore_touch {
   uint64_t resource;
   uint64_t buffer_number;
-  uint32_t mode;  /* enum pto_mode; of several parameters with one resource the union */
-  uint32_t param; /* the first of them; UINT32_MAX: the predicate */
-};
-
-/* One parameter, with its bytes. */
-struct pto_explore_access {
-  struct pto_explore_touch touch;
+  uint32_t mode;  /* enum pto_mode */
+  uint32_t param; /* UINT32_MAX: the predicate */
   struct pto_region region;
 };
 
@@ -39,7 +35,6 @@ struct pto_explore_task {
   char name[48]; /* "matmul", "matmul+copy"; "barrier", "alloc" */
   uint64_t first_touch, first_producer;
   uint32_t touch_count, producer_count;
-  uint32_t access_count; /* from first_touch on, of `accesses` */
   uint32_t block_count;
   const void *call; /* where the program's call that submitted it returns to */
   bool is_serial;   /* its blocks run one after another */
@@ -49,7 +44,6 @@ struct pto_explore_graph {
   struct pto_explore_task *tasks;
   uint64_t task_count;
   struct pto_explore_touch *touches;
-  struct pto_explore_access *accesses;
   uint64_t *producers;
   uint64_t *before; /* closure: task_count rows of row_words words; NULL: too many tasks */
   uint64_t row_words;
@@ -58,10 +52,6 @@ struct pto_explore_graph {
 
 /* From the last run of `rt`.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt);
-/* From a record, where `is_managed` says which addresses are managed ones. */
-PTO_MUST_CHECK int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pto_trace *trace,
-                                               bool (*is_managed)(const void *context, uint64_t address),
-                                               const void *context);
 /* Takes zeroed structs too. */
 void pto_explore_graph_fini(struct pto_explore_graph *graph);
 

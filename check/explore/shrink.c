@@ -107,36 +107,37 @@ static int try_narrower(const struct narrowing *n, const struct pto_explore_hold
   return answer;
 }
 
-/* The step that is waited for: the first behind the held one that is enough. */
-static int narrow_until(const struct narrowing *n) {
-  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = index_of(n, &hold_of(n)->until);
-  while (low < high && high < n->count) { /* `high` fails */
+/* What of a hold is set to a call of the reference; false where that would narrow nothing. */
+typedef bool set_hold(struct pto_explore_hold *hold, const struct pto_explore_step *call);
+
+static bool set_until(struct pto_explore_hold *hold, const struct pto_explore_step *call) {
+  hold->until = call->event;
+  return true;
+}
+static bool set_event(struct pto_explore_hold *hold, const struct pto_explore_step *call) {
+  hold->event = call->event;
+  return true;
+}
+static bool set_position(struct pto_explore_hold *hold, const struct pto_explore_step *call) {
+  const bool is_narrower = !pto_explore_has_reached(call->position, hold->position);
+  hold->position = call->position;
+  return is_narrower;
+}
+
+/* The first of calls low … high − 1 that is enough, high where none of them is; or (`is_last`) the last of low + 1 …
+ * high − 1, low where none is. */
+static int narrow_to(const struct narrowing *n, uint64_t low, uint64_t high, set_hold *set, bool is_last) {
+  while (low + is_last < high) {
     const uint64_t middle = low + (high - low) / 2;
     struct pto_explore_hold narrower = *hold_of(n);
-    narrower.until = n->reference[middle].event;
-    const int answer = try_narrower(n, &narrower);
+    const int answer = set(&narrower, &n->reference[middle]) ? try_narrower(n, &narrower) : 1;
     if (answer < 0) return answer;
-    if (answer)
+    if (is_last)
+      *(answer ? &low : &high) = middle;
+    else if (answer)
       high = middle;
     else
       low = middle + 1;
-  }
-  return PTO_OK;
-}
-
-/* The step that is held: the last one before the one waited for that is enough. */
-static int narrow_event(const struct narrowing *n) {
-  uint64_t low = index_of(n, &hold_of(n)->event), high = index_of(n, &hold_of(n)->until);
-  while (low + 1 < high && high <= n->count) { /* `low` fails */
-    const uint64_t middle = low + (high - low) / 2;
-    struct pto_explore_hold narrower = *hold_of(n);
-    narrower.event = n->reference[middle].event;
-    const int answer = try_narrower(n, &narrower);
-    if (answer < 0) return answer;
-    if (answer)
-      low = middle;
-    else
-      high = middle;
   }
   return PTO_OK;
 }
@@ -152,32 +153,19 @@ static int prefer_position(const struct narrowing *n) {
   return answer < 0 ? answer : PTO_OK;
 }
 
-/* As far as the orchestration has to be: positions of the reference's calls. */
-static int narrow_position(const struct narrowing *n) {
-  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = n->count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    struct pto_explore_hold narrower = *hold_of(n);
-    narrower.position = n->reference[middle].position;
-    const bool is_narrower = !pto_explore_has_reached(narrower.position, hold_of(n)->position);
-    const int answer = is_narrower ? try_narrower(n, &narrower) : 1;
-    if (answer < 0) return answer;
-    if (answer)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return PTO_OK;
-}
-
 static int narrow(const struct narrowing *n) {
+  const struct pto_explore_hold *hold = hold_of(n);
   int status = PTO_OK;
-  if (hold_of(n)->until.kind != PTO_EXPLORE_GO_ON) {
-    status = narrow_until(n);
-    if (status == PTO_OK) status = narrow_event(n);
+  if (hold->until.kind != PTO_EXPLORE_GO_ON) {
+    /* The nearest step that it has to wait for, and the latest that has to be held. */
+    const uint64_t until = index_of(n, &hold->until);
+    if (until < n->count) status = narrow_to(n, index_of(n, &hold->event) + 1, until, set_until, false);
+    if (status == PTO_OK) status = narrow_to(n, index_of(n, &hold->event), index_of(n, &hold->until), set_event, true);
     if (status == PTO_OK) status = prefer_position(n);
   }
-  if (status == PTO_OK && hold_of(n)->until.kind == PTO_EXPLORE_GO_ON) status = narrow_position(n);
+  /* As far as the orchestration has to be. */
+  if (status == PTO_OK && hold->until.kind == PTO_EXPLORE_GO_ON)
+    status = narrow_to(n, index_of(n, &hold->event) + 1, n->count, set_position, false);
   return status;
 }
 

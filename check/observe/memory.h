@@ -83,9 +83,8 @@ struct pto_observe_memory {
   uint32_t *hash;                                    /* page → slot */
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
   bool is_observing, is_all_open, is_in_call, is_full;
-  bool is_trying; /* a repeated call: a signal ends it */
-  int caught;     /* that signal */
-  uint64_t caught_at;
+  bool is_trying;  /* a repeated call: a signal ends it */
+  int caught;      /* that signal */
   uint64_t faults; /* touches of closed pages, for the summary */
 };
 

@@ -182,15 +182,7 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
 /* Which bytes that other units of the task may write this one reads. */
 void pto_observe_search_shared(struct pto_observation *o);
 
-/* check/observe/left.c */
-/* The number of the buffer at an address; 0 where there is none. */
-uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
-/* The last task that left one of these bytes out; NULL where none did. */
-struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
-
 /* check/observe/task.c */
-/* The record of the unit's task, made where it is the first; NULL without memory. */
-struct pto_observe_task *pto_observe_task_of(struct pto_observation *o);
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
@@ -203,6 +195,10 @@ void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
 /* check/observe/tell.c: findings. */
+/* The number of the buffer at an address; 0 where there is none. */
+uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
+/* The last task that left one of these bytes out; NULL where none did. */
+struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);

@@ -11,7 +11,8 @@
 /* Pairs of bytes that are told of one task; more of it would say the same. */
 #define MOST_OVERLAPS 4u
 
-struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
+/* The record of the unit's task, made where it is the first; NULL without memory. */
+static struct pto_observe_task *task_of(struct pto_observation *o) {
   const struct pto_payload *payload = o->call.payload;
   for (uint32_t i = 0; i < o->task_count; i++)
     if (o->tasks[i].number == payload->task_number) return &o->tasks[i];
@@ -26,7 +27,7 @@ struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
 }
 
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read) {
-  struct pto_observe_task *task = pto_observe_task_of(o);
+  struct pto_observe_task *task = task_of(o);
   if (!task) return;
   struct pto_observe_access *access = pto_grow(&task->accesses, &task->count, &task->capacity, sizeof *access);
   if (access)
@@ -36,7 +37,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 }
 
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_task *task = pto_observe_task_of(o);
+  const struct pto_observe_task *task = task_of(o);
   for (uint32_t i = 0; task && i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (!access->is_read && access->label != o->call.label && access->lo < hi && lo < access->hi) return true;
@@ -174,7 +175,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
 }
 
 void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
-  struct pto_observe_task *task = pto_observe_task_of(o);
+  struct pto_observe_task *task = task_of(o);
   if (!task) return;
   task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;

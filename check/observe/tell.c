@@ -6,12 +6,12 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <runtime/base/grow.h>
 #include <runtime/port/core_port.h>
+#include <runtime/base/text.h>
 
 /* Ranges that a sentence lists. */
 #define MOST_RANGES 4u
@@ -36,21 +36,35 @@ void pto_observe_bytes_fini(struct pto_observe_bytes *bytes) {
   memset(bytes, 0, sizeof *bytes);
 }
 
+/* ---- who left bytes out ---- */
+
+uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr) {
+  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, addr);
+  return buffer ? buffer->number : 0;
+}
+
+static bool overlaps(const struct pto_observe_left *left, struct pto_observe_range range) {
+  for (uint32_t i = 0; i < left->count; i++)
+    if (left->ranges[i].lo < range.hi && range.lo < left->ranges[i].hi) return true;
+  return false;
+}
+
+struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const uint64_t buffer_number = pto_observe_buffer_at(o, lo);
+  for (uint32_t i = o->left_count; i-- > 0;) {
+    struct pto_observe_left *left = &o->left[i];
+    if (left->buffer_number == buffer_number && overlaps(left, (struct pto_observe_range){lo, hi})) return left;
+  }
+  return NULL;
+}
+
 /* ---- text ---- */
 
 struct text {
   char bytes[PTO_SENTENCE_SIZE];
-  size_t used;
 };
 
-static void say(struct text *text, const char *format, ...) PTO_PRINTF(2, 3);
-static void say(struct text *text, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  const int length = vsnprintf(text->bytes + text->used, sizeof text->bytes - text->used, format, args);
-  va_end(args);
-  if (length > 0) text->used = pto_min_u64(text->used + (size_t)length, sizeof text->bytes - 1);
-}
+#define SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
 
 /* "task 17 (softmax) block 3 AIV1", with what tells its units apart. */
 static void say_unit(struct text *text, const struct pto_observation *o, uint32_t label) {
@@ -59,11 +73,11 @@ static void say_unit(struct text *text, const struct pto_observation *o, uint32_
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const struct pto_kernel *kernel = payload->kernels[label % 4];
-  say(text, "task %" PRIu64 " (%s)", payload->task_number, kernel && kernel->name ? kernel->name : "?");
+  SAY(text, "task %" PRIu64 " (%s)", payload->task_number, kernel && kernel->name ? kernel->name : "?");
   if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
       !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
-    say(text, " block %u", label / 4);
-  if (kernels > 1 && !o->call.unit->waits) say(text, " %s", pto_role_name(label % 4));
+    SAY(text, " block %u", label / 4);
+  if (kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(label % 4));
 }
 
 /* ---- places ---- */
@@ -160,11 +174,11 @@ static uint32_t say_ranges(struct text *text, const struct pto_observation *o, c
     if (i > first && !lies_in(o, range.lo, object)) break;
     total += range.hi - range.lo;
     if (count++ >= MOST_RANGES) continue;
-    say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
+    SAY(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
         (int64_t)(range.hi - object->lo));
   }
-  if (count > MOST_RANGES) say(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
-  say(text, " of %s", object->name);
+  if (count > MOST_RANGES) SAY(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
+  SAY(text, " of %s", object->name);
   return i;
 }
 
@@ -191,24 +205,24 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
 
 /* "param 2 \"z\" (OUTPUT)". */
 static void say_param(struct text *text, const struct pto_observe_param *param) {
-  say(text, "param %u", param->index);
-  if (param->name && param->name[0]) say(text, " %s", param->name);
-  say(text, " (%s)", pto_param_mode_name(param->mode));
+  SAY(text, "param %u", param->index);
+  if (param->name && param->name[0]) SAY(text, " %s", param->name);
+  SAY(text, " (%s)", pto_param_mode_name(param->mode));
 }
 
 /* Where bytes are from a parameter's. */
 static void say_distance(struct text *text, const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
   const struct pto_region *region = &param->region;
   if (away_from(region, lo, hi) > FAR_BYTES) {
-    say(text, "far from all of its parameters");
+    SAY(text, "far from all of its parameters");
     return;
   }
   if (lo >= region->end)
-    say(text, lo == region->end ? "right behind " : "%" PRIu64 " bytes behind ", lo - region->end);
+    SAY(text, lo == region->end ? "right behind " : "%" PRIu64 " bytes behind ", lo - region->end);
   else if (hi <= region->start)
-    say(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
+    SAY(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
   else
-    say(text, "between the rows of ");
+    SAY(text, "between the rows of ");
   say_param(text, param);
 }
 
@@ -217,17 +231,17 @@ static void say_effect(struct text *text, const struct pto_observation *o, const
   if (!effect) return;
   if (effect->is_caught) {
     const int caught = o->memory.caught;
-    say(text, caught == SIGVTALRM ? "with other values there it does not come back"
+    SAY(text, caught == SIGVTALRM ? "with other values there it does not come back"
                                   : "with other values there it ends in a signal");
     return;
   }
   if (!effect->first_difference) {
-    say(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
+    SAY(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
     return;
   }
   struct object object;
   describe(o, effect->first_difference, &object);
-  say(text, "with other values there, byte %" PRId64 " of %s comes out different",
+  SAY(text, "with other values there, byte %" PRId64 " of %s comes out different",
       (int64_t)(effect->first_difference - object.lo), object.name);
 }
 
@@ -264,9 +278,9 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
 static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
-    say(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
+    SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
   else
-    say(text, "which nobody has written");
+    SAY(text, "which nobody has written");
 }
 
 /* What follows the bytes, and the line to change. */
@@ -274,28 +288,28 @@ static const char *say_why(struct text *text, struct pto_observation *o, uint32_
                            const struct pto_observe_param *param, struct pto_observe_range range, char *remedy,
                            size_t remedy_size) {
   const uint64_t lo = range.lo, hi = range.hi;
-  say(text, ", ");
+  SAY(text, ", ");
   switch (kind) {
   case PTO_FINDING_WRITE_OUTSIDE:
   case PTO_FINDING_READ_OUTSIDE:
-    say(text, "which it does not declare");
+    SAY(text, "which it does not declare");
     if (!param) break;
-    say(text, ": ");
+    SAY(text, ": ");
     say_distance(text, param, lo, hi);
     return NULL;
   case PTO_FINDING_WRITE_INPUT:
-    say(text, "through ");
+    SAY(text, "through ");
     say_param(text, param);
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   case PTO_FINDING_READ_OUTPUT:
-    say(text, "as they were before, through ");
+    SAY(text, "as they were before, through ");
     say_param(text, param);
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   default:
     say_unwritten(text, o, lo, hi);
-    say(text, ", through ");
+    SAY(text, ", through ");
     say_param(text, param);
     return NULL;
   }
@@ -308,12 +322,12 @@ static void tell_unsearched(struct pto_observation *o, uint32_t kind, const stru
                                                       [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
                                                       [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
-  struct text text = {.used = 0};
+  struct text text = {""};
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind])
       param = &o->call.params[i];
   say_unit(&text, o, o->call.label);
-  say(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
+  SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);
   add(o, kind, param, NULL, o->call.payload, &text);
 }
@@ -327,16 +341,16 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
   for (uint32_t i = 0; i < bytes->count;) {
     const struct pto_observe_range range = bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
-    struct text text = {.used = 0};
+    struct text text = {""};
     struct object object;
     char remedy[64];
     describe(o, range.lo, &object);
     say_unit(&text, o, o->call.label);
-    say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
-    if (bytes->is_bounded) say(&text, "some of ");
+    SAY(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
+    if (bytes->is_bounded) SAY(&text, "some of ");
     i = say_ranges(&text, o, bytes, i, &object);
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
-    if (effect) say(&text, "; ");
+    if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
     add(o, kind, param, fix, o->call.payload, &text);
   }
@@ -344,47 +358,47 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
 
 void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
                            const struct pto_observe_bytes *bytes) {
-  struct text text = {.used = 0};
+  struct text text = {""};
   struct object object;
   const char *separator = "";
-  say(&text, "task %" PRIu64 " (", left->task.task_number);
+  SAY(&text, "task %" PRIu64 " (", left->task.task_number);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
     const struct pto_kernel *kernel = left->task.kernels[k];
     if (!kernel) continue;
-    say(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
+    SAY(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
     separator = ", ";
   }
-  say(&text, ") does not write ");
+  SAY(&text, ") does not write ");
   describe(o, bytes->ranges[0].lo, &object);
   say_ranges(&text, o, bytes, 0, &object);
-  say(&text, ", which ");
+  SAY(&text, ", which ");
   say_param(&text, &left->param);
-  say(&text, " declares");
+  SAY(&text, " declares");
   add(o, PTO_FINDING_NOT_WRITTEN, &left->param, NULL, &left->task, &text);
 }
 
 void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct text text = {.used = 0};
+  struct text text = {""};
   say_unit(&text, o, o->call.label);
-  say(&text, " reads local memory that it has not written itself; ");
+  SAY(&text, " reads local memory that it has not written itself; ");
   say_effect(&text, o, effect);
   add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct text text = {.used = 0};
+  struct text text = {""};
   say_unit(&text, o, o->call.label);
   if (effect->is_caught)
-    say(&text, " ends in a signal when it is run again over the same bytes");
+    SAY(&text, " ends in a signal when it is run again over the same bytes");
   else if (!effect->first_difference)
-    say(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
+    SAY(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
   else {
     struct object object;
     describe(o, effect->first_difference, &object);
-    say(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
+    SAY(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
         (int64_t)(effect->first_difference - object.lo), object.name);
   }
-  say(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
+  SAY(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
              "cannot be told");
   add(o, PTO_FINDING_UNSTABLE, NULL, NULL, o->call.payload, &text);
 }
@@ -392,17 +406,17 @@ void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_obser
 void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
   const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
-  struct text text = {.used = 0};
+  struct text text = {""};
   struct object object;
   const uint32_t blocks[] = {writer->label / 4, other->label / 4};
   describe(o, lo, &object);
   say_unit(&text, o, writer->label);
-  say(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, which ", (int64_t)(lo - object.lo),
+  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, which ", (int64_t)(lo - object.lo),
       (int64_t)(hi - object.lo), object.name);
   if (blocks[0] != blocks[1])
-    say(&text, "its block %u", blocks[1]);
+    SAY(&text, "its block %u", blocks[1]);
   else
-    say(&text, "its core %s", pto_role_name(other->label % 4));
-  say(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
+    SAY(&text, "its core %s", pto_role_name(other->label % 4));
+  SAY(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
   add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), NULL, o->call.payload, &text);
 }

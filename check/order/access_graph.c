@@ -6,6 +6,7 @@
 
 #include <check/order/access_index.h>
 #include <runtime/base/grow.h>
+#include <runtime/deps/rules.h>
 #include <runtime/tensor/tensor_make.h>
 
 /* While it is made. */
@@ -108,6 +109,8 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
 
 /* ---- edges ---- */
 
+/* The rules once more, written out: an oracle for the runtime's table. */
+_Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here too");
 uint32_t pto_graph_reasons(enum pto_deps_rules rules, const struct pto_graph_access *earlier,
                            const struct pto_graph_access *later, bool is_creator) {
   const bool is_exact = rules == PTO_DEPS_EXACT;

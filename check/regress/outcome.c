@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <report/file/output_file.h>
 #include <formats/json_read.h>
+#include <runtime/base/text.h>
 
 #define MOST_BASELINE_BYTES (UINT64_C(64) << 20)
 #define PS_PER_US 1e6
@@ -46,46 +46,40 @@ void pto_regress_outcome_of_run(json_t *result, bool is_compared, struct pto_reg
 
 struct sentence {
   char *text;
-  size_t size, used;
+  size_t size;
 };
-static PTO_PRINTF(2, 3) void say(struct sentence *s, const char *format, ...) {
-  va_list arguments;
-  if (s->used) s->used += (size_t)snprintf(s->text + s->used, s->size - s->used, "; ");
-  va_start(arguments, format);
-  if (s->used < s->size) s->used += (size_t)vsnprintf(s->text + s->used, s->size - s->used, format, arguments);
-  va_end(arguments);
-  if (s->used >= s->size) s->used = s->size - 1;
-}
+
+#define SAY(s, ...)                                                                                                    \
+  (pto_text_append((s)->text, (s)->size, "%s", (s)->text[0] ? "; " : ""),                                              \
+   pto_text_append((s)->text, (s)->size, __VA_ARGS__))
 
 static void say_count(struct sentence *s, const char *what, uint64_t now, uint64_t then) {
-  if (now != then) say(s, "%" PRIu64 " %s instead of %" PRIu64, now, what, then);
+  if (now != then) SAY(s, "%" PRIu64 " %s instead of %" PRIu64, now, what, then);
 }
 
 static void say_time(struct sentence *s, uint64_t now, uint64_t then) {
   if (now == then) return;
-  say(s, "%.6f us on the chip instead of %.6f us", (double)now / PS_PER_US, (double)then / PS_PER_US);
-  if (then && s->used + 24 < s->size)
-    s->used +=
-        (size_t)snprintf(s->text + s->used, s->size - s->used, " (%+.2f %%)", ((double)now / (double)then - 1) * 100);
+  SAY(s, "%.6f us on the chip instead of %.6f us", (double)now / PS_PER_US, (double)then / PS_PER_US);
+  if (then) pto_text_append(s->text, s->size, " (%+.2f %%)", ((double)now / (double)then - 1) * 100);
 }
 
 bool pto_regress_outcome_differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then,
                                  char *text, size_t size) {
   struct sentence s = {.text = text, .size = size};
   text[0] = '\0';
-  if (strcmp(now->status, then->status) != 0) say(&s, "status %s instead of %s", now->status, then->status);
-  if (now->has_counts != then->has_counts) say(&s, "%s counts of tasks", now->has_counts ? "now has" : "no longer has");
+  if (strcmp(now->status, then->status) != 0) SAY(&s, "status %s instead of %s", now->status, then->status);
+  if (now->has_counts != then->has_counts) SAY(&s, "%s counts of tasks", now->has_counts ? "now has" : "no longer has");
   if (now->has_counts && then->has_counts) {
     say_count(&s, "tasks", now->tasks, then->tasks);
     say_count(&s, "edges", now->edges, then->edges);
   }
   if (now->has_virtual_time != then->has_virtual_time)
-    say(&s, "%s a virtual time", now->has_virtual_time ? "now has" : "no longer has");
+    SAY(&s, "%s a virtual time", now->has_virtual_time ? "now has" : "no longer has");
   if (now->has_virtual_time && then->has_virtual_time) say_time(&s, now->virtual_ps, then->virtual_ps);
   if (now->has_digest != then->has_digest)
-    say(&s, "outputs are %s by their digest", now->has_digest ? "now judged" : "no longer judged");
+    SAY(&s, "outputs are %s by their digest", now->has_digest ? "now judged" : "no longer judged");
   if (now->has_digest && then->has_digest && strcmp(now->digest, then->digest) != 0)
-    say(&s, "outputs with digest %s instead of %s", now->digest, then->digest);
+    SAY(&s, "outputs with digest %s instead of %s", now->digest, then->digest);
   return text[0] != '\0';
 }
 

@@ -132,7 +132,9 @@ static int lower(struct pto_graph_program *p, struct pto_runtime *rt, struct pto
   }
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status) return status;
-  status = pto_graph_lower(graph, rt, tensors, outputs, constants, p->watch.observe, p->watch.context);
+  p->graph->watch = &p->watch;
+  status = pto_graph_lower(graph, rt, tensors, outputs, constants);
+  p->graph->watch = NULL;
   const int ended = pto_scope_end(rt);
   return status ? status : ended;
 }

@@ -12,6 +12,8 @@
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/control/control.h>
+#include <runtime/deps/rules.h>
+#include <runtime/join/defaults.h>
 #include <runtime/trace/trace_append.h>
 #include <runtime/trace/trace_digest.h>
 #include <sim/engine/engine.h>
@@ -43,19 +45,20 @@ static int make_config(struct pto_session *session, bool is_judged) {
   memset(config, 0, sizeof *config);
   const int status = pto_sized_take(config, sizeof *config, wanted, "program.config", &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
-#define TAKE(field, fallback) config->field = asked->field ? asked->field : config->field ? config->field : (fallback)
-  TAKE(engine, "threads");
-  TAKE(chip, "tiny");
-  TAKE(policy, "fifo");
-  TAKE(workers, 0);
-  TAKE(deps, PTO_DEPS_EXACT);
-  TAKE(window, 0);
-  TAKE(heap_bytes, 0);
-  TAKE(clusters, 0);
-  TAKE(meter, NULL);
-  TAKE(on_timeout, NULL);
-  TAKE(on_timeout_context, NULL);
+#define TAKE(field) config->field = asked->field ? asked->field : config->field
+  TAKE(engine);
+  TAKE(chip);
+  TAKE(policy);
+  TAKE(workers);
+  TAKE(deps);
+  TAKE(window);
+  TAKE(heap_bytes);
+  TAKE(clusters);
+  TAKE(meter);
+  TAKE(on_timeout);
+  TAKE(on_timeout_context);
 #undef TAKE
+  pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
   if (options->has_deps) config->deps = asked->deps;
@@ -77,7 +80,7 @@ static void describe(struct pto_session *session) {
   result->case_name = chosen ? chosen->name : NULL;
   result->engine = session->config.engine;
   result->chip = session->chip.name;
-  result->deps = session->config.deps == PTO_DEPS_PTO ? "pto" : "exact";
+  result->deps = pto_deps_rules_name(session->config.deps);
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
 }
@@ -400,6 +403,43 @@ void pto_session_fini(struct pto_session *session) {
   free(session->stopped);
   pto_subject_fini(&session->subject);
   memset(session, 0, sizeof *session);
+}
+
+/* ---- the order of tasks ---- */
+
+/* "…; of node 3 gemm query and node 7 softmax".  Without memory it stays as it is. */
+static void name_nodes(struct pto_finding *finding, const struct pto_export_info *info) {
+  const char *separator = "; of node ";
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  if (!stream) return;
+  fputs(finding->sentence, stream);
+  for (uint32_t i = 0; i < 2; i++) {
+    const char *name = pto_export_group(info, finding->tasks[i]);
+    if (!name) continue;
+    fprintf(stream, "%s%s", separator, name);
+    separator = " and node ";
+  }
+  if (fclose(stream) != 0) {
+    free(text);
+    return;
+  }
+  free(finding->sentence);
+  finding->sentence = text;
+}
+
+int pto_session_check_order(const struct pto_session *session, uint32_t rules, struct pto_findings *findings,
+                            struct pto_order_counts *counts, struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  const struct pto_export_info info = pto_session_info(session);
+  const struct pto_order_question question = {
+      .trace = trace, .rules = rules, .name_of = pto_session_array_at, .context = (void *)(uintptr_t)session};
+  if (!trace || !(trace->record & PTO_RECORD_GRAPH))
+    return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
+  const int status = pto_order_check(&question, findings, counts, error);
+  for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
+  return status;
 }
 
 /* ---- questions ---- */

@@ -10,7 +10,7 @@
 #include <check/session/explored.h>
 #include <check/session/observed.h>
 #include <report/file/output_file.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sized.h>
 

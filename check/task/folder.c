@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <formats/json_read.h>
+#include <formats/new_file.h>
 #include <formats/npy.h>
 #include <runtime/base/base.h>
 
@@ -135,14 +136,9 @@ int pto_task_folder_write(const struct pto_task_folder *folder, const char *path
 }
 
 static int write_bytes(const char *path, const unsigned char *bytes, uint64_t size_bytes, struct pto_error *error) {
-  FILE *file = fopen(path, "we");
-  bool is_written = file && fwrite(bytes, 1, size_bytes, file) == size_bytes;
-  int reason = errno;
-  if (file && fclose(file) != 0 && is_written) {
-    is_written = false;
-    reason = errno;
-  }
-  return is_written ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  FILE *file = pto_new_file_create(path, error);
+  if (!file) return PTO_ESYSTEM;
+  return pto_new_file_finish(path, file, fwrite(bytes, 1, size_bytes, file) == size_bytes ? 0 : errno, error);
 }
 
 struct gather {

@@ -94,13 +94,6 @@ void pto_trial_tensor_fini(struct pto_trial_tensor *tensor) {
   tensor->memory = tensor->before = NULL;
 }
 
-char *pto_trial_addr(const struct pto_trial_tensor *tensor, uint64_t index) {
-  uint64_t at = 0;
-  for (uint32_t d = tensor->t.ndims; d-- > 0; index /= tensor->shape[d])
-    at += index % tensor->shape[d] * tensor->strides[d];
-  return (char *)tensor->t.addr + at * pto_dtype_size(tensor->t.dtype);
-}
-
 /* ---- contents ---- */
 
 static double random_float(bool has_specials, struct pto_rng *rng) {
@@ -135,10 +128,6 @@ int pto_trial_tensor_keep(struct pto_trial_tensor *tensor) {
   return PTO_OK;
 }
 
-void pto_trial_tensor_restore(struct pto_trial_tensor *tensor) {
-  memcpy(tensor->memory, tensor->before, tensor->memory_bytes + 1);
-}
-
 /* Element `index` is put back in memory, and what it held is returned: the rest can then be compared at once. */
 static uint64_t swap_element(struct pto_kernel_tensor *to, const struct pto_kernel_tensor *from, uint64_t index) {
   const uint64_t held = pto_reference_bits(to, index);
@@ -160,10 +149,4 @@ bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_wri
   for (uint64_t i = 0; i < numel; i++) pto_reference_set_whole(&now, i, results[i]);
   free(results);
   return is_kept;
-}
-
-bool pto_trial_same_element(const struct pto_trial_tensor *a, const struct pto_trial_tensor *b, uint64_t index) {
-  if (pto_reference_bits(&a->t, index) == pto_reference_bits(&b->t, index)) return true;
-  return pto_trial_is_float(a->t.dtype) && isnan(pto_reference_element(&a->t, index)) &&
-         isnan(pto_reference_element(&b->t, index));
 }

@@ -51,9 +51,6 @@ int pto_trial_tensor_init(struct pto_trial_tensor *tensor, uint32_t dtype, const
                           uint32_t layout, bool is_written, struct pto_rng *rng);
 void pto_trial_tensor_fini(struct pto_trial_tensor *tensor);
 
-/* The address of element `index` in row-major order, of a dtype of whole bytes. */
-char *pto_trial_addr(const struct pto_trial_tensor *tensor, uint64_t index);
-
 /* Random elements.  Floats in [−4, 4), where `has_specials` a quarter of them NaN, ∞, ±0, subnormal or at some limit.
  * Integers in [−100, 100), where `has_specials` a quarter of any size and a quarter close to a limit of some width;
  * what the dtype keeps of them.  Bools are 0 or 1. */
@@ -61,12 +58,7 @@ void pto_trial_fill(const struct pto_trial_tensor *tensor, bool has_specials, st
 
 /* Remembers the memory as it is; PTO_OK or PTO_ENOMEM. */
 int pto_trial_tensor_keep(struct pto_trial_tensor *tensor);
-/* Puts the memory back to what it was at the keep. */
-void pto_trial_tensor_restore(struct pto_trial_tensor *tensor);
 /* Whether no byte outside the elements (or, where not `is_written`, no byte at all) has changed since the keep. */
 bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_written);
-
-/* Whether element `index` of both, tensors of one dtype, has the same bits; a NaN is any NaN. */
-bool pto_trial_same_element(const struct pto_trial_tensor *a, const struct pto_trial_tensor *b, uint64_t index);
 
 #endif

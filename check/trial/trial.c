@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/clock.h>
 #include <runtime/base/text.h>
 
 #define GUARD_BYTES 256
@@ -110,23 +111,6 @@ int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c) {
   return PTO_OK;
 }
 
-int pto_trial_make_contiguous(struct pto_trial *trial, const struct pto_trial *from) {
-  pto_trial_fini(trial);
-  memcpy(trial->scalars, from->scalars, sizeof trial->scalars);
-  for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
-    const struct pto_trial_tensor *source = &from->tensors[i];
-    struct pto_reference_shape shape = {.ndims = source->t.ndims};
-    memcpy(shape.shape, source->shape, sizeof shape.shape);
-    const int status =
-        pto_trial_tensor_init(&trial->tensors[i], source->t.dtype, &shape, PTO_LAYOUT_CONTIGUOUS, true, NULL);
-    if (status != PTO_OK) return status;
-    trial->views[i] = trial->tensors[i].t;
-    for (uint64_t j = 0; j < pto_trial_numel(source); j++)
-      pto_reference_set_whole(&trial->views[i], j, pto_reference_bits(&source->t, j));
-  }
-  return PTO_OK;
-}
-
 int pto_trial_expect(struct pto_trial *trial) {
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
     struct pto_golden *golden = &trial->golden[i];
@@ -140,10 +124,6 @@ int pto_trial_expect(struct pto_trial *trial) {
   }
   trial->reference->golden(&trial->args, trial->golden);
   return PTO_OK;
-}
-
-void pto_trial_restore(struct pto_trial *trial) {
-  for (uint32_t i = 0; i < trial->args.tensor_count; i++) pto_trial_tensor_restore(&trial->tensors[i]);
 }
 
 int pto_trial_stray(const struct pto_trial *trial) {
@@ -257,16 +237,6 @@ void pto_trial_judge(const struct pto_trial *trial, uint32_t output, struct pto_
   }
 }
 
-void pto_trial_describe(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size) {
-  snprintf(text, size, "%s, %s,", trial->kernel->name, pto_layout_name(c->layout));
-  for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
-    pto_text_append(text, size, " %s[", pto_dtype_name(c->dtypes[i]));
-    pto_text_append_numbers(text, size, ",", c->shapes[i].shape, c->shapes[i].ndims);
-    pto_text_append(text, size, "]");
-  }
-  pto_text_append(text, size, ", seed %" PRIu64, c->seed);
-}
-
 /* ---- dtypes ---- */
 
 #define TUPLES_TRIED 4096 /* beyond so many combinations, that many are drawn */
@@ -328,4 +298,49 @@ uint32_t pto_trial_dtype_tuples(struct pto_trial *trial, const struct pto_trial_
     if (seen <= room) count++;
   }
   return count;
+}
+
+/* ---- time ---- */
+
+double pto_trial_batch_ns(struct pto_trial *trial, uint64_t calls) {
+  struct pto_trial_core core;
+  int status = pto_trial_core_init(&core, trial->kernel, &trial->args);
+  if (status != PTO_OK) return status;
+  trial->args.core = &core.core;
+  const double begin = (double)pto_clock_ns();
+  for (uint64_t i = 0; i < calls && status == PTO_OK; i++) status = trial->kernel->run(&trial->args);
+  const double end = (double)pto_clock_ns();
+  trial->args.core = &trial->core;
+  (void)pto_trial_core_fini(&core);
+  return status != PTO_OK ? status : (end - begin) / (double)calls;
+}
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double pto_trial_median(double *values, uint32_t count) {
+  qsort(values, count, sizeof *values, compare);
+  return values[count / 2];
+}
+
+int pto_trial_time(struct pto_trial *trial, uint32_t batches, double batch_ns, struct pto_trial_time *time) {
+  double ns[PTO_TRIAL_MAX_BATCHES];
+  uint64_t calls = 1;
+  PTO_ASSERT(batches >= 1 && batches <= PTO_TRIAL_MAX_BATCHES);
+  for (;;) { /* warms up, and finds how many calls make a batch */
+    const double ns_a_call = pto_trial_batch_ns(trial, calls);
+    if (ns_a_call < 0) return (int)ns_a_call;
+    if (ns_a_call * (double)calls >= batch_ns / 2 || calls > UINT64_C(1) << 40) break;
+    calls *= 2;
+  }
+  for (uint32_t i = 0; i < batches; i++) {
+    ns[i] = pto_trial_batch_ns(trial, calls);
+    if (ns[i] < 0) return (int)ns[i];
+  }
+  time->median_ns = pto_trial_median(ns, batches);
+  time->minimum_ns = ns[0];
+  time->calls = calls;
+  return PTO_OK;
 }

@@ -60,13 +60,9 @@ int pto_trial_check(struct pto_trial *trial, const struct pto_trial_case *c);
 int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c);
 /* The same with whatever was there in the inputs: for who looks at the descriptors alone. */
 int pto_trial_alloc(struct pto_trial *trial, const struct pto_trial_case *c);
-/* The elements of `from` as they are, in contiguous tensors. */
-int pto_trial_make_contiguous(struct pto_trial *trial, const struct pto_trial *from);
-/* Remembers the tensors' memory too, for pto_trial_restore and pto_trial_stray. */
+/* Remembers the tensors' memory too; for pto_trial_stray. */
 int pto_trial_expect(struct pto_trial *trial);
 int pto_trial_run(struct pto_trial *trial);
-/* As before the run. */
-void pto_trial_restore(struct pto_trial *trial);
 /* The first tensor of which the run has changed a byte that is none of an output's elements, or −1. */
 int pto_trial_stray(const struct pto_trial *trial);
 
@@ -87,9 +83,6 @@ void pto_trial_judge(const struct pto_trial *trial, uint32_t output, struct pto_
 /* One element, of which `got` and `value` are given: fills `ulps` and `allowed`, and says whether it is right. */
 bool pto_trial_judge_float(const struct pto_kernel_reference *reference, uint32_t dtype, double slack,
                            struct pto_trial_error *e);
-
-/* "exp, stepped, f32[3,5] fp16[3,5], seed 7".  Truncates to `size`. */
-void pto_trial_describe(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
 
 /* ---- dtypes ---- */
 
@@ -113,5 +106,23 @@ int pto_trial_core_init(struct pto_trial_core *core, const struct pto_kernel *ke
                         const struct pto_kernel_args *args);
 /* False where a guard was written to. */
 bool pto_trial_core_fini(struct pto_trial_core *core);
+
+/* ---- time ---- */
+
+#define PTO_TRIAL_MAX_BATCHES 101
+
+/* Nanoseconds a call over `calls` ≥ 1 calls; a negative status of the kernel as it is. */
+double pto_trial_batch_ns(struct pto_trial *trial, uint64_t calls);
+
+struct pto_trial_time {
+  double median_ns, minimum_ns; /* a call */
+  uint64_t calls;               /* a batch */
+};
+/* `batches` ≤ PTO_TRIAL_MAX_BATCHES batches of about batch_ns each, after one that warms up.  PTO_OK or the kernel's
+ * status. */
+int pto_trial_time(struct pto_trial *trial, uint32_t batches, double batch_ns, struct pto_trial_time *time);
+
+/* The middle of `count` numbers, which it sorts. */
+double pto_trial_median(double *values, uint32_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/check/advise.h>
+#include <cli/check/check.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -296,7 +296,7 @@ static int search(struct advise *advise) {
   return PTO_EXIT_FAILED;
 }
 
-int pto_check_advise(const struct pto_run_options *options, const char *json_path) {
+int pto_check_advise(const struct pto_run_options *options) {
   static struct advise advise; /* large */
   struct pto_error error;
   memset(&advise, 0, sizeof advise);
@@ -311,12 +311,12 @@ int pto_check_advise(const struct pto_run_options *options, const char *json_pat
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "check: %s", advise.error.sentence);
   } else {
-    if (!options->quiet && !pto_json_takes_stdout(json_path)) print_advice(&advise);
+    if (!options->quiet && !pto_json_takes_stdout(options->json_path)) print_advice(&advise);
     fflush(stdout);
     if (advise.advice.wrong_count)
       code = pto_complain(PTO_EXIT_FINDINGS, "check: %" PRIu32 " runs with smaller rings gave other outputs",
                           advise.advice.wrong_count);
   }
   advise.exit_code = code;
-  return pto_write_report(json_path, put_report, &advise, code);
+  return pto_write_report(options->json_path, put_report, &advise, code);
 }

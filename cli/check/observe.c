@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/check/observe.h>
+#include <cli/check/check.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include <check/session/observed.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>

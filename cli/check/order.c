@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/check/order.h>
+#include <cli/check/check.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <report/findings/report.h>
-#include <cli/run/judged_run.h>
+#include <report/findings/findings.h>
+#include <cli/run/request.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>
 #include <runtime/base/clock.h>

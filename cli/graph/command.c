@@ -11,6 +11,7 @@
 #include <cli/run/request.h>
 #include <formats/npy.h>
 #include <runtime/base/base.h>
+#include <runtime/join/defaults.h>
 #include <sim/engine/engine.h>
 
 /* ---- engines ---- */
@@ -36,8 +37,7 @@ const struct pto_graph_engine *pto_graph_engine_find(const char *name) {
 struct pto_config pto_graph_command_config(const struct pto_graph_command *command) {
   struct pto_config config;
   (void)pto_run_options_session(&command->options, &config);
-  config.engine = config.engine ? config.engine : "threads";
-  config.chip = config.chip ? config.chip : "tiny";
+  pto_config_set_defaults(&config);
   config.timeout_ms = 0;
   return config;
 }

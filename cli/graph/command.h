@@ -134,11 +134,15 @@ PTO_MUST_CHECK int pto_graph_write_npy(const char *dir, const char *name, const 
 void pto_graph_report_print(const struct pto_graph_command *command);
 /* The members of the object of --json; `command` is a pto_graph_command. */
 void pto_graph_report_put(struct pto_json_writer *w, const void *command);
-/* Of the bytes of all outputs, in their order. */
-uint64_t pto_graph_output_digest(const struct pto_graph_command *command);
 
 /* Distance of two values in units of the last place of `dtype`, both rounded to it: how many values of the dtype lie
  * between, plus one; for integers the difference.  Two NaN are equal, NaN and a number infinitely far. */
 double pto_graph_ulps(uint32_t dtype, double a, double b);
+/* An element as a number. */
+double pto_graph_element(const struct pto_reference_tensor *tensor, uint64_t i);
+/* The largest difference of two tensors' elements over the largest magnitude of those expected; a NaN that the other
+ * does not have is left out, or infinitely far.  False without memory. */
+PTO_MUST_CHECK bool pto_graph_distance(const struct pto_graph_desc *desc, const void *got_bytes,
+                                       const void *expected_bytes, bool counts_nan, double *distance_out);
 
 #endif

@@ -111,18 +111,13 @@ struct worst {
   double ulps_of_all, of_tolerance; /* the largest of all elements */
 };
 
-static double element_of(const struct pto_reference_tensor *tensor, uint64_t i) {
-  if (tensor->values) return tensor->values[i];
-  return tensor->desc.dtype == PTO_UINT64 ? (double)(uint64_t)tensor->whole[i] : (double)tensor->whole[i];
-}
-
 static void compare_elements(const struct comparison *c, const struct pto_reference_tensor *got,
                              const struct pto_reference_tensor *expected, const struct pto_reference_sums *sums,
                              struct worst *worst) {
   const uint32_t dtype = expected->desc.dtype;
   const uint64_t numel = pto_graph_desc_numel(&expected->desc);
   for (uint64_t i = 0; i < numel; i++) {
-    const double a = element_of(got, i), b = element_of(expected, i);
+    const double a = pto_graph_element(got, i), b = pto_graph_element(expected, i);
     /* 64-bit integers that one double stands for may differ. */
     const bool is_other = got->whole ? got->whole[i] != expected->whole[i] : a != b;
     const double ulps = got->whole && is_other ? fmax(1, fabs(a - b)) : pto_graph_ulps(dtype, a, b);
@@ -212,7 +207,8 @@ static int keep_results(void *context, uint32_t node, const struct pto_reference
   const struct pto_graph_node *n = &c->command->graph->nodes[node];
   for (uint32_t r = 0; r < n->result_count; r++) {
     const uint32_t value = n->first_result + r;
-    if (!c->kept[value]) c->kept[value] = calloc(1, c->command->graph->values[value].size_bytes + 1);
+    if (!c->kept[value])
+      c->kept[value] = pto_program_alloc(c->command->session.run, c->command->graph->values[value].size_bytes + 1);
     if (!c->kept[value]) return pto_error_set(&c->error, PTO_ENOMEM, "no memory to keep the results of all nodes");
     pto_reference_tensor_store(&results[r], c->kept[value]);
   }
@@ -227,28 +223,13 @@ static void go_on_from_engine(const struct comparison *c, uint32_t node, const s
   }
 }
 
-/* The largest difference of an output over its largest magnitude, of two sets of outputs; NaN are left out. */
 static int compare_ends(struct comparison *c) {
   const struct pto_graph *graph = c->command->graph;
   for (uint32_t o = 0; o < graph->output_count; o++) {
-    const struct pto_graph_value *value = &graph->values[graph->outputs[o]];
-    struct pto_reference_tensor got, expected;
-    double difference = 0, magnitude = 0;
-    const bool has_got = pto_reference_tensor_init(&got, &value->desc);
-    if (!has_got || !pto_reference_tensor_init(&expected, &value->desc)) {
-      if (has_got) pto_reference_tensor_fini(&got);
+    const uint32_t value = graph->outputs[o];
+    double error;
+    if (!pto_graph_distance(&graph->values[value].desc, c->kept[value], c->expected[o], false, &error))
       return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-    }
-    pto_reference_tensor_load(&got, c->kept[graph->outputs[o]]);
-    pto_reference_tensor_load(&expected, c->expected[o]);
-    for (uint64_t i = 0; i < pto_graph_desc_numel(&value->desc); i++) {
-      const double a = element_of(&got, i), b = element_of(&expected, i);
-      if (a != b) difference = fmax(difference, fabs(a - b));
-      if (isfinite(b)) magnitude = fmax(magnitude, fabs(b));
-    }
-    pto_reference_tensor_fini(&got);
-    pto_reference_tensor_fini(&expected);
-    const double error = difference > 0 && magnitude > 0 ? difference / magnitude : difference;
     c->command->divergence.end_error = fmax(c->command->divergence.end_error, error);
   }
   return PTO_OK;
@@ -277,7 +258,8 @@ static int keep_bounds(struct comparison *c, uint32_t node, const struct pto_ref
   const uint64_t numel = pto_graph_desc_numel(&result->desc);
   struct rounding *bounds = calloc(numel, sizeof *bounds);
   if (!bounds) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-  for (uint64_t i = 0; i < numel; i++) bounds[i] = rounding_of(sums, result->desc.dtype, element_of(result, i), i);
+  for (uint64_t i = 0; i < numel; i++)
+    bounds[i] = rounding_of(sums, result->desc.dtype, pto_graph_element(result, i), i);
   *bounds_of(c, node) = bounds;
   return PTO_OK;
 }
@@ -351,15 +333,17 @@ static int run_both(struct comparison *c) {
   return status == PTO_OK ? compare_ends(c) : status;
 }
 
+/* Of the program run, which frees them, but for the bounds, which come and go. */
 static int alloc_arrays(struct comparison *c) {
   const struct pto_graph *graph = c->command->graph;
-  c->kept = calloc(graph->value_count, sizeof *c->kept);
-  c->expected = calloc(graph->output_count, sizeof *c->expected);
-  c->is_inside = calloc(graph->node_count + 1u, sizeof *c->is_inside);
+  struct pto_program_run *run = c->command->session.run;
+  c->kept = pto_program_alloc(run, graph->value_count * sizeof *c->kept);
+  c->expected = pto_program_alloc(run, graph->output_count * sizeof *c->expected);
+  c->is_inside = pto_program_alloc(run, (graph->node_count + 1u) * sizeof *c->is_inside);
   bool has_room = c->kept && c->expected && c->is_inside && pto_fusion_plan_init(&c->plan, graph) == PTO_OK;
   has_room = has_room && (c->bounds = calloc(c->plan.group_count + 1u, sizeof *c->bounds)) != NULL;
   for (uint32_t o = 0; has_room && o < graph->output_count; o++)
-    has_room = (c->expected[o] = calloc(1, graph->values[graph->outputs[o]].size_bytes + 1)) != NULL;
+    has_room = (c->expected[o] = pto_program_alloc(run, graph->values[graph->outputs[o]].size_bytes + 1)) != NULL;
   return has_room ? pto_graph_names_create(graph, &c->names) : PTO_ENOMEM;
 }
 
@@ -370,14 +354,9 @@ int pto_graph_command_compare(struct pto_graph_command *command, const struct pt
     (void)pto_error_set(&c.error, status, "out of memory");
   else
     status = run_both(&c);
-  for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
-  for (uint32_t o = 0; c.expected && o < command->graph->output_count; o++) free(c.expected[o]);
   for (uint32_t g = 0; c.bounds && g < c.plan.group_count; g++) free(c.bounds[g]);
   free(c.bounds);
   pto_fusion_plan_fini(&c.plan);
-  free(c.is_inside);
-  free(c.kept);
-  free(c.expected);
   pto_graph_names_destroy(c.names);
   command->has_compared = status == PTO_OK;
   if (status) command->error = c.error;

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,19 +52,49 @@ static uint64_t bytes_of(const struct pto_operand *operand) {
   return (bits + 7) / 8;
 }
 
-static struct pto_host_array *arrays_of(const struct pto_operand *operands, uint32_t count, void *const *data) {
-  struct pto_host_array *arrays = calloc(count + 1u, sizeof *arrays);
+/* Of the program run, which frees them. */
+static struct pto_host_array *arrays_of(struct pto_program_run *run, const struct pto_operand *operands, uint32_t count,
+                                        void *const *data) {
+  struct pto_host_array *arrays = pto_program_alloc(run, (count + 1u) * sizeof *arrays);
   for (uint32_t i = 0; arrays && i < count; i++)
     arrays[i] = (struct pto_host_array){operands[i].name, data[i], bytes_of(&operands[i])};
   return arrays;
 }
 
+double pto_graph_element(const struct pto_reference_tensor *tensor, uint64_t i) {
+  if (tensor->values) return tensor->values[i];
+  return tensor->desc.dtype == PTO_UINT64 ? (double)(uint64_t)tensor->whole[i] : (double)tensor->whole[i];
+}
+
+bool pto_graph_distance(const struct pto_graph_desc *desc, const void *got_bytes, const void *expected_bytes,
+                        bool counts_nan, double *distance_out) {
+  struct pto_reference_tensor got = {0}, expected = {0};
+  double difference = 0, magnitude = 0;
+  const bool has_room = pto_reference_tensor_init(&got, desc) && pto_reference_tensor_init(&expected, desc);
+  if (has_room) {
+    pto_reference_tensor_load(&got, got_bytes);
+    pto_reference_tensor_load(&expected, expected_bytes);
+  }
+  for (uint64_t i = 0; has_room && i < pto_graph_desc_numel(desc); i++) {
+    const double a = pto_graph_element(&got, i), b = pto_graph_element(&expected, i);
+    if (isnan(a) != isnan(b))
+      difference = counts_nan ? (double)INFINITY : difference;
+    else if (a != b)
+      difference = fmax(difference, fabs(a - b));
+    if (isfinite(b)) magnitude = fmax(magnitude, fabs(b));
+  }
+  pto_reference_tensor_fini(&got);
+  pto_reference_tensor_fini(&expected);
+  *distance_out = difference > 0 && magnitude > 0 ? difference / magnitude : difference;
+  return has_room;
+}
+
 /* The graph once; what it had on the context is given back. */
-static int compute(struct pto_graph *graph, struct pto_context *context, const void *const *inputs,
+static int compute(const struct pto_graph_job *job, struct pto_graph *graph, struct pto_context *context,
                    void *const *outputs, struct pto_error *error) {
-  struct pto_host_array *in =
-      arrays_of(graph->input_operands, graph->input_count, (void *const *)(uintptr_t)inputs); /* read alone */
-  struct pto_host_array *out = arrays_of(graph->output_operands, graph->output_count, outputs);
+  struct pto_host_array *in = arrays_of(job->run, graph->input_operands, graph->input_count,
+                                        (void *const *)(uintptr_t)job->inputs); /* read alone */
+  struct pto_host_array *out = arrays_of(job->run, graph->output_operands, graph->output_count, outputs);
   const struct pto_compute_arrays arrays = {in, out, graph->input_count, graph->output_count};
   int status = in && out ? pto_graph_compute(graph, context, &arrays) : PTO_ENOMEM;
   if (status) {
@@ -71,8 +102,6 @@ static int compute(struct pto_graph *graph, struct pto_context *context, const v
     (void)pto_error_set(error, status, "%s", sentence[0] ? sentence : pto_strerror(status));
   }
   pto_graph_forget(graph, context);
-  free(in);
-  free(out);
   return status;
 }
 
@@ -124,12 +153,13 @@ static int tell_nodes(struct watch *watch) {
 
 static int run_watched(struct watch *watch, struct pto_context *context, struct pto_error *error) {
   const struct pto_graph *graph = &watch->watched.graph;
-  watch->results = calloc(graph->output_count + 1u, sizeof *watch->results);
+  watch->results = pto_program_alloc(watch->job->run, (graph->output_count + 1u) * sizeof *watch->results);
   bool has_room = watch->results != NULL;
   for (uint32_t i = 0; has_room && i < graph->output_count; i++)
-    has_room = (watch->results[i] = calloc(1, graph->values[graph->outputs[i]].size_bytes + 1)) != NULL;
+    has_room = (watch->results[i] =
+                    pto_program_alloc(watch->job->run, graph->values[graph->outputs[i]].size_bytes + 1)) != NULL;
   if (!has_room) return pto_error_set(error, PTO_ENOMEM, "no memory for the results of all nodes");
-  int status = compute(&watch->watched.graph, context, watch->job->inputs, watch->results, error);
+  int status = compute(watch->job, &watch->watched.graph, context, watch->results, error);
   if (status) return status;
   take_outputs(watch);
   return tell_nodes(watch);
@@ -140,8 +170,6 @@ static int observe_all(const struct pto_graph_job *job, struct pto_context *cont
   int status = pto_watched_graph_init(&watch.watched, job->graph);
   if (status) return pto_error_set(error, status, "out of memory");
   status = run_watched(&watch, context, error);
-  for (uint32_t i = 0; watch.results && i < watch.watched.graph.output_count; i++) free(watch.results[i]);
-  free(watch.results);
   pto_watched_graph_fini(&watch.watched);
   return status;
 }
@@ -155,7 +183,7 @@ int pto_graph_run_on_device(const struct pto_graph_job *job, struct pto_error *e
   pto_graph_program_begin(program);
   job->graph->watch = &program->watch;
   const double begin = pto_clock_seconds();
-  status = compute(job->graph, context, job->inputs, job->outputs, error);
+  status = compute(job, job->graph, context, job->outputs, error);
   record->wall_seconds = pto_clock_seconds() - begin;
   job->graph->watch = NULL;
   pto_graph_record_take(record, context);

@@ -162,7 +162,8 @@ static void put_node(struct pto_json_writer *w, const struct pto_graph_command *
 
 void pto_graph_explain_put(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_context_counters *c = &command->explained.counters;
-  pto_json_put_object(w, "explained");
+  if (!pto_json_try_key(w, "explained", command->has_explained)) return;
+  pto_json_object_begin(w);
   pto_json_put_string(w, "chip", command->explained.chip);
   pto_json_put_u64(w, "tasks", kernel_tasks(&command->explanation));
   pto_json_put_u64(w, "memory_tasks", c->tasks - kernel_tasks(&command->explanation));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <formats/units.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
 #include <orchestration/loader/program_run.h>
@@ -84,7 +84,7 @@ static struct range range_of(const struct pto_operand *operand, const void *byte
   if (!pto_reference_tensor_init(&tensor, &desc)) return range;
   pto_reference_tensor_load(&tensor, bytes);
   for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
-    const double x = tensor.values ? tensor.values[i] : (double)tensor.whole[i];
+    const double x = pto_graph_element(&tensor, i);
     if (!isfinite(x)) {
       range.not_finite++;
       continue;
@@ -152,7 +152,7 @@ static void print_record(const struct pto_graph_record *record, const char *engi
          c->lowering_cache_hits);
 }
 
-uint64_t pto_graph_output_digest(const struct pto_graph_command *command) {
+static uint64_t output_digest(const struct pto_graph_command *command) {
   uint64_t digest = 0;
   for (uint32_t i = 0; i < command->graph->output_count; i++)
     digest = pto_xxh64(command->outputs[i], command->graph->values[command->graph->outputs[i]].size_bytes, digest);
@@ -177,7 +177,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
   if (command->has_stepped) pto_graph_steps_print(command);
   if (command->has_run) {
     print_results(command);
-    printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
+    printf("digest     %016" PRIx64 "\n", output_digest(command));
   }
   if (command->options.stats && command->has_run) {
     pto_timeline_stats_print(&command->timeline, &command->session.result.stats, stdout);
@@ -254,14 +254,15 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
   put_count(w, record, "dispatches", c->dispatches);
   put_count(w, record, "lowering_cache_hits", c->lowering_cache_hits);
   put_count(w, record, "lowering_cache_misses", c->lowering_cache_misses);
-  if (pto_json_try_key(w, "output_digest", command->has_run)) pto_json_hex(w, pto_graph_output_digest(command));
+  if (pto_json_try_key(w, "output_digest", command->has_run)) pto_json_hex(w, output_digest(command));
   if (pto_json_try_key(w, "trace_digest", command->session.result.has_trace_digest))
     pto_json_hex(w, command->session.result.trace_digest);
 }
 
 static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
-  pto_json_put_object(w, "compared");
+  if (!pto_json_try_key(w, "compared", command->has_compared)) return;
+  pto_json_object_begin(w);
   pto_json_put_u64(w, "nodes", d->nodes);
   pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
   pto_json_put_u64(w, "elements", d->elements);
@@ -306,18 +307,9 @@ void pto_graph_report_put(struct pto_json_writer *w, const void *context) {
   put_record(w, command);
   pto_json_put_u64(w, "seed", command->options.seed);
   put_graph(w, command);
-  if (command->has_compared)
-    put_divergence(w, command);
-  else
-    pto_json_put_null(w, "compared");
-  if (command->has_stepped)
-    pto_graph_steps_put(w, command);
-  else
-    pto_json_put_null(w, "steps");
-  if (command->has_explained)
-    pto_graph_explain_put(w, command);
-  else
-    pto_json_put_null(w, "explained");
+  put_divergence(w, command);
+  pto_graph_steps_put(w, command);
+  pto_graph_explain_put(w, command);
   if (command->options.stats && command->has_run) {
     pto_timeline_stats_write_json(&command->timeline, &command->session.result.stats, w);
     pto_group_times_put(&command->node_times, w);

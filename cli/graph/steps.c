@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/graph/steps.h>
 
-#include <cli/graph/command.h>
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/graph/command.h>
 #include <cli/main/verb.h>
+#include <formats/units.h>
+#include <report/run/result.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
@@ -25,7 +26,9 @@ struct stepping {
   uint32_t *state_of_input, *state_of_output; /* 1 + index of the other; 0: none */
   uint32_t token, position, logits;           /* 1 + index; 0: none */
   struct pto_device_tensor *inputs, *outputs; /* bound next: states change places */
-  void **expected_inputs, **expected;         /* the reference's, with --compare */
+  struct pto_binding *in, *out;               /* the same for a dispatch */
+  const char **consumed;
+  void **expected_inputs, **expected; /* the reference's, with --compare */
 };
 
 static int fail(struct stepping *s, int status) {
@@ -176,28 +179,20 @@ static int create_tensors(struct stepping *s) {
 
 static int dispatch(struct stepping *s) {
   const struct pto_graph *g = s->graph;
-  struct pto_binding *in = calloc(g->input_count + 1u, sizeof *in), *out = calloc(g->output_count + 1u, sizeof *out);
-  const char **consumed = calloc(g->input_count + 1u, sizeof *consumed);
   uint32_t consumed_count = 0;
-  int status = in && out && consumed ? PTO_OK : PTO_ENOMEM;
-  for (uint32_t i = 0; i < g->input_count && status == PTO_OK; i++) {
-    in[i] = (struct pto_binding){g->input_operands[i].name, s->inputs[i]};
-    if (s->state_of_input[i] && s->command->steps.is_in_place) consumed[consumed_count++] = in[i].name;
+  for (uint32_t i = 0; i < g->input_count; i++) {
+    s->in[i] = (struct pto_binding){g->input_operands[i].name, s->inputs[i]};
+    if (s->state_of_input[i] && s->command->steps.is_in_place) s->consumed[consumed_count++] = s->in[i].name;
   }
-  for (uint32_t o = 0; o < g->output_count && status == PTO_OK; o++)
-    out[o] = (struct pto_binding){g->output_operands[o].name, s->outputs[o]};
-  if (status == PTO_OK)
-    status = pto_graph_dispatch((struct pto_graph *)(uintptr_t)g, s->context,
-                                &(struct pto_dispatch_bindings){.inputs = in,
-                                                                .outputs = out,
-                                                                .input_count = g->input_count,
-                                                                .output_count = g->output_count,
-                                                                .consumed = consumed,
-                                                                .consumed_count = consumed_count});
-  free(in);
-  free(out);
-  free(consumed);
-  return status;
+  for (uint32_t o = 0; o < g->output_count; o++)
+    s->out[o] = (struct pto_binding){g->output_operands[o].name, s->outputs[o]};
+  return pto_graph_dispatch((struct pto_graph *)(uintptr_t)g, s->context,
+                            &(struct pto_dispatch_bindings){.inputs = s->in,
+                                                            .outputs = s->out,
+                                                            .input_count = g->input_count,
+                                                            .output_count = g->output_count,
+                                                            .consumed = s->consumed,
+                                                            .consumed_count = consumed_count});
 }
 
 /* Reads what is no state. */
@@ -251,29 +246,6 @@ static int step(struct stepping *s, uint64_t t) {
 
 /* ---- beside the reference ---- */
 
-static double distance(const struct pto_graph_value *value, const void *got_bytes, const void *expected_bytes) {
-  struct pto_reference_tensor got = {0}, expected = {0};
-  double difference = 0, magnitude = 0;
-  if (pto_reference_tensor_init(&got, &value->desc) && pto_reference_tensor_init(&expected, &value->desc)) {
-    pto_reference_tensor_load(&got, got_bytes);
-    pto_reference_tensor_load(&expected, expected_bytes);
-    for (uint64_t i = 0; i < pto_graph_desc_numel(&value->desc); i++) {
-      const double a = got.values ? got.values[i] : (double)got.whole[i];
-      const double b = expected.values ? expected.values[i] : (double)expected.whole[i];
-      if (a == b || (isnan(a) && isnan(b))) continue;
-      difference = isfinite(a - b) ? fmax(difference, fabs(a - b)) : (double)INFINITY;
-      magnitude = fmax(magnitude, fabs(b));
-    }
-    for (uint64_t i = 0; expected.values && i < pto_graph_desc_numel(&value->desc); i++)
-      if (isfinite(expected.values[i])) magnitude = fmax(magnitude, fabs(expected.values[i]));
-  } else {
-    difference = (double)INFINITY;
-  }
-  pto_reference_tensor_fini(&got);
-  pto_reference_tensor_fini(&expected);
-  return magnitude > 0 ? difference / magnitude : difference;
-}
-
 /* The step on the reference, with the chip's token, but with states of its own. */
 static int compare_step(struct stepping *s, uint64_t t) {
   const struct pto_graph *g = s->graph;
@@ -288,7 +260,9 @@ static int compare_step(struct stepping *s, uint64_t t) {
       memcpy(s->expected_inputs[s->state_of_output[o] - 1], s->expected[o], output_bytes(s, o));
       continue;
     }
-    const double error = distance(&g->values[g->outputs[o]], s->command->outputs[o], s->expected[o]);
+    double error = 0;
+    if (!pto_graph_distance(&g->values[g->outputs[o]].desc, s->command->outputs[o], s->expected[o], true, &error))
+      return pto_error_set(s->error, PTO_ENOMEM, "out of memory");
     if (error <= result->worst_error) continue;
     result->worst_error = error;
     result->worst_step = t;
@@ -337,38 +311,31 @@ static int judge(struct pto_graph_command *command) {
   return PTO_OK;
 }
 
-static bool alloc_arrays(struct stepping *s) {
+/* Of the program run, which frees them. */
+static bool alloc_arrays(struct stepping *s, struct pto_program_run *run) {
   const struct pto_graph *g = s->graph;
-  s->state_of_input = calloc(g->input_count + 1u, sizeof *s->state_of_input);
-  s->state_of_output = calloc(g->output_count + 1u, sizeof *s->state_of_output);
-  s->inputs = calloc(g->input_count + 1u, sizeof *s->inputs);
-  s->outputs = calloc(g->output_count + 1u, sizeof *s->outputs);
-  s->expected_inputs = calloc(g->input_count + 1u, sizeof *s->expected_inputs);
-  s->expected = calloc(g->output_count + 1u, sizeof *s->expected);
-  bool has_room =
-      s->state_of_input && s->state_of_output && s->inputs && s->outputs && s->expected_inputs && s->expected;
-  if (!s->command->compare) return has_room;
-  for (uint32_t i = 0; i < g->input_count && has_room; i++)
-    has_room = (s->expected_inputs[i] = calloc(1, input_bytes(s, i) + 1)) != NULL;
-  for (uint32_t o = 0; o < g->output_count && has_room; o++)
-    has_room = (s->expected[o] = calloc(1, output_bytes(s, o) + 1)) != NULL;
+  const uint64_t in = g->input_count + 1u, out = g->output_count + 1u;
+  s->state_of_input = pto_program_alloc(run, in * sizeof *s->state_of_input);
+  s->state_of_output = pto_program_alloc(run, out * sizeof *s->state_of_output);
+  s->inputs = pto_program_alloc(run, in * sizeof *s->inputs);
+  s->outputs = pto_program_alloc(run, out * sizeof *s->outputs);
+  s->in = pto_program_alloc(run, in * sizeof *s->in);
+  s->out = pto_program_alloc(run, out * sizeof *s->out);
+  s->consumed = pto_program_alloc(run, in * sizeof *s->consumed);
+  s->expected_inputs = pto_program_alloc(run, in * sizeof *s->expected_inputs);
+  s->expected = pto_program_alloc(run, out * sizeof *s->expected);
+  bool has_room = s->state_of_input && s->state_of_output && s->inputs && s->outputs && s->in && s->out &&
+                  s->consumed && s->expected_inputs && s->expected;
+  for (uint32_t i = 0; s->command->compare && i < g->input_count && has_room; i++)
+    has_room = (s->expected_inputs[i] = pto_program_alloc(run, input_bytes(s, i) + 1)) != NULL;
+  for (uint32_t o = 0; s->command->compare && o < g->output_count && has_room; o++)
+    has_room = (s->expected[o] = pto_program_alloc(run, output_bytes(s, o) + 1)) != NULL;
   return has_room;
-}
-
-static void free_arrays(struct stepping *s) {
-  for (uint32_t i = 0; s->expected_inputs && i < s->graph->input_count; i++) free(s->expected_inputs[i]);
-  for (uint32_t o = 0; s->expected && o < s->graph->output_count; o++) free(s->expected[o]);
-  free(s->state_of_input);
-  free(s->state_of_output);
-  free(s->inputs);
-  free(s->outputs);
-  free(s->expected_inputs);
-  free(s->expected);
 }
 
 int pto_graph_command_steps(struct pto_graph_command *command, struct pto_program_run *run, struct pto_error *error) {
   struct stepping s = {.command = command, .error = error, .graph = command->graph};
-  int status = alloc_arrays(&s) ? sort_inputs(&s) : pto_error_set(error, PTO_ENOMEM, "no memory for the steps");
+  int status = alloc_arrays(&s, run) ? sort_inputs(&s) : pto_error_set(error, PTO_ENOMEM, "no memory for the steps");
   if (status == PTO_OK) status = pto_graph_open_context(command->graph, pto_program_config(run), &s.context, error);
   pto_graph_program_begin(command->program);
   command->graph->watch = &command->program->watch;
@@ -377,7 +344,62 @@ int pto_graph_command_steps(struct pto_graph_command *command, struct pto_progra
   pto_program_report(run, s.context);
   if (s.context) pto_graph_forget(command->graph, s.context);
   pto_context_destroy(s.context);
-  free_arrays(&s);
   command->has_stepped = status == PTO_OK;
   return status == PTO_OK ? judge(command) : status;
+}
+
+/* ---- the report ---- */
+
+/* Tokens that are printed at most; --json has all. */
+#define MOST_TOKENS 32u
+
+static const char *kv_of(const struct pto_graph_command *command) {
+  return command->steps.is_in_place ? "inplace" : "pingpong";
+}
+
+void pto_graph_steps_print(const struct pto_graph_command *command) {
+  const struct pto_graph_steps_result *r = &command->stepped;
+  const uint64_t steps = command->steps.count;
+  char first[32], later[32];
+  printf("steps      %" PRIu64 ", %" PRIu32 " states of %" PRIu64 " bytes %s; the first %s", steps, r->state_count,
+         r->state_bytes, command->steps.is_in_place ? "in place" : "in two tensors each, in turn",
+         pto_format_seconds(r->first_seconds, first, sizeof first));
+  if (steps > 1) printf(", others %s", pto_format_seconds(r->later_seconds / (double)(steps - 1), later, sizeof later));
+  printf("\nmoved by   the steps after the first: %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64
+         " on it; %" PRIu64 " allocations\n",
+         r->all.h2d_bytes - r->first.h2d_bytes, r->all.d2h_bytes - r->first.d2h_bytes,
+         r->all.d2d_bytes - r->first.d2d_bytes, r->all.allocations - r->first.allocations);
+  if (r->tokens) printf("tokens    ");
+  for (uint64_t t = 0; r->tokens && t < steps && t < MOST_TOKENS; t++) printf(" %" PRIu64, r->tokens[t]);
+  if (r->tokens) puts(steps > MOST_TOKENS ? " …" : "");
+  if (command->compare)
+    printf("compared   outputs of every step: at step %" PRIu64 " they are %.3g of their size from the reference's\n",
+           r->worst_step, r->worst_error);
+}
+
+void pto_graph_steps_put(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  const struct pto_graph_steps_result *r = &command->stepped;
+  if (!pto_json_try_key(w, "steps", command->has_stepped)) return;
+  pto_json_object_begin(w);
+  pto_json_put_u64(w, "count", command->steps.count);
+  pto_json_put_string(w, "kv", kv_of(command));
+  pto_json_put_u64(w, "states", r->state_count);
+  pto_json_put_u64(w, "state_bytes", r->state_bytes);
+  pto_json_put_u64(w, "later_h2d_bytes", r->all.h2d_bytes - r->first.h2d_bytes);
+  pto_json_put_u64(w, "later_d2h_bytes", r->all.d2h_bytes - r->first.d2h_bytes);
+  pto_json_put_u64(w, "later_d2d_bytes", r->all.d2d_bytes - r->first.d2d_bytes);
+  pto_json_put_u64(w, "later_allocations", r->all.allocations - r->first.allocations);
+  pto_json_put_u64(w, "binding_copied_bytes", r->all.binding_copied_bytes);
+  pto_json_put_double(w, "first_seconds", r->first_seconds);
+  pto_json_put_double(w, "later_seconds", r->later_seconds);
+  if (pto_json_try_key(w, "tokens", r->tokens)) {
+    pto_json_array_begin(w);
+    for (uint64_t t = 0; t < command->steps.count; t++) pto_json_u64(w, r->tokens[t]);
+    pto_json_array_end(w);
+  }
+  if (command->compare) {
+    pto_json_put_double(w, "worst_error", r->worst_error);
+    pto_json_put_u64(w, "worst_step", r->worst_step);
+  }
+  pto_json_object_end(w);
 }

@@ -48,7 +48,7 @@ PTO_MUST_CHECK int pto_graph_command_steps(struct pto_graph_command *command, st
                                            struct pto_error *error);
 void pto_graph_steps_print(const struct pto_graph_command *command);
 struct pto_json_writer;
-/* The member "steps" of the object of --json. */
+/* The member "steps" of the object of --json; null where it has not stepped. */
 void pto_graph_steps_put(struct pto_json_writer *w, const struct pto_graph_command *command);
 
 #endif

@@ -19,7 +19,7 @@ static const struct pto_verb verbs[] = {
 
 const struct pto_verb *pto_verb_at(size_t index) { return index < PTO_ARRAY_LENGTH(verbs) ? &verbs[index] : NULL; }
 
-const struct pto_verb *pto_verb_find(const char *name) {
+static const struct pto_verb *find_verb(const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)
     if (strcmp(verbs[i].name, name) == 0) return &verbs[i];
   return NULL;
@@ -96,7 +96,7 @@ int pto_ptosim(int argc, char **argv) {
     printf("ptosim %s\n", PTO_VERSION);
     return PTO_EXIT_OK;
   }
-  const struct pto_verb *verb = pto_verb_find(argv[1]);
+  const struct pto_verb *verb = find_verb(argv[1]);
   if (!verb) return refuse_verb(argv[1]);
   return verb->main(argc - 1, argv + 1);
 }

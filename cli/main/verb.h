@@ -51,8 +51,6 @@ struct pto_verb {
   pto_verb_main *main;
 };
 
-/* NULL where there is none. */
-const struct pto_verb *pto_verb_find(const char *name);
 /* By index; NULL past the end. */
 const struct pto_verb *pto_verb_at(size_t index);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/measure/kernel_counters.h>
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,9 @@ struct counting_thread {
   bool has_begun; /* at_begin is of the stretch that runs */
   uint64_t uncounted_calls;
   struct pto_error error;
-  /* By hash of kernel and kind, with linear probing; a row without a kernel is free. */
-  struct pto_kernel_counters_row rows[PTO_KERNEL_COUNTERS_ROWS + 1];
+  struct pto_kernel_counters_row rows[PTO_KERNEL_COUNTERS_ROWS];
   uint32_t row_count;
 };
-_Static_assert((PTO_KERNEL_COUNTERS_ROWS & (PTO_KERNEL_COUNTERS_ROWS + 1)) == 0, "a hash is masked");
-
 struct pto_kernel_counters {
   struct pto_kernel_meter meter;
   const struct pto_event_source *source;
@@ -73,20 +71,14 @@ static struct counting_thread *this_thread(struct pto_kernel_counters *counters)
 
 /* ---- rows ---- */
 
-/* The row of that kernel, or a free one for it; NULL where all are taken. */
+/* The row of that kernel, or a fresh one for it; NULL where all are taken.  Kernels are few. */
 static struct pto_kernel_counters_row *row_of(struct pto_kernel_counters_row *rows, uint32_t *row_count,
                                               const struct pto_kernel *kernel, enum pto_core_kind kind) {
-  const uint64_t hash = ((uint64_t)(uintptr_t)kernel + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / φ */
-  for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-    struct pto_kernel_counters_row *row = &rows[i & PTO_KERNEL_COUNTERS_ROWS];
-    if (row->kernel == kernel && row->kind == kind) return row;
-    if (row->kernel) continue;
-    if (*row_count == PTO_KERNEL_COUNTERS_ROWS) return NULL; /* one stays free, where searches end */
-    ++*row_count;
-    row->kernel = kernel;
-    row->kind = kind;
-    return row;
-  }
+  for (uint32_t i = 0; i < *row_count; i++)
+    if (rows[i].kernel == kernel && rows[i].kind == kind) return &rows[i];
+  if (*row_count == PTO_KERNEL_COUNTERS_ROWS) return NULL;
+  rows[*row_count] = (struct pto_kernel_counters_row){.kernel = kernel, .kind = kind};
+  return &rows[(*row_count)++];
 }
 
 /* ---- the meter ---- */
@@ -177,17 +169,10 @@ static int order_rows(const void *left, const void *right) {
   return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Kernels are few: the table's rows are looked through one by one. */
 static void add_row(struct pto_kernel_counters_table *table, const struct pto_kernel_counters_row *added) {
-  struct pto_kernel_counters_row *row = table->rows;
-  while (row < table->rows + table->row_count && (row->kernel != added->kernel || row->kind != added->kind)) row++;
-  if (row == table->rows + table->row_count) {
-    if (table->row_count == PTO_KERNEL_COUNTERS_ROWS) {
-      table->uncounted_calls += added->calls;
-      return;
-    }
-    table->row_count++;
-    *row = *added;
+  struct pto_kernel_counters_row *row = row_of(table->rows, &table->row_count, added->kernel, added->kind);
+  if (!row) {
+    table->uncounted_calls += added->calls;
     return;
   }
   row->calls += added->calls;
@@ -198,8 +183,7 @@ static void add_row(struct pto_kernel_counters_table *table, const struct pto_ke
 static void add_thread(struct pto_kernel_counters_table *table, const struct counting_thread *thread) {
   table->thread_count += thread->row_count > 0;
   table->uncounted_calls += thread->uncounted_calls;
-  for (uint32_t i = 0; i <= PTO_KERNEL_COUNTERS_ROWS; i++)
-    if (thread->rows[i].kernel) add_row(table, &thread->rows[i]);
+  for (uint32_t i = 0; i < thread->row_count; i++) add_row(table, &thread->rows[i]);
   if (thread->uncounted_calls && !table->sentence[0])
     snprintf(table->sentence, sizeof table->sentence, "%s",
              thread->error.sentence[0] ? thread->error.sentence
@@ -228,4 +212,160 @@ void pto_kernel_counters_destroy(struct pto_kernel_counters *counters) {
   }
   pthread_mutex_destroy(&counters->mutex);
   free(counters);
+}
+
+/* ---- the report ---- */
+
+/* A table with the names of its events, and which of these are cycles and instructions: UINT32_MAX where none is. */
+struct report {
+  const struct pto_kernel_counters_table *table;
+  const char *const *names;
+  uint32_t cycles, instructions;
+};
+
+/* Behind "perf::" or "skl::". */
+static const char *own_name(const char *event) {
+  const char *colons = strstr(event, "::");
+  return colons ? colons + 2 : event;
+}
+
+/* PAPI_L1_DCM, PAPI_L2_TCM, PAPI_TLB_DM, PAPI_BR_MSP; CACHE-MISSES, L1-DCACHE-LOAD-MISSES, MEM_LOAD_RETIRED:L3_MISS. */
+static bool counts_misses(const char *event) {
+  const size_t length = strlen(event);
+  if (strncmp(event, "PAPI_", 5) != 0) return strstr(event, "MISS") != NULL;
+  if (length < 10) return false;
+  return strncmp(event, "PAPI_TLB_", 9) == 0 || strcmp(event, "PAPI_BR_MSP") == 0 ||
+         (strncmp(event, "PAPI_L", 6) == 0 && strcmp(event + length - 2, "CM") == 0);
+}
+
+static uint32_t find_event(const struct report *report, const char *const *wanted, size_t count) {
+  for (uint32_t i = 0; i < report->table->event_count; i++)
+    for (size_t k = 0; k < count; k++)
+      if (strcmp(own_name(report->names[i]), wanted[k]) == 0) return i;
+  return UINT32_MAX;
+}
+
+static struct report make_report(const struct pto_kernel_counters_table *table, const char *const *names) {
+  /* By PAPI's presets (PAPI_list_events(3)), and by the names of libpfm4 behind their "::". */
+  static const char *const cycles[] = {
+      "PAPI_TOT_CYC", "CYCLES", "CPU_CYCLES", "CPU_CLK_UNHALTED", "CPU_CLK_UNHALTED:THREAD_P", "UNHALTED_CORE_CYCLES"};
+  static const char *const instructions[] = {"PAPI_TOT_INS",       "INSTRUCTIONS",        "INST_RETIRED",
+                                             "INST_RETIRED:ANY_P", "INSTRUCTION_RETIRED", "RETIRED_INSTRUCTIONS"};
+  struct report report = {.table = table, .names = names};
+  report.cycles = find_event(&report, cycles, PTO_ARRAY_LENGTH(cycles));
+  report.instructions = find_event(&report, instructions, PTO_ARRAY_LENGTH(instructions));
+  return report;
+}
+
+static double count_of(const struct pto_kernel_counters_row *row, uint32_t event) {
+  return event == UINT32_MAX ? 0 : (double)row->counts[event];
+}
+static double per_call(const struct pto_kernel_counters_row *row, uint32_t event) {
+  return row->calls ? count_of(row, event) / (double)row->calls : 0;
+}
+
+static struct pto_kernel_counters_row sum_of(const struct pto_kernel_counters_table *table, uint32_t kinds) {
+  struct pto_kernel_counters_row sum = {.kind = (enum pto_core_kind)kinds};
+  for (uint32_t r = 0; r < table->row_count; r++) {
+    const struct pto_kernel_counters_row *row = &table->rows[r];
+    if (!((uint32_t)row->kind & kinds)) continue;
+    sum.calls += row->calls;
+    sum.stretches += row->stretches;
+    for (uint32_t i = 0; i < table->event_count; i++) sum.counts[i] += row->counts[i];
+  }
+  return sum;
+}
+
+/* ---- text ---- */
+
+static void print_row(const struct report *report, const char *title, const struct pto_kernel_counters_row *row,
+                      const struct pto_kernel_counters_row *all, FILE *to) {
+  const double cycles = count_of(row, report->cycles), instructions = count_of(row, report->instructions);
+  fprintf(to, "    %s, %" PRIu64 " calls", title, row->calls);
+  if (row->stretches != row->calls) fprintf(to, " in %" PRIu64 " stretches", row->stretches);
+  fprintf(to, "\n");
+  for (uint32_t i = 0; i < report->table->event_count; i++) {
+    fprintf(to, "      %-36s %20" PRId64 " %14.1f", report->names[i], row->counts[i], per_call(row, i));
+    if (all->counts[i] > 0) fprintf(to, " %6.1f%%", 100.0 * (double)row->counts[i] / (double)all->counts[i]);
+    fprintf(to, "\n");
+  }
+  if (instructions > 0 && cycles > 0)
+    fprintf(to, "        %-34s %20.2f\n", "instructions a cycle", instructions / cycles);
+  for (uint32_t i = 0; i < report->table->event_count && instructions > 0; i++)
+    if (counts_misses(report->names[i]))
+      fprintf(to, "        %-34s %20.3f\n", own_name(report->names[i]), 1000.0 * count_of(row, i) / instructions);
+}
+
+void pto_kernel_counters_print(const struct pto_kernel_counters_table *table, const char *const *names, FILE *to) {
+  const struct report report = make_report(table, names);
+  const struct pto_kernel_counters_row all = sum_of(table, PTO_AIC | PTO_AIV);
+  if (table->event_count == 0) return;
+  fprintf(to, "  counted by kernel, on %u threads %31s %14s %7s\n", table->thread_count, "events", "a call", "of all");
+  for (uint32_t r = 0; r < table->row_count; r++) {
+    char title[160];
+    snprintf(title, sizeof title, "%s (%s)", table->rows[r].kernel->name,
+             table->rows[r].kind == PTO_AIC ? "AIC" : "AIV");
+    print_row(&report, title, &table->rows[r], &all, to);
+  }
+  for (uint32_t kind = PTO_AIC; kind <= PTO_AIV; kind++) {
+    const struct pto_kernel_counters_row sum = sum_of(table, kind);
+    if (sum.stretches) print_row(&report, kind == PTO_AIC ? "all on AIC" : "all on AIV", &sum, &all, to);
+  }
+  for (uint32_t i = 0; i < table->event_count; i++)
+    fprintf(to, "%s%s about %" PRId64, i ? ", " : "    of it the reading, in each stretch: ", names[i],
+            table->reading[i]);
+  fprintf(to, "\n");
+  if (table->uncounted_calls)
+    fprintf(to, "    %" PRIu64 " calls are not counted: %s\n", table->uncounted_calls, table->sentence);
+}
+
+/* ---- JSON ---- */
+
+static void put_counts(const struct report *report, const char *key, const int64_t *counts, struct pto_json_writer *w) {
+  pto_json_put_object(w, key);
+  for (uint32_t i = 0; i < report->table->event_count; i++) pto_json_put_u64(w, report->names[i], (uint64_t)counts[i]);
+  pto_json_object_end(w);
+}
+
+/* `kernel` NULL: the sum of a kind. */
+static void put_row(const struct report *report, const char *kernel, const struct pto_kernel_counters_row *row,
+                    struct pto_json_writer *w) {
+  const double cycles = count_of(row, report->cycles), instructions = count_of(row, report->instructions);
+  pto_json_object_begin(w);
+  if (kernel) pto_json_put_string(w, "kernel", kernel);
+  pto_json_put_string(w, "core_kind", row->kind == PTO_AIC ? "aic" : "aiv");
+  pto_json_put_u64(w, "calls", row->calls);
+  pto_json_put_u64(w, "stretches", row->stretches);
+  put_counts(report, "events", row->counts, w);
+  pto_json_put_object(w, "events_per_call");
+  for (uint32_t i = 0; i < report->table->event_count; i++) pto_json_put_double(w, report->names[i], per_call(row, i));
+  pto_json_object_end(w);
+  if (instructions > 0 && cycles > 0) pto_json_put_double(w, "instructions_per_cycle", instructions / cycles);
+  if (instructions > 0) {
+    pto_json_put_object(w, "misses_per_1000_instructions");
+    for (uint32_t i = 0; i < report->table->event_count; i++)
+      if (counts_misses(report->names[i]))
+        pto_json_put_double(w, report->names[i], 1000.0 * count_of(row, i) / instructions);
+    pto_json_object_end(w);
+  }
+  pto_json_object_end(w);
+}
+
+void pto_kernel_counters_write_json(const struct pto_kernel_counters_table *table, const char *const *names,
+                                    struct pto_json_writer *w) {
+  const struct report report = make_report(table, names);
+  pto_json_put_object(w, "kernel_counters");
+  pto_json_put_array(w, "kernels");
+  for (uint32_t r = 0; r < table->row_count; r++) put_row(&report, table->rows[r].kernel->name, &table->rows[r], w);
+  pto_json_array_end(w);
+  pto_json_put_array(w, "core_kinds");
+  for (uint32_t kind = PTO_AIC; kind <= PTO_AIV; kind++) {
+    const struct pto_kernel_counters_row sum = sum_of(table, kind);
+    if (sum.stretches) put_row(&report, NULL, &sum, w);
+  }
+  pto_json_array_end(w);
+  put_counts(&report, "reading", table->reading, w);
+  pto_json_put_u64(w, "threads", table->thread_count);
+  pto_json_put_u64(w, "uncounted_calls", table->uncounted_calls);
+  pto_json_object_end(w);
 }

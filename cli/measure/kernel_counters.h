@@ -21,6 +21,8 @@
 
 #include <cli/measure/event_source.h>
 #include <pto/kernel_meter.h>
+#include <stdio.h>
+#include <formats/json_writer.h>
 
 #define PTO_KERNEL_COUNTERS_EVENTS 16u
 #define PTO_KERNEL_COUNTERS_ROWS 255u /* kernels on kinds of cores */
@@ -58,5 +60,11 @@ PTO_MUST_CHECK int pto_kernel_counters_events(struct pto_kernel_counters *counte
 void pto_kernel_counters_take(struct pto_kernel_counters *counters, struct pto_kernel_counters_table *table);
 /* After the runtimes that have the meter, on the thread that called events.  Takes NULL too. */
 void pto_kernel_counters_destroy(struct pto_kernel_counters *counters);
+
+/* `names`: of the table's events, in its order.  A few lines a kernel, then the sums of each kind of core. */
+void pto_kernel_counters_print(const struct pto_kernel_counters_table *table, const char *const *names, FILE *to);
+/* The key "kernel_counters". */
+void pto_kernel_counters_write_json(const struct pto_kernel_counters_table *table, const char *const *names,
+                                    struct pto_json_writer *w);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of counts made by hand: ratios, shares, sums of core kinds. */
-#include <cli/measure/kernel_counters_report.h>
+#include <cli/measure/kernel_counters.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,7 +21,7 @@
 #ifndef PTO_CLI_MEASURE_PERF_JOIN_H
 #define PTO_CLI_MEASURE_PERF_JOIN_H
 
-#include <cli/measure/perf_sample.h>
+#include <cli/measure/perf_recording.h>
 #include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
 

@@ -15,10 +15,31 @@
 #ifndef PTO_CLI_MEASURE_PERF_RECORDING_H
 #define PTO_CLI_MEASURE_PERF_RECORDING_H
 
+#include <stdint.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
-#include <cli/measure/perf_sample.h>
 #include <runtime/base/error.h>
+
+/* ---- one sample, as `perf script` prints it ---- */
+
+/* What to give to `perf script -F`; with --ns, so that times have nine digits behind the point. */
+#define PTO_PERF_SAMPLE_FIELDS "tid,time,period,event,ip,sym,dso"
+
+struct pto_perf_sample {
+  uint64_t time_ns; /* of the clock given to perf record -k */
+  uint64_t period;  /* how many events this sample stands for; samples differ in it */
+  uint32_t tid;
+  char event[64];
+  char symbol[192]; /* "[unknown]" where there is none */
+  char module[256]; /* "/usr/lib/libm.so.6", "[kernel.kallsyms]"; "" where there is none */
+};
+
+/* "TID SECONDS.FRACTION: PERIOD EVENT: ADDRESS SYMBOL (MODULE)".  False for a line of any other form, `sample` then
+ * holding anything. */
+bool pto_perf_sample_parse(const char *line, struct pto_perf_sample *sample);
+
+/* ---- the recording ---- */
 
 struct pto_perf_request {
   const char *event;     /* NULL: cycles, or cpu-clock where the machine does not count them */

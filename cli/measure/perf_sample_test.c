@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of reading `perf script`'s lines; the first ones are its own output. */
-#include <cli/measure/perf_sample.h>
+#include <cli/measure/perf_recording.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

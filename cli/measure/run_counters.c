@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cli/measure/kernel_counters_report.h>
-#include <runtime/base/software_events.h>
+#include <cli/measure/kernel_counters.h>
+#include <runtime/control/published_counters.h>
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
   *counters = (struct pto_run_counters){.is_by_kernel = counters->is_by_kernel};
@@ -54,7 +54,7 @@ static bool is_of_kernels(const struct pto_run_counters *counters, const char *n
 static int check_counter(const char *name, struct pto_error *error) {
   static const char *const counters[] = {
 #define X(counter, is_sum, text) #counter,
-      PTO_SOFTWARE_EVENT_LIST(X)
+      PTO_PUBLISHED_COUNTER_LIST(X)
 #undef X
   };
   const char *counter = name + (strncmp(name, "sde:::", 6) == 0 ? 6 : 0);

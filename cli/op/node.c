@@ -30,9 +30,9 @@ static struct pto_attribute_value value_of(const char *word) {
   if (word[0] == '\0') return value;
   errno = 0;
   const long long whole = strtoll(word, &end, 10);
-  if (*end == '\0' && errno == 0) return (struct pto_attribute_value){.kind = PTO_VALUE_I64, .as.i64 = whole};
+  if (*end == '\0' && errno == 0) return (struct pto_attribute_value){.as.number = pto_number_i64(whole)};
   const double number = strtod(word, &end);
-  if (*end == '\0') return (struct pto_attribute_value){.kind = PTO_VALUE_F64, .as.f64 = number};
+  if (*end == '\0') return (struct pto_attribute_value){.as.number = pto_number_f64(number)};
   return value;
 }
 
@@ -51,8 +51,7 @@ static int set_attribute(struct pto_op_attributes *attributes, const struct pto_
   struct pto_attribute_value items[MOST_ITEMS], value;
   char text[512];
   uint32_t count = 0;
-  if (strchr(setting, '=') == NULL || strlen(setting) >= sizeof text)
-    return pto_error_set(error, PTO_EINVAL, "--set: \"%.60s\" is not of the form name=value", setting);
+  if (strlen(setting) >= sizeof text) return pto_error_set(error, PTO_EINVAL, "--set: \"%.60s…\" is too long", setting);
   memcpy(text, setting, strlen(setting) + 1);
   char *word = strchr(text, '=');
   *word++ = '\0';
@@ -75,8 +74,9 @@ static int set_attribute(struct pto_op_attributes *attributes, const struct pto_
 static int set_attributes(const struct pto_op_options *options, const struct pto_op_info *info,
                           struct pto_op_attributes *attributes, struct pto_error *error) {
   int status = PTO_OK;
-  for (uint32_t i = 0; i < options->setting_count && status == PTO_OK; i++)
-    status = set_attribute(attributes, info, options->settings[i], error);
+  const struct pto_string_list *settings = &options->common.settings;
+  for (size_t i = 0; i < settings->count && status == PTO_OK; i++)
+    status = set_attribute(attributes, info, settings->items[i], error);
   return status == PTO_OK ? pto_op_attributes_finish(attributes, error) : status;
 }
 

@@ -7,34 +7,28 @@
  * tries themselves are check/trial/trial.h, those of operations cli/graph/command.h.  Owns nothing; strings are
  * argv's.  One thread.
  *
- * To add an action: a function and a line in `actions` of cli/verbs/op.c.  To add an option: a line in `specs` of
- * cli/op/plan.c.
+ * To add an action: a function and a line in `actions` of cli/verbs/op.c.  To add an option: a line in
+ * pto_op_specs of cli/op/plan.c.
  */
 #ifndef PTO_CLI_OP_OP_H
 #define PTO_CLI_OP_OP_H
 
-#include <graph/build/operand_graph.h>
 #include <check/trial/trial.h>
+#include <cli/run/options.h>
 #include <formats/json_writer.h>
+#include <graph/build/operand_graph.h>
 #include <runtime/base/error.h>
 
 #define PTO_OP_MAX_TUPLES 256
-#define PTO_OP_MAX_SETTINGS 32
 
 struct pto_op_options {
-  const char *action, *name;             /* NAME: of a kernel, a pattern with * and ?, or "all" */
-  const char *dtypes, *shapes, *scalars; /* NULL: not given */
-  const char *layout, *level, *chip, *json_path;
-  const char *settings[PTO_OP_MAX_SETTINGS]; /* of --set, of an operation */
-  uint32_t setting_count;
-  uint64_t seed;
-  uint32_t given; /* a bit for each option of `specs` that was there */
-  bool help;
+  struct pto_run_options common;                          /* of these --chip, --seed, --set and --json */
+  const char *action, *name;                              /* NAME: of a kernel, a pattern with * and ?, or "all" */
+  const char *dtypes, *shapes, *scalars, *layout, *level; /* NULL: not given */
 };
 
-/* Reads argv[1] …; PTO_OK, or PTO_EINVAL with one sentence. */
-PTO_MUST_CHECK int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error);
-void pto_op_options_help(void);
+/* Those of --help, ended by a zeroed one. */
+extern const struct pto_option_spec pto_op_specs[];
 /* The name of an option that was given and means nothing to the action, which is a known one, of a kernel or of an
  * operation; NULL where there is none. */
 const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation);
@@ -43,8 +37,6 @@ PTO_MUST_CHECK int pto_op_parse_shapes(const char *text, struct pto_reference_sh
                                        struct pto_error *error);
 PTO_MUST_CHECK int pto_op_parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error);
 
-/* Whether NAME means more than one kernel: then those that do not take what is asked for are left out. */
-bool pto_op_is_pattern(const struct pto_op_options *options);
 bool pto_op_names(const struct pto_op_options *options, uint32_t kernel);
 
 /* The calls of one kernel: shapes and scalars in `base`, and the combinations of dtypes. */
@@ -53,9 +45,6 @@ struct pto_op_plan {
   struct pto_dtype_tuple tuples[PTO_OP_MAX_TUPLES];
   uint32_t tuple_count; /* ≥ 1 */
 };
-/* Initialises `trial` for the kernel too.  PTO_OK, or PTO_EINVAL with a sentence: the kernel does not take that. */
-PTO_MUST_CHECK int pto_op_plan(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
-                               struct pto_op_plan *plan, struct pto_error *error);
 /* The case of one of its combinations in a layout. */
 struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct pto_trial *trial, uint32_t tuple,
                                   uint32_t layout);
@@ -64,16 +53,17 @@ struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct p
 void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
 void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
 
-/* The actions: an enum pto_exit, having said why where that is not 0. */
-int pto_op_test(const struct pto_op_options *options);
-int pto_op_perf(const struct pto_op_options *options);
-int pto_op_support(const struct pto_op_options *options);
+/* Calls `one` for each kernel that NAME means, with the plan of what is asked for; without one where not `is_planned`.
+ * A pattern leaves out the kernels that do not take that.  The first answer of `one` that is not PTO_EXIT_OK, or
+ * PTO_EXIT_USAGE, having said why, where the one kernel does not take it, or none does. */
+int pto_op_each_kernel(const struct pto_op_options *options, bool is_planned,
+                       int (*one)(void *context, struct pto_trial *trial, const struct pto_op_plan *plan),
+                       void *context);
 
-/* The object of --json, which rows go to as they come: opened, with the member "op" in it; `pto_op_report_close` ends
- * it and returns `code`.  Without --json, open answers PTO_EXIT_OK, and *w is NULL.  Else an enum pto_exit, having said
- * why. */
-PTO_MUST_CHECK int pto_op_report_open(const struct pto_op_options *options, struct pto_json_writer **w);
-int pto_op_report_close(const struct pto_op_options *options, struct pto_json_writer *w, int code);
+/* The actions: an enum pto_exit, having said why where that is not 0.  `w` is in the object of --json; NULL: there is
+ * none. */
+int pto_op_perf(const struct pto_op_options *options, struct pto_json_writer *w);
+int pto_op_support(const struct pto_op_options *options, struct pto_json_writer *w);
 
 /* ---- operations of graphs ---- */
 
@@ -81,7 +71,7 @@ int pto_op_report_close(const struct pto_op_options *options, struct pto_json_wr
  * where it means none. */
 uint32_t pto_op_operation_of(const struct pto_op_options *options);
 /* The action of the options, of an operation. */
-int pto_op_operation(const struct pto_op_options *options, uint32_t op);
+int pto_op_operation(const struct pto_op_options *options, uint32_t op, struct pto_json_writer *w);
 /* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar; then a line
  * an operand. */
 void pto_op_print_operation(uint32_t op, bool with_operands);

@@ -186,14 +186,15 @@ static const struct {
 /* Takes the graph.  An enum pto_exit. */
 static int try_graph(const struct pto_op_options *options, uint32_t op, struct pto_graph *graph,
                      struct pto_json_writer *w) {
-  struct pto_graph_command command = {.graph = graph, .options = {.seed = options->seed, .chip = options->chip}};
+  struct pto_graph_command command = {.graph = graph,
+                                      .options = {.seed = options->common.seed, .chip = options->common.chip}};
   struct outcome outcome;
   size_t action = 0;
   describe(graph, pto_op_info(op)->name, &outcome);
   while (strcmp(actions[action].name, options->action) != 0) action++;
   const int status = actions[action].run != NULL ? actions[action].run(&command, &outcome) : PTO_OK;
   if (status != PTO_OK) snprintf(outcome.error, sizeof outcome.error, "%s", command.error.sentence);
-  if (!pto_json_takes_stdout(options->json_path)) actions[action].print(&outcome);
+  if (!pto_json_takes_stdout(options->common.json_path)) actions[action].print(&outcome);
   if (w != NULL) put_outcome(w, options, &outcome);
   fflush(stdout);
   pto_graph_command_fini(&command);
@@ -222,19 +223,14 @@ static int try_dtypes(const struct pto_op_options *options, uint32_t op, struct 
   return count > 0 ? code : pto_complain(PTO_EXIT_USAGE, "op: %s", reason.sentence);
 }
 
-int pto_op_operation(const struct pto_op_options *options, uint32_t op) {
-  struct pto_json_writer *w;
-  const bool is_support = strcmp(options->action, "support") == 0;
-  const bool is_quiet = pto_json_takes_stdout(options->json_path);
-  if (is_support && !is_quiet) pto_op_print_operation(op, true);
-  if (is_support && options->json_path == NULL && options->dtypes == NULL && options->shapes == NULL &&
-      options->setting_count == 0)
-    return PTO_EXIT_OK;
-  int code = pto_op_report_open(options, &w);
-  if (code != PTO_EXIT_OK) return code;
-  if (w == NULL) return try_dtypes(options, op, NULL);
-  pto_json_put_array(w, "results");
-  code = try_dtypes(options, op, w);
-  pto_json_array_end(w);
-  return pto_op_report_close(options, w, code);
+int pto_op_operation(const struct pto_op_options *options, uint32_t op, struct pto_json_writer *w) {
+  if (strcmp(options->action, "support") == 0) {
+    if (!pto_json_takes_stdout(options->common.json_path)) pto_op_print_operation(op, true);
+    if (w == NULL && options->dtypes == NULL && options->shapes == NULL && options->common.settings.count == 0)
+      return PTO_EXIT_OK;
+  }
+  if (w != NULL) pto_json_put_array(w, "results");
+  const int code = try_dtypes(options, op, w);
+  if (w != NULL) pto_json_array_end(w);
+  return code;
 }

@@ -14,7 +14,7 @@
 #include <formats/json_writer.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
-#include <check/trial/time.h>
+#include <check/trial/trial.h>
 #include <sim/chips/timing.h>
 
 #define BATCHES 9
@@ -88,62 +88,46 @@ static int measure(struct pto_trial *trial, const struct pto_trial_case *c, cons
   return PTO_EXIT_OK;
 }
 
-static int measure_kernel(const struct pto_op_options *options, struct pto_trial *trial, const struct pto_op_plan *plan,
-                          const struct pto_chip *chip, struct pto_json_writer *w) {
-  const bool is_all = options->layout != NULL && strcmp(options->layout, "all") == 0;
-  const uint32_t first = options->layout != NULL && !is_all ? (uint32_t)pto_layout_from_name(options->layout) : 0;
-  int code = PTO_EXIT_OK;
-  for (uint32_t t = 0; t < plan->tuple_count && code == PTO_EXIT_OK; t++)
-    for (uint32_t layout = first; layout < (is_all ? PTO_LAYOUT_COUNT : first + 1) && code == PTO_EXIT_OK; layout++) {
+struct perf {
+  const struct pto_op_options *options;
+  struct pto_chip chip;
+  struct pto_json_writer *w;
+};
+
+static int measure_kernel(void *context, struct pto_trial *trial, const struct pto_op_plan *plan) {
+  const struct perf *perf = context;
+  const char *asked = perf->options->layout;
+  const bool is_all = asked != NULL && strcmp(asked, "all") == 0;
+  const uint32_t first = asked != NULL && !is_all ? (uint32_t)pto_layout_from_name(asked) : 0;
+  for (uint32_t t = 0; t < plan->tuple_count; t++)
+    for (uint32_t layout = first; layout < (is_all ? PTO_LAYOUT_COUNT : first + 1); layout++) {
       struct pto_trial_case c = pto_op_case(plan, trial, t, layout);
       struct measured m;
       c.is_plain = true;
-      code = measure(trial, &c, chip, &m);
-      if (code != PTO_EXIT_OK) break;
-      if (!pto_json_takes_stdout(options->json_path)) print_measured(trial, &c, &m);
-      if (w != NULL) write_measured(w, trial, &c, &m);
+      const int code = measure(trial, &c, &perf->chip, &m);
+      if (code != PTO_EXIT_OK) return code;
+      if (!pto_json_takes_stdout(perf->options->common.json_path)) print_measured(trial, &c, &m);
+      if (perf->w != NULL) write_measured(perf->w, trial, &c, &m);
     }
-  pto_trial_fini(trial);
-  return code;
-}
-
-static int measure_kernels(const struct pto_op_options *options, const struct pto_chip *chip,
-                           struct pto_json_writer *w) {
-  static struct pto_trial trial;
-  static struct pto_op_plan plan;
-  struct pto_error error;
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
-    if (!pto_op_names(options, k)) continue;
-    if (pto_op_plan(options, k, &trial, &plan, &error) != PTO_OK) {
-      if (pto_op_is_pattern(options)) continue;
-      return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
-    }
-    const int code = measure_kernel(options, &trial, &plan, chip, w);
-    if (code != PTO_EXIT_OK) return code;
-    count++;
-  }
-  if (count == 0) return pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that", options->name);
   return PTO_EXIT_OK;
 }
 
-int pto_op_perf(const struct pto_op_options *options) {
-  struct pto_json_writer *w;
-  struct pto_chip chip;
+int pto_op_perf(const struct pto_op_options *options, struct pto_json_writer *w) {
+  struct perf perf = {.options = options, .w = w};
   struct pto_error error;
-  if (pto_chip_load(options->chip, &chip, &error)) return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
-  if (!pto_json_takes_stdout(options->json_path))
+  if (pto_chip_load(options->common.chip, &perf.chip, &error))
+    return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
+  if (!pto_json_takes_stdout(options->common.json_path))
     printf("%s level; median and minimum of %d batches; bounds of one core of %s\n"
            "%-20s %-24s %-36s %-11s %11s %11s %8s %16s %11s %-7s %10s %10s %10s %8s\n",
-           pto_level_name(pto_level_best()), BATCHES, chip.name, "kernel", "dtypes", "shapes", "layout", "ns", "min ns",
-           "GB/s", "rate", "chip ns", "bound", "bytes", "elements", "macs", "local");
-  int code = pto_op_report_open(options, &w);
-  if (code != PTO_EXIT_OK) return code;
-  if (w == NULL) return measure_kernels(options, &chip, NULL);
-  pto_json_put_string(w, "chip", chip.name);
-  pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
-  pto_json_put_array(w, "results");
-  code = measure_kernels(options, &chip, w);
-  pto_json_array_end(w);
-  return pto_op_report_close(options, w, code);
+           pto_level_name(pto_level_best()), BATCHES, perf.chip.name, "kernel", "dtypes", "shapes", "layout", "ns",
+           "min ns", "GB/s", "rate", "chip ns", "bound", "bytes", "elements", "macs", "local");
+  if (w != NULL) {
+    pto_json_put_string(w, "chip", perf.chip.name);
+    pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
+    pto_json_put_array(w, "results");
+  }
+  const int code = pto_op_each_kernel(options, true, measure_kernel, &perf);
+  if (w != NULL) pto_json_array_end(w);
+  return code;
 }

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cli/run/options.h>
 #include <graph/build/operation.h>
-#include <report/file/output_file.h>
 #include <kernels/levels/level.h>
 #include <runtime/base/text.h>
 
@@ -21,166 +19,68 @@
 
 /* ---- options ---- */
 
-struct spec {
-  const char *name, *argument, *help;
-  const char *actions;   /* that it means something to, of a kernel; NULL: all, "": none */
-  const char *of_graphs; /* the same of an operation of graphs */
-};
-enum { DTYPE, SHAPE, SCALAR, SET, LAYOUT, LEVEL, SEED, CHIP, JSON, HELP, SPEC_COUNT };
-static const struct spec specs[SPEC_COUNT] = {
-    [DTYPE] = {"dtype", "DTYPE[,...]", "one for all tensors that may have it, or one each (default: all that it takes)",
-               NULL, NULL},
-    [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each",
-               NULL, NULL},
-    [SCALAR] = {"scalar", "X[,...]", "its scalars (default: drawn from the seed)", NULL, ""},
-    [SET] = {"set", "NAME=VALUE", "an option of an operation of graphs, as strides=2,2; may be repeated", "", NULL},
-    [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)", "test perf", ""},
-    [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", "test perf", "test perf"},
-    [SEED] = {"seed", "N", "of the inputs (default 0)", "test perf", "test perf"},
-    [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", "perf", "perf"},
-    [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output", NULL, NULL},
-    [HELP] = {"help", NULL, "this text", NULL, NULL},
-};
-
-static int refuse_layout(const char *value, struct pto_error *error) {
+static int set_layout(void *target, const char *value, struct pto_error *error) {
   char names[128] = "";
+  *(const char **)target = value;
+  if (strcmp(value, "all") == 0 || pto_layout_from_name(value) >= 0) return PTO_OK;
   for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT; layout++)
     pto_text_append(names, sizeof names, "%s, ", pto_layout_name(layout));
-  return pto_error_set(error, PTO_EINVAL, "--layout: \"%s\" is none of %sall", value, names);
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %sall", value, names);
 }
 
-static int set_option(struct pto_op_options *options, int which, const char *value, struct pto_error *error) {
-  switch (which) {
-  case DTYPE:
-    options->dtypes = value;
-    break;
-  case SHAPE:
-    options->shapes = value;
-    break;
-  case SCALAR:
-    options->scalars = value;
-    break;
-  case SET:
-    if (options->setting_count == PTO_OP_MAX_SETTINGS)
-      return pto_error_set(error, PTO_EINVAL, "--set: too many of them");
-    options->settings[options->setting_count++] = value;
-    break;
-  case LAYOUT:
-    if (strcmp(value, "all") != 0 && pto_layout_from_name(value) < 0) return refuse_layout(value, error);
-    options->layout = value;
-    break;
-  case LEVEL:
-    for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++)
-      if (strcmp(pto_level_name(level), value) == 0) options->level = value;
-    if (options->level == NULL)
-      return pto_error_set(error, PTO_EINVAL, "--level: \"%s\" is none of plain, avx2, avx512", value);
-    break;
-  case SEED: {
-    struct pto_error reason;
-    if (pto_parse_u64(value, 0, UINT64_MAX, &options->seed, &reason))
-      return pto_error_set(error, PTO_EINVAL, "--seed: %s", reason.sentence);
-    break;
-  }
-  case CHIP:
-    options->chip = value;
-    break;
-  case JSON:
-    options->json_path = value;
-    break;
-  default:
-    options->help = true;
-  }
-  return PTO_OK;
+static int set_level(void *target, const char *value, struct pto_error *error) {
+  *(const char **)target = value;
+  for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++)
+    if (strcmp(pto_level_name(level), value) == 0) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of plain, avx2, avx512", value);
 }
 
-/* The option that a word names, or −1; *length is that of its name with the dashes. */
-static int option_of(const char *word, size_t *length) {
-  *length = strcspn(word, "=");
-  if (strcmp(word, "-h") == 0) return HELP;
-  for (int i = 0; i < SPEC_COUNT; i++)
-    if (strlen(specs[i].name) + 2 == *length && strncmp(word + 2, specs[i].name, *length - 2) == 0) return i;
-  return -1;
-}
+#define TEXT(name) PTO_OPTION_TEXT(struct pto_op_options, name)
+#define FIELD(name) .field = offsetof(struct pto_op_options, name)
+const struct pto_option_spec pto_op_specs[] = {
+    {"dtype", "DTYPE[,...]", "one for all tensors that may have it, or one each (default: all that it takes)",
+     TEXT(dtypes)},
+    {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each",
+     TEXT(shapes)},
+    {"scalar", "X[,...]", "its scalars (default: drawn from the seed)", TEXT(scalars)},
+    {"set", "NAME=VALUE", "an option of an operation of graphs, as strides=2,2; may be repeated", .set = NULL},
+    {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)", .set = set_layout,
+     FIELD(layout)},
+    {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", .set = set_level, FIELD(level)},
+    {"seed", "N", "of the inputs (default 0)", .set = NULL},
+    {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", .set = NULL},
+    {"json", "FILE", "writes the results as one JSON object; - is standard output", .set = NULL},
+    {"help", NULL, "this text", .set = NULL},
+    {0}};
 
-int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error) {
-  *options = (struct pto_op_options){.chip = "a2a3"};
-  for (int i = 1; i < argc; i++) {
-    const char *word = argv[i], *value = NULL;
-    size_t length;
-    if (word[0] != '-' || word[1] == '\0') {
-      const char **target = options->action == NULL ? &options->action : &options->name;
-      if (*target != NULL) return pto_error_set(error, PTO_EINVAL, "one NAME at a time, not also \"%s\"", word);
-      *target = word;
-      continue;
-    }
-    const int which = option_of(word, &length);
-    if (which < 0) return pto_error_set(error, PTO_EINVAL, "there is no option %s; --help lists them", word);
-    if (word[length] == '=') value = word + length + 1;
-    if (specs[which].argument == NULL && value != NULL)
-      return pto_error_set(error, PTO_EINVAL, "--%s takes no value", specs[which].name);
-    if (specs[which].argument != NULL && value == NULL) {
-      if (++i == argc) return pto_error_set(error, PTO_EINVAL, "%s needs a value", word);
-      value = argv[i];
-    }
-    const int status = set_option(options, which, value, error);
-    if (status != PTO_OK) return status;
-    options->given |= UINT32_C(1) << which;
-  }
-  return PTO_OK;
-}
+/* Options that mean something to these actions alone, of a kernel and of an operation of graphs; NULL: to all. */
+static const struct {
+  const char *name, *actions, *of_graphs;
+} restricted[] = {{"scalar", NULL, ""},
+                  {"set", "", NULL},
+                  {"layout", "test perf", ""},
+                  {"level", "test perf", "test perf"},
+                  {"seed", "test perf", "test perf"},
+                  {"chip", "perf", "perf"}};
 
 const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation) {
-  for (int i = 0; i < SPEC_COUNT; i++) {
-    const char *actions = is_operation ? specs[i].of_graphs : specs[i].actions;
-    if ((options->given >> i & 1) != 0 && actions != NULL && strstr(actions, options->action) == NULL)
-      return specs[i].name;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(restricted); i++) {
+    const char *actions = is_operation ? restricted[i].of_graphs : restricted[i].actions;
+    if (actions != NULL && strstr(actions, options->action) == NULL &&
+        pto_run_options_given(&options->common, pto_op_specs, restricted[i].name))
+      return restricted[i].name;
   }
   return NULL;
 }
 
-void pto_op_options_help(void) {
-  for (int i = 0; i < SPEC_COUNT; i++) {
-    char left[64];
-    snprintf(left, sizeof left, "--%s%s%s", specs[i].name, specs[i].argument ? " " : "",
-             specs[i].argument ? specs[i].argument : "");
-    printf("  %-24s %s\n", left, specs[i].help);
-  }
-}
-
-bool pto_op_is_pattern(const struct pto_op_options *options) {
+/* Whether NAME means more than one kernel. */
+static bool is_pattern(const struct pto_op_options *options) {
   return options->name == NULL || strcmp(options->name, "all") == 0 || strpbrk(options->name, "*?[") != NULL;
 }
 
 bool pto_op_names(const struct pto_op_options *options, uint32_t kernel) {
   if (options->name == NULL || strcmp(options->name, "all") == 0) return true;
   return fnmatch(options->name, pto_kernel_at(kernel)->name, 0) == 0;
-}
-
-/* ---- the report ---- */
-
-int pto_op_report_open(const struct pto_op_options *options, struct pto_json_writer **w) {
-  static struct pto_json_writer writer;
-  struct pto_error error;
-  int fd;
-  *w = NULL;
-  if (options->json_path == NULL) return PTO_EXIT_OK;
-  fflush(stdout);
-  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  *w = &writer;
-  pto_json_init(*w, fd);
-  pto_json_object_begin(*w);
-  pto_json_put_string(*w, "op", options->action);
-  return PTO_EXIT_OK;
-}
-
-int pto_op_report_close(const struct pto_op_options *options, struct pto_json_writer *w, int code) {
-  struct pto_error error;
-  pto_json_put_u64(w, "exit", (uint64_t)code);
-  pto_json_object_end(w);
-  fflush(stdout);
-  if (pto_output_close(options->json_path, w->fd, pto_json_finish(w), &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
 }
 
 /* ---- shapes ---- */
@@ -248,7 +148,7 @@ static int refuse_shapes(const struct pto_op_options *options, const struct pto_
   for (uint32_t rank = 0; rank <= PTO_MAX_DIMS; rank++) {
     const struct pto_reference_shape small = {rank, {2, 2, 2, 2, 2, 2, 2, 2}};
     struct pto_trial_case c = {0};
-    if (!try_sizes(trial, &small, options->seed, &c)) continue;
+    if (!try_sizes(trial, &small, options->common.seed, &c)) continue;
     least = least < rank ? least : rank;
     most = rank;
   }
@@ -264,13 +164,15 @@ static int plan_given_shapes(const struct pto_op_options *options, struct pto_tr
   uint32_t count = 0;
   const int status = pto_op_parse_shapes(options->shapes, shapes, &count, error);
   if (status != PTO_OK) return status;
-  if (count == 1 && try_sizes(trial, &shapes[0], options->seed, c)) return PTO_OK;
+  if (count == 1 && try_sizes(trial, &shapes[0], options->common.seed, c)) return PTO_OK;
   if (count != trial->args.tensor_count) return refuse_shapes(options, trial, count, error);
   /* Scalars as for sizes that are one of these shapes, or for any sizes. */
   bool has_scalars = false;
-  for (uint32_t i = 0; i < count && !has_scalars; i++) has_scalars = try_sizes(trial, &shapes[i], options->seed, c);
+  for (uint32_t i = 0; i < count && !has_scalars; i++)
+    has_scalars = try_sizes(trial, &shapes[i], options->common.seed, c);
   for (uint32_t rank = 0; rank <= PTO_MAX_DIMS && !has_scalars; rank++)
-    has_scalars = try_sizes(trial, &(struct pto_reference_shape){rank, {2, 2, 2, 2, 2, 2, 2, 2}}, options->seed, c);
+    has_scalars =
+        try_sizes(trial, &(struct pto_reference_shape){rank, {2, 2, 2, 2, 2, 2, 2, 2}}, options->common.seed, c);
   memcpy(c->shapes, shapes, sizeof shapes);
   return PTO_OK;
 }
@@ -356,27 +258,53 @@ static int plan_dtypes(const struct pto_op_options *options, struct pto_trial *t
   return pto_error_set(error, PTO_EINVAL, "%s", trial->message); /* why the last combination was refused */
 }
 
-int pto_op_plan(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
-                struct pto_op_plan *plan, struct pto_error *error) {
+/* Initialises `trial` for the kernel too.  PTO_OK, or PTO_EINVAL with a sentence: the kernel does not take that. */
+static int make_plan(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
+                     struct pto_op_plan *plan, struct pto_error *error) {
   static const struct pto_reference_shape usual[] = {{2, {128, 128}},   {3, {128, 128, 128}}, {1, {16384}},
                                                      {3, {4, 32, 128}}, {4, {2, 8, 32, 32}},  {5, {2, 4, 8, 16, 16}},
                                                      {0, {0}}};
   pto_trial_init(trial, kernel);
   memset(plan, 0, sizeof *plan);
-  plan->base.seed = options->seed;
+  plan->base.seed = options->common.seed;
   pto_error_set(error, PTO_EINVAL, "%s: none of the usual sizes is a case of it; --shape gives others",
                 trial->kernel->name);
   for (size_t i = 0; i < (options->shapes != NULL ? 1 : PTO_ARRAY_LENGTH(usual)); i++) {
     int status = PTO_OK;
     if (options->shapes != NULL)
       status = plan_given_shapes(options, trial, &plan->base, error);
-    else if (!try_sizes(trial, &usual[i], options->seed, &plan->base))
+    else if (!try_sizes(trial, &usual[i], options->common.seed, &plan->base))
       continue;
     if (status == PTO_OK) status = plan_scalars(options, trial, &plan->base, error);
     if (status == PTO_OK) status = plan_dtypes(options, trial, plan, error);
     if (status == PTO_OK) return PTO_OK;
   }
   return PTO_EINVAL;
+}
+
+int pto_op_each_kernel(const struct pto_op_options *options, bool is_planned,
+                       int (*one)(void *context, struct pto_trial *trial, const struct pto_op_plan *plan),
+                       void *context) {
+  static struct pto_trial trial;
+  static struct pto_op_plan plan;
+  struct pto_error error;
+  bool is_any_taken = false;
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+    if (!pto_op_names(options, k)) continue;
+    if (!is_planned) {
+      pto_trial_init(&trial, k);
+    } else if (make_plan(options, k, &trial, &plan, &error) != PTO_OK) {
+      if (is_pattern(options)) continue;
+      return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
+    }
+    const int code = one(context, &trial, &plan);
+    pto_trial_fini(&trial);
+    if (code != PTO_EXIT_OK) return code;
+    is_any_taken = true;
+  }
+  return is_any_taken ? PTO_EXIT_OK
+                      : pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that",
+                                     options->name ? options->name : "all");
 }
 
 struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct pto_trial *trial, uint32_t tuple,

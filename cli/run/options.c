@@ -11,6 +11,7 @@
 
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
+#include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
@@ -59,13 +60,6 @@ int pto_string_list_add(struct pto_string_list *list, const char *text, struct p
   return PTO_OK;
 }
 
-static int parse_u32(const char *text, uint32_t least, uint32_t most, uint32_t *value, struct pto_error *error) {
-  uint64_t number;
-  int status = pto_parse_u64(text, least, most, &number, error);
-  if (status == PTO_OK) *value = (uint32_t)number;
-  return status;
-}
-
 /* ---- what options store ---- */
 
 int pto_option_set_text(void *target, const char *value, struct pto_error *error) {
@@ -86,10 +80,9 @@ static int add_pair(void *target, const char *text, struct pto_error *error) {
 #define OPTION(name) static int set_##name(void *target, const char *value, struct pto_error *error)
 #define OPTIONS ((struct pto_run_options *)target)
 
-OPTION(workers) { return parse_u32(value, 1, UINT32_MAX, &OPTIONS->workers, error); }
 OPTION(deps) {
   if (!pto_deps_rules_parse(value, &OPTIONS->deps))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is neither exact nor pto", value);
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %s", value, &PTO_DEPS_NAMES[2]);
   OPTIONS->has_deps = true;
   return PTO_OK;
 }
@@ -114,8 +107,6 @@ OPTION(atol) {
   OPTIONS->has_atol |= status == PTO_OK;
   return status;
 }
-OPTION(rounds) { return parse_u32(value, 1, MOST_ROUNDS, &OPTIONS->rounds, error); }
-OPTION(seed) { return pto_parse_u64(value, 0, UINT64_MAX, &OPTIONS->seed, error); }
 OPTION(window) {
   uint64_t window = 0;
   const int status = pto_parse_bytes(value, &window, error);
@@ -162,38 +153,39 @@ OPTION(dump) {
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff))
+#define ANY (ALL | TAKER(diff) | TAKER(op))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
-#define FIELD(name) offsetof(struct pto_run_options, name)
-#define TEXT(name) pto_option_set_text, FIELD(name)
-#define FLAG(name) pto_option_set_flag, FIELD(name)
-#define PAIR(name) add_pair, FIELD(name)
+#define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
+#define FLAG(name) PTO_OPTION_FLAG(struct pto_run_options, name)
+#define PAIR(name) .set = add_pair, .field = offsetof(struct pto_run_options, name)
+#define BY(function) .set = function, .field = 0
+#define NUMBER(name, least, most) PTO_OPTION_NUMBER(struct pto_run_options, name, least, most)
 
 static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
-    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
-    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers, 0,
-     ALL},
-    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, 0,
-     PROGRAMS | GRAPH},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip), ALL | TAKER(op)},
+    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
+     NUMBER(workers, 1, UINT32_MAX), ALL},
+    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; default: the first")[2], BY(set_deps), PROGRAMS | GRAPH},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
      PROGRAMS | TAKER(task)},
-    {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", set_model, 0,
+    {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
      PROGRAMS | GRAPH},
     {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM},
-    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH},
+    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH | TAKER(op)},
     {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH},
     {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", PAIR(expects), PROGRAM},
     {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN},
-    {"rtol", "X", "relative tolerance (default: the program's)", set_rtol, 0, ALL},
-    {"atol", "X", "absolute tolerance (default: the program's)", set_atol, 0, ALL},
-    {"rounds", "N", "runs it N times; all must give the same bytes", set_rounds, 0, ONE_RUN | OBSERVE | TAKER(suite)},
-    {"seed", "N", "of the inputs (default 0)", set_seed, 0, PROGRAMS | GRAPH},
-    {"window", "N", "slots of each task ring, a power of two", set_window, 0, PROGRAMS | GRAPH},
-    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", set_heap, 0, PROGRAMS | GRAPH},
-    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", set_timeout, 0,
+    {"rtol", "X", "relative tolerance (default: the program's)", BY(set_rtol), ALL},
+    {"atol", "X", "absolute tolerance (default: the program's)", BY(set_atol), ALL},
+    {"rounds", "N", "runs it N times; all must give the same bytes", NUMBER(rounds, 1, MOST_ROUNDS),
+     ONE_RUN | OBSERVE | TAKER(suite)},
+    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH | TAKER(op)},
+    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH},
+    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap), PROGRAMS | GRAPH},
+    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", BY(set_timeout),
      PROGRAMS | TAKER(task)},
     {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison), PROGRAMS | GRAPH},
 /* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
@@ -202,14 +194,14 @@ static const struct pto_option_spec specs[] = {
     PTO_EXPORT_LIST(X)
 #undef X
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
-         set_dump, 0, TAKER(run)},
+         BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ANY},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL | TAKER(diff)},
     {"help", NULL, "this text", FLAG(help), ANY},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
-_Static_assert(PTO_ARRAY_LENGTH(specs) <= 64, "a bit each in pto_run_options.given");
+_Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");
 _Static_assert(PTO_TAKER_COUNT <= 32, "a bit each in pto_option_spec.takers");
 
 /* The first option given that `taker` does not take; NULL: none. */
@@ -237,8 +229,17 @@ static const struct pto_option_spec *find_extra(const struct pto_option_spec *ex
   return extra && extra->name ? extra : NULL;
 }
 
+/* Not words of help alone. */
+static bool is_option(const struct pto_option_spec *spec) { return spec->set || spec->most; }
+
 static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra, size_t index) {
   return index < PTO_ARRAY_LENGTH(specs) ? &specs[index] : &extra[index - PTO_ARRAY_LENGTH(specs)];
+}
+
+bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(own); i++)
+    if ((options->given >> i & 1) && strcmp(spec_at(own, i)->name, name) == 0) return true;
+  return false;
 }
 
 /* What getopt_long did not like about `word`. */
@@ -252,14 +253,23 @@ static int explain_refusal(int answer, const char *word, const struct option *ta
                        word);
 }
 
+/* A number is little-endian: its low bytes are what a field of fewer holds. */
+static int take_value(const struct pto_option_spec *spec, void *field, const char *value, struct pto_error *error) {
+  uint64_t number;
+  if (!spec->most) return spec->set(field, value, error);
+  const int status = pto_parse_u64(value, spec->least, spec->most, &number, error);
+  if (status == PTO_OK) memcpy(field, &number, spec->number_bytes);
+  return status;
+}
+
 /* Gives an option its values: the one that getopt found and, for an option of several, the words behind it. */
 static int take_values(const struct pto_option_spec *spec, void *target, int argc, char **argv,
                        struct pto_error *error) {
   void *field = (char *)target + spec->field;
-  int status = spec->set(field, optarg, error);
+  int status = take_value(spec, field, optarg, error);
   for (const char *word = spec->argument; word && (word = strchr(word, ' ')) != NULL && !status; word++) {
     if (optind >= argc) return pto_error_set(error, PTO_EINVAL, "takes %s", spec->argument);
-    status = spec->set(field, argv[optind++], error);
+    status = take_value(spec, field, argv[optind++], error);
   }
   return status;
 }
@@ -271,7 +281,7 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   for (size_t i = 0; i < count; i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
     const struct pto_option_spec *own = i < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
-    if (!spec->set || (own && own->set)) continue;
+    if (!is_option(spec) || (own && is_option(own))) continue;
     *table++ =
         (struct option){.name = spec->name,
                         .has_arg = spec->argument ? required_argument : no_argument,
@@ -286,7 +296,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const struct pto_option_spec *spec = spec_at(extra, index);
   const bool is_common = index < PTO_ARRAY_LENGTH(specs);
   struct pto_error reason;
-  if (is_common) options->given |= UINT64_C(1) << index;
+  options->given |= UINT64_C(1) << index;
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -320,6 +330,25 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   if (!refused) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
+}
+
+bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **argv, void *own_target,
+                           struct pto_run_options *options, int *code_out) {
+  const char *name = pto_verb_at(form->verb)->name;
+  const struct pto_string_list *programs = &options->programs;
+  struct pto_error error;
+  *code_out = PTO_EXIT_OK;
+  if (pto_run_options_parse(form->verb, argc, argv, form->own, own_target, options, &error))
+    *code_out = pto_complain(PTO_EXIT_USAGE, "%s: %s", name, error.sentence);
+  else if (options->help)
+    form->help(options);
+  else if (form->takes_one_program && programs->count == 0)
+    *code_out = pto_complain(PTO_EXIT_USAGE, "%s: which program?  `ptosim list programs` names them", name);
+  else if (form->takes_one_program && programs->count > 1)
+    *code_out = pto_complain(PTO_EXIT_USAGE, "%s: one program at a time, not also \"%s\"", name, programs->items[1]);
+  else
+    return true;
+  return false;
 }
 
 void pto_run_options_fini(struct pto_run_options *options) {

@@ -50,7 +50,7 @@ struct pto_run_options {
   bool poison, stats, quiet, help;
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
-  uint64_t given;                       /* bit i: entry i of `specs` (cli/run/options.c) was */
+  uint64_t given; /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */
@@ -63,11 +63,19 @@ enum pto_option_taker { PTO_TAKER_OBSERVE = PTO_VERB_COUNT, PTO_TAKER_ADVISE, PT
 struct pto_option_spec {
   const char *name, *argument, *help; /* the name without dashes */
   int (*set)(void *target, const char *value, struct pto_error *error);
-  size_t field;    /* offset in what is filled in: `set` gets the address of this field */
-  uint32_t takers; /* bits of enum pto_verb_id and enum pto_option_taker; of no matter in a verb's own list */
+  uint64_t least, most,
+      number_bytes; /* of a number, which has no `set`: its range, and the field's size; most 0: none */
+  size_t field;     /* offset in what is filled in: `set` gets the address of this field */
+  uint32_t takers;  /* bits of enum pto_verb_id and enum pto_option_taker; of no matter in a verb's own list */
 };
 
-/* Values of `set`: for a field that is a const char *, and for a bool, which becomes true. */
+/* How an entry goes on behind its help, but with `set`: a field that is a const char *, a bool that becomes true, or an
+ * unsigned number. */
+#define PTO_OPTION_TEXT(type, name) .set = pto_option_set_text, .field = offsetof(type, name)
+#define PTO_OPTION_FLAG(type, name) .set = pto_option_set_flag, .field = offsetof(type, name)
+#define PTO_OPTION_NUMBER(type, name, from, to)                                                                        \
+  .least = from, .most = to, .number_bytes = sizeof(((type *)NULL)->name), .field = offsetof(type, name)
+
 int pto_option_set_text(void *target, const char *value, struct pto_error *error);
 int pto_option_set_flag(void *target, const char *value, struct pto_error *error);
 
@@ -79,12 +87,26 @@ int pto_option_set_flag(void *target, const char *value, struct pto_error *error
 PTO_MUST_CHECK int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv,
                                          const struct pto_option_spec *extra, void *extra_target,
                                          struct pto_run_options *options, struct pto_error *error);
+
+/* How a verb begins. */
+struct pto_verb_form {
+  enum pto_verb_id verb;
+  const struct pto_option_spec *own; /* ended by a zeroed entry; NULL: it has none */
+  void (*help)(const struct pto_run_options *options);
+  bool takes_one_program;
+};
+/* Reads the words as parse does.  True where the verb goes on; else help was printed, or a mistake told, and *code_out
+ * is what the verb leaves with.  fini is due in either case. */
+PTO_MUST_CHECK bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **argv, void *own_target,
+                                          struct pto_run_options *options, int *code_out);
 void pto_run_options_fini(struct pto_run_options *options);
 
 /* The name of an option that was given and that the mode does not take; NULL: none.  The mode refuses with it what it
  * would have to ignore. */
 const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode);
 
+/* Whether the option of this name was given, `own` being the verb's own list. */
+bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name);
 /* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
 bool pto_run_options_take_stdout(const struct pto_run_options *options);
 

@@ -186,7 +186,7 @@ static int set_flag(void *target, const char *value, struct pto_error *e) {
 }
 
 static void test_a_verb_adds_options_of_its_own(void **state) {
-  static const struct pto_option_spec extra[] = {{"depth", "N", "how deep", set_flag, 0, 0}, {0}};
+  static const struct pto_option_spec extra[] = {{"depth", "N", "how deep", .set = set_flag}, {0}};
   char *argv[] = {(char *)"explore", (char *)"p", (char *)"--depth", (char *)"4", (char *)"--seed", (char *)"9"};
   const char *depth = NULL;
   pto_run_options_fini(&options);
@@ -196,8 +196,9 @@ static void test_a_verb_adds_options_of_its_own(void **state) {
 }
 
 static void test_an_option_of_a_verb_takes_the_place_of_a_common_one(void **state) {
-  static const struct pto_option_spec extra[] = {
-      {"dot", "FILE", "another picture", pto_option_set_text, 0, 0}, {"deps", "RULES", "other words", NULL, 0, 0}, {0}};
+  static const struct pto_option_spec extra[] = {{"dot", "FILE", "another picture", .set = pto_option_set_text},
+                                                 {"deps", "RULES", "other words", .set = NULL},
+                                                 {0}};
   char *argv[] = {(char *)"graph", (char *)"p", (char *)"--dot", (char *)"-", (char *)"--deps=pto"};
   const char *path = NULL;
   pto_run_options_fini(&options);

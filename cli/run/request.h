@@ -22,4 +22,13 @@ PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, st
  * failure is the session's where the run itself was right. */
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options);
 
+/* ---- a run that is judged: a program that ran once with its graph recorded, for check and why.  One at a time in a
+ * process (fault handlers are the process's) ---- */
+
+/* Runs the program, and writes the files of its options.  An enum pto_exit: PTO_EXIT_OK; PTO_EXIT_FAILED where the run
+ * failed, with what it had submitted by then in pto_session_trace; or the exit of a program that could not be run.  The
+ * sentence is session->result.error's.  close is due in any case. */
+int pto_judged_run_open(struct pto_session *session, const struct pto_run_options *options);
+void pto_judged_run_close(struct pto_session *session);
+
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <check/diff/graph_diff.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <cli/run/options.h>
 
 #define MOST_LINES 50u
@@ -20,12 +20,11 @@ struct diff {
   struct pto_findings findings;
 };
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim diff A.json B.json [OPTION...]\n\n"
        "What differs between the task graphs of two runs, each a file of `ptosim run --deps-json`.\n");
   pto_run_options_help(PTO_VERB_diff, NULL);
   puts("\nLeaves with 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
-  return PTO_EXIT_OK;
 }
 
 static void print(const struct diff *d) {
@@ -91,19 +90,16 @@ static int compare(struct diff *d) {
 }
 
 int pto_cmd_diff(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_diff, NULL, help, false};
   struct diff d = {0};
-  struct pto_error error;
   int code;
-  if (pto_run_options_parse(PTO_VERB_diff, argc, argv, NULL, NULL, &d.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "diff: %s", error.sentence);
-  else if (d.options.help)
-    code = help();
-  else if (d.options.programs.count != 2)
-    code =
-        pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %zu", d.options.programs.count);
-  else if ((code = pto_complain_unwritable(d.options.json_path)) == PTO_EXIT_OK) {
+  if (pto_run_options_begin(&form, argc, argv, NULL, &d.options, &code)) {
     d.paths = d.options.programs.items;
-    code = compare(&d);
+    if (d.options.programs.count != 2)
+      code = pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %zu",
+                          d.options.programs.count);
+    else if ((code = pto_complain_unwritable(d.options.json_path)) == PTO_EXIT_OK)
+      code = compare(&d);
   }
   pto_run_options_fini(&d.options);
   return code;

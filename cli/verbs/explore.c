@@ -14,7 +14,7 @@
 
 #include <check/session/explored.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
@@ -38,22 +38,17 @@ struct explore_command {
 
 /* ---- options of its own ---- */
 
-#define COMMAND ((struct explore_command *)target)
-
-static int set_schedules(void *target, const char *value, struct pto_error *error) {
-  return pto_parse_u64(value, 1, 1000000000, &COMMAND->schedules, error);
-}
 static const struct pto_option_spec extra[] = {
-    {"schedules", "N", "how many orders (default 200; with --all, at most: 10000)", set_schedules, 0, 0},
-    {"all", NULL, "every order that may matter, each once", pto_option_set_flag, offsetof(struct explore_command, all),
-     0},
+    {"schedules", "N", "how many orders (default 200; with --all, at most: 10000)",
+     PTO_OPTION_NUMBER(struct explore_command, schedules, 1, 1000000000)},
+    {"all", NULL, "every order that may matter, each once", PTO_OPTION_FLAG(struct explore_command, all)},
     {"replay", "NAME|FILE", "one schedule alone: random:7, delay:4, 7 (random), or a file of --save",
-     pto_option_set_text, offsetof(struct explore_command, replay), 0},
-    {"save", "FILE", "writes the first difference, shrunk, for --replay", pto_option_set_text,
-     offsetof(struct explore_command, save), 0},
+     PTO_OPTION_TEXT(struct explore_command, replay)},
+    {"save", "FILE", "writes the first difference, shrunk, for --replay",
+     PTO_OPTION_TEXT(struct explore_command, save)},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim explore PROGRAM [OPTION...]\n\n"
        "Runs the program in many orders of its kernel calls, one thread, and compares each with sequential execution, "
        "to\n"
@@ -65,7 +60,6 @@ static int help(void) {
   pto_run_options_help(PTO_VERB_explore, extra);
   puts("\nLeaves with 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
        "failed.");
-  return PTO_EXIT_OK;
 }
 
 static int check_options(struct explore_command *c) {
@@ -268,18 +262,16 @@ static int explore_program(struct explore_command *c) {
 }
 
 int pto_cmd_explore(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_explore, extra, help, false};
   static struct explore_command c; /* last_words reads it while other threads run */
-  struct pto_error error;
   int code;
   memset(&c, 0, sizeof c);
-  if (pto_run_options_parse(PTO_VERB_explore, argc, argv, extra, &c, &c.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "explore: %s", error.sentence);
-  else if (c.options.help)
-    code = help();
-  else if (c.options.programs.count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "explore: one program, please; `ptosim list programs` names them");
-  else if ((code = check_options(&c)) == PTO_EXIT_OK && (code = read_replay(&c)) == PTO_EXIT_OK)
-    code = explore_program(&c);
+  if (pto_run_options_begin(&form, argc, argv, &c, &c.options, &code)) {
+    if (c.options.programs.count != 1)
+      code = pto_complain(PTO_EXIT_USAGE, "explore: one program, please; `ptosim list programs` names them");
+    else if ((code = check_options(&c)) == PTO_EXIT_OK && (code = read_replay(&c)) == PTO_EXIT_OK)
+      code = explore_program(&c);
+  }
   pto_run_options_fini(&c.options);
   return code;
 }

@@ -33,7 +33,6 @@ OPTION(check) {
   COMMAND->run = COMMAND->check = true;
   return PTO_OK;
 }
-OPTION(steps) { return pto_parse_u64(value, 1, 1000000, &COMMAND->steps.count, error); }
 OPTION(kv) {
   const bool is_in_place = strcmp(value, "inplace") == 0;
   if (!is_in_place && strcmp(value, "pingpong") != 0)
@@ -52,30 +51,29 @@ OPTION(compare) {
   return PTO_OK;
 }
 
-#define FIELD(name) offsetof(struct pto_graph_command, name), 0
-#define TEXT(name) pto_option_set_text, FIELD(name)
-#define FLAG(name) pto_option_set_flag, FIELD(name)
+#define TEXT(name) PTO_OPTION_TEXT(struct pto_graph_command, name)
+#define FLAG(name) PTO_OPTION_FLAG(struct pto_graph_command, name)
 
 static const struct pto_option_spec extra[] = {
-    {"model", "NAME", "a model of `ptosim list models` in place of a file; --set has its options", NULL, 0, 0},
+    {"model", "NAME", "a model of `ptosim list models` in place of a file; --set has its options", .set = NULL},
     {"validate", NULL, "says whether the file is a valid graph, and no more", FLAG(validate)},
     {"save", "FILE.json", "writes the graph", TEXT(save_path)},
-    {"save-weights", "FORM", "inline, safetensors or manifest (default: by size)", set_save_weights, 0, 0},
+    {"save-weights", "FORM", "inline, safetensors or manifest (default: by size)", .set = set_save_weights},
     {"weights", "FILE", "of the graph's constants, to read (default: beside it)", TEXT(weights_path)},
     {"manifest", "FILE.json", "of these weights (default: beside the graph)", TEXT(manifest_path)},
     {"run", NULL, "runs it", FLAG(run)},
-    {"check", NULL, "runs it, and judges the order of its tasks by what they access, as `ptosim check` does", set_check,
-     0, 0},
-    {"steps", "N", "runs it N times, states fed back: past_NAME is what NAME was, token the largest logit", set_steps,
-     0, 0},
-    {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes", set_kv,
-     0, 0},
-    {"state", "INPUT=OUTPUT", "another state than those; may be repeated", set_state, 0, 0},
+    {"check", NULL, "runs it, and judges the order of its tasks by what they access, as `ptosim check` does",
+     .set = set_check},
+    {"steps", "N", "runs it N times, states fed back: past_NAME is what NAME was, token the largest logit",
+     PTO_OPTION_NUMBER(struct pto_graph_command, steps.count, 1, 1000000)},
+    {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes",
+     .set = set_kv},
+    {"state", "INPUT=OUTPUT", "another state than those; may be repeated", .set = set_state},
     {"dot-tasks", "FILE", "writes the tasks of the run and their edges, by node, for Graphviz",
      TEXT(options.exports[PTO_EXPORT_dot])},
     {"output-dir", "DIR", "writes the outputs, or the tensors of the first divergence, to DIR/NAME.npy",
      TEXT(output_dir)},
-    {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, 0, 0},
+    {"compare", "reference", "compares the results of all nodes with the reference's", .set = set_compare},
     {"first-divergence", NULL, "ends that at the first node beyond tolerance, and tells it", FLAG(first_divergence)},
     {"no-fusion", NULL, "every node by itself, where --run, --compare and --explain lower nodes in groups by patterns",
      FLAG(is_unfused)},
@@ -83,23 +81,23 @@ static const struct pto_option_spec extra[] = {
      FLAG(explain)},
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
-    {"deps", "RULES", "of --check: exact (default) or pto, by which it is lowered and judged", NULL, 0, 0},
-    {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, NULL, 0, 0},
-    {"rtol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
-    {"atol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
-    {"set", "KEY=VALUE", "an option of the model; may be repeated", NULL, 0, 0},
-    {"seed", "N", "of the model's weights, and of the inputs that no file gives (default 0)", NULL, 0, 0},
-    {"quiet", NULL, "prints nothing but JSON", NULL, 0, 0},
+    {"deps", "RULES", &(PTO_DEPS_NAMES ": by which it is lowered and, with --check, judged; default: the first")[2],
+     .set = NULL},
+    {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, .set = NULL},
+    {"rtol", "X", "of --compare (default: by dtype)", .set = NULL},
+    {"atol", "X", "of --compare (default: by dtype)", .set = NULL},
+    {"set", "KEY=VALUE", "an option of the model; may be repeated", .set = NULL},
+    {"seed", "N", "of the model's weights, and of the inputs that no file gives (default 0)", .set = NULL},
+    {"quiet", NULL, "prints nothing but JSON", .set = NULL},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(PTO_VERB_graph, extra);
   puts("\n"
        "Leaves with 0 where all is well, 1 where results differ, 2 for bad arguments, files or graphs, 3 where a run "
        "failed.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- what is asked for ---- */
@@ -229,20 +227,16 @@ static void take_source(struct pto_graph_command *command) {
 }
 
 int pto_cmd_graph(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_graph, extra, help, false};
   static struct pto_graph_command command;
-  struct pto_error error;
   command = (struct pto_graph_command){0};
   int code;
-  const int status = pto_run_options_parse(PTO_VERB_graph, argc, argv, extra, &command, &command.options, &error);
-  take_source(&command);
-  if (status)
-    code = pto_complain(PTO_EXIT_USAGE, "graph: %s", error.sentence);
-  else if (command.options.help)
-    code = help();
-  else if (find_conflict(&command))
-    code = pto_complain(PTO_EXIT_USAGE, "graph: %s", find_conflict(&command));
-  else if ((code = pto_complain_unwritable(command.options.json_path)) == PTO_EXIT_OK) {
-    code = run_command(&command);
+  if (pto_run_options_begin(&form, argc, argv, &command, &command.options, &code)) {
+    take_source(&command);
+    if (find_conflict(&command))
+      code = pto_complain(PTO_EXIT_USAGE, "graph: %s", find_conflict(&command));
+    else if ((code = pto_complain_unwritable(command.options.json_path)) == PTO_EXIT_OK)
+      code = run_command(&command);
   }
   pto_graph_command_fini(&command);
   return code;

@@ -13,6 +13,7 @@
 #include <graph/build/operation.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
+#include <report/file/output_file.h>
 #include <runtime/base/closest.h>
 
 /* ---- test ---- */
@@ -110,44 +111,35 @@ struct tally {
   uint32_t passed, wrong, failed;
 };
 
-static void test_kernel(const struct pto_op_options *options, struct pto_trial *trial, const struct pto_op_plan *plan,
-                        struct pto_json_writer *w, struct tally *tally) {
-  const bool is_quiet = pto_json_takes_stdout(options->json_path);
-  const bool is_one = options->layout != NULL && strcmp(options->layout, "all") != 0;
-  const uint32_t first = is_one ? (uint32_t)pto_layout_from_name(options->layout) : 0;
+struct test {
+  const struct pto_op_options *options;
+  struct pto_json_writer *w;
+  struct tally tally;
+};
+
+static int test_kernel(void *context, struct pto_trial *trial, const struct pto_op_plan *plan) {
+  struct test *test = context;
+  const char *asked = test->options->layout;
+  const bool is_one = asked != NULL && strcmp(asked, "all") != 0;
+  const uint32_t first = is_one ? (uint32_t)pto_layout_from_name(asked) : 0;
   for (uint32_t t = 0; t < plan->tuple_count; t++) {
     struct pto_trial_case c = pto_op_case(plan, trial, t, first);
     struct row row = {0};
     bool goes_on = true;
     for (c.layout = first; goes_on && c.layout < (is_one ? first + 1 : PTO_LAYOUT_COUNT); c.layout++)
       goes_on = test_layout(trial, &c, &row);
-    if (!is_quiet) print_row(trial, &c, &row);
-    if (w != NULL) write_row(w, trial, &c, &row);
-    if (row.status != PTO_OK)
-      tally->failed++;
-    else if (row.error.wrong_count > 0)
-      tally->wrong++;
-    else
-      tally->passed++;
+    if (!pto_json_takes_stdout(test->options->common.json_path)) print_row(trial, &c, &row);
+    if (test->w != NULL) write_row(test->w, trial, &c, &row);
+    ++*(row.status != PTO_OK        ? &test->tally.failed
+        : row.error.wrong_count > 0 ? &test->tally.wrong
+                                    : &test->tally.passed);
   }
-  pto_trial_fini(trial);
+  return PTO_EXIT_OK;
 }
 
-/* A pattern leaves out the kernels that do not take what is asked for; PTO_EXIT_USAGE where none is left. */
-static int test_kernels(const struct pto_op_options *options, struct pto_json_writer *w, struct tally *tally) {
-  static struct pto_trial trial;
-  static struct pto_op_plan plan;
-  struct pto_error error;
-  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
-    if (!pto_op_names(options, k)) continue;
-    if (pto_op_plan(options, k, &trial, &plan, &error) == PTO_OK)
-      test_kernel(options, &trial, &plan, w, tally);
-    else if (!pto_op_is_pattern(options))
-      return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
-  }
+static int judge(const struct pto_op_options *options, const struct tally *tally) {
   const uint32_t count = tally->passed + tally->wrong + tally->failed;
-  if (count == 0) return pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that", options->name);
-  if (!pto_json_takes_stdout(options->json_path))
+  if (!pto_json_takes_stdout(options->common.json_path))
     printf("%" PRIu32 " right, %" PRIu32 " wrong, %" PRIu32 " failed\n", tally->passed, tally->wrong, tally->failed);
   fflush(stdout);
   if (tally->failed > 0)
@@ -157,32 +149,32 @@ static int test_kernels(const struct pto_op_options *options, struct pto_json_wr
   return PTO_EXIT_OK;
 }
 
-int pto_op_test(const struct pto_op_options *options) {
-  struct tally tally = {0};
-  struct pto_json_writer *w;
-  int code = pto_op_report_open(options, &w);
-  if (code != PTO_EXIT_OK) return code;
-  if (w == NULL) return test_kernels(options, NULL, &tally);
-  pto_json_put_u64(w, "seed", options->seed);
-  pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
-  pto_json_put_array(w, "results");
-  code = test_kernels(options, w, &tally);
+static int test(const struct pto_op_options *options, struct pto_json_writer *w) {
+  struct test test = {.options = options, .w = w};
+  if (w != NULL) {
+    pto_json_put_u64(w, "seed", options->common.seed);
+    pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
+    pto_json_put_array(w, "results");
+  }
+  int code = pto_op_each_kernel(options, true, test_kernel, &test);
+  if (code == PTO_EXIT_OK) code = judge(options, &test.tally);
+  if (w == NULL) return code;
   pto_json_array_end(w);
-  pto_json_put_u64(w, "right", tally.passed);
-  pto_json_put_u64(w, "wrong", tally.wrong);
-  pto_json_put_u64(w, "failed", tally.failed);
-  return pto_op_report_close(options, w, code);
+  pto_json_put_u64(w, "right", test.tally.passed);
+  pto_json_put_u64(w, "wrong", test.tally.wrong);
+  pto_json_put_u64(w, "failed", test.tally.failed);
+  return code;
 }
 
 /* ---- the verb ---- */
 
 static const struct action {
   const char *name;
-  int (*run)(const struct pto_op_options *options);
+  int (*run)(const struct pto_op_options *options, struct pto_json_writer *w);
   bool needs_name;
-} actions[] = {{"test", pto_op_test, true}, {"perf", pto_op_perf, true}, {"support", pto_op_support, false}};
+} actions[] = {{"test", test, true}, {"perf", pto_op_perf, true}, {"support", pto_op_support, false}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim op test NAME [OPTION...]       a kernel against its double-precision reference: the worst error in ulp\n"
        "ptosim op perf NAME [OPTION...]       how fast it is here, what it costs, and what bounds it on a chip\n"
        "ptosim op support [NAME]              what there is: dtypes, modes, ranks, and the errors that are stated; "
@@ -191,11 +183,10 @@ static int help(void) {
        "NAME is a kernel of `ptosim list kernels`, a pattern with * and ?, or all; or an operation of graphs "
        "of\n`ptosim list ops`, as "
        "graph:NAME where a kernel is called the same.\n");
-  pto_op_options_help();
+  pto_run_options_help(PTO_VERB_op, pto_op_specs);
   puts("\nLeaves with 0 where all is right, 1 where a result is wrong, 2 for bad arguments or what the kernel does not "
        "take, "
        "3\nwhere a kernel failed.");
-  return PTO_EXIT_OK;
 }
 
 static int limit_level(const struct pto_op_options *options) {
@@ -234,28 +225,61 @@ static int refuse_name(const char *name) {
                       name, pto_closest_question(&closest, question));
 }
 
-int pto_cmd_op(int argc, char **argv) {
-  struct pto_op_options options;
+/* The action, with the object of --json around what it writes. */
+static int act(const struct pto_op_options *options, const struct action *action, uint32_t operation) {
+  static struct pto_json_writer writer;
+  const char *path = options->common.json_path;
+  struct pto_json_writer *w = path ? &writer : NULL;
   struct pto_error error;
-  if (pto_op_options_parse(argc, argv, &options, &error)) return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
-  if (options.help) return help();
-  for (size_t i = 0; options.action != NULL && i < PTO_ARRAY_LENGTH(actions); i++) {
-    if (strcmp(options.action, actions[i].name) != 0) continue;
-    const uint32_t operation = pto_op_operation_of(&options);
-    const bool is_operation = operation < PTO_GRAPH_OP_COUNT;
-    const char *ignored = pto_op_options_ignored(&options, is_operation);
-    if (ignored != NULL) return refuse_ignored(&options, ignored, is_operation);
-    if (options.name == NULL && actions[i].needs_name)
-      return pto_complain(PTO_EXIT_USAGE, "op %s: which kernel?  `ptosim list kernels` names them", actions[i].name);
-    if (!is_operation && options.name != NULL && strncmp(options.name, "graph:", 6) == 0)
-      return pto_complain(PTO_EXIT_USAGE, "op: no operation is called \"%s\"; `ptosim list ops` names them",
-                          options.name + 6);
-    if (!is_operation && !names_any(&options)) return refuse_name(options.name);
-    int code = pto_complain_unwritable(options.json_path);
-    if (code == PTO_EXIT_OK) code = limit_level(&options);
-    if (code != PTO_EXIT_OK) return code;
-    return is_operation ? pto_op_operation(&options, operation) : actions[i].run(&options);
+  int fd;
+  if (path) {
+    fflush(stdout);
+    if (pto_output_open(path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+    pto_json_init(w, fd);
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "op", action->name);
   }
-  if (options.action == NULL) return pto_complain(PTO_EXIT_USAGE, "op: which of test, perf, support?");
-  return pto_complain(PTO_EXIT_USAGE, "op: \"%s\" is none of test, perf, support", options.action);
+  const int code = operation < PTO_GRAPH_OP_COUNT ? pto_op_operation(options, operation, w) : action->run(options, w);
+  if (!path) return code;
+  pto_json_put_u64(w, "exit", (uint64_t)code);
+  pto_json_object_end(w);
+  fflush(stdout);
+  if (pto_output_close(path, fd, pto_json_finish(w), &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return code;
+}
+
+static int op(struct pto_op_options *options) {
+  const struct pto_string_list *words = &options->common.programs;
+  if (words->count > 2) return pto_complain(PTO_EXIT_USAGE, "op: one NAME at a time, not also \"%s\"", words->items[2]);
+  if (words->count == 0) return pto_complain(PTO_EXIT_USAGE, "op: which of test, perf, support?");
+  options->action = words->items[0];
+  options->name = words->count > 1 ? words->items[1] : NULL;
+  if (!options->common.chip) options->common.chip = "a2a3";
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(actions); i++) {
+    if (strcmp(options->action, actions[i].name) != 0) continue;
+    const uint32_t operation = pto_op_operation_of(options);
+    const bool is_operation = operation < PTO_GRAPH_OP_COUNT;
+    const char *ignored = pto_op_options_ignored(options, is_operation);
+    if (ignored != NULL) return refuse_ignored(options, ignored, is_operation);
+    if (options->name == NULL && actions[i].needs_name)
+      return pto_complain(PTO_EXIT_USAGE, "op %s: which kernel?  `ptosim list kernels` names them", actions[i].name);
+    if (!is_operation && options->name != NULL && strncmp(options->name, "graph:", 6) == 0)
+      return pto_complain(PTO_EXIT_USAGE, "op: no operation is called \"%s\"; `ptosim list ops` names them",
+                          options->name + 6);
+    if (!is_operation && !names_any(options)) return refuse_name(options->name);
+    int code = pto_complain_unwritable(options->common.json_path);
+    if (code == PTO_EXIT_OK) code = limit_level(options);
+    return code == PTO_EXIT_OK ? act(options, &actions[i], operation) : code;
+  }
+  return pto_complain(PTO_EXIT_USAGE, "op: \"%s\" is none of test, perf, support", options->action);
+}
+
+int pto_cmd_op(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_op, pto_op_specs, help, false};
+  struct pto_op_options options = {.action = NULL};
+  int code;
+  if (pto_run_options_begin(&form, argc, argv, &options, &options.common, &code)) code = op(&options);
+  pto_run_options_fini(&options.common);
+  return code;
 }

@@ -50,32 +50,21 @@ static int set_event(void *target, const char *value, struct pto_error *error) {
   ((struct perf *)target)->request.event = value;
   return PTO_OK;
 }
-static int set_frequency(void *target, const char *value, struct pto_error *error) {
-  uint64_t number = 0;
-  int status = pto_parse_u64(value, 1, 1000000, &number, error);
-  if (status == PTO_OK) ((struct perf *)target)->request.frequency_hz = (uint32_t)number;
-  return status;
-}
 static int set_data(void *target, const char *value, struct pto_error *error) {
   if (strcmp(value, "-") == 0) return pto_error_set(error, PTO_EINVAL, "perf's data need a file");
   ((struct perf *)target)->request.data_path = value;
   return PTO_OK;
 }
-static int set_top(void *target, const char *value, struct pto_error *error) {
-  uint64_t number = 0;
-  int status = pto_parse_u64(value, 0, 1000000, &number, error);
-  if (status == PTO_OK) ((struct perf *)target)->top = (uint32_t)number;
-  return status;
-}
-
 static const struct pto_option_spec extra[] = {
-    {"event", "EVENT", "what to sample by, of `perf list` (default: cycles, else cpu-clock)", set_event, 0, 0},
-    {"frequency", "HZ", "samples a second and thread (default 4999)", set_frequency, 0, 0},
-    {"data", "FILE", "keeps perf's samples, for `perf report` and `perf annotate`", set_data, 0, 0},
-    {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)", set_top, 0, 0},
+    {"event", "EVENT", "what to sample by, of `perf list` (default: cycles, else cpu-clock)", .set = set_event},
+    {"frequency", "HZ", "samples a second and thread (default 4999)",
+     PTO_OPTION_NUMBER(struct perf, request.frequency_hz, 1, 1000000)},
+    {"data", "FILE", "keeps perf's samples, for `perf report` and `perf annotate`", .set = set_data},
+    {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)",
+     PTO_OPTION_NUMBER(struct perf, top, 0, 1000000)},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts(
       "ptosim perf PROGRAM [OPTION...]\n\n"
       "Runs the program on threads under perf, and says how much of the time went into each kernel (and which symbols\n"
@@ -83,7 +72,6 @@ static int help(void) {
       "those of `ptosim run`.  Short programs need many rounds: --rounds 100.\n");
   pto_run_options_help(PTO_VERB_perf, extra);
   puts("\nLeaves as `ptosim run` does, and with 2 where perf is missing or may not sample.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
@@ -106,11 +94,6 @@ static void last_words(void *context, int status, const char *sentence) {
 }
 
 /* ---- the run ---- */
-
-static int end(struct perf *perf, int exit_code, int status, const char *sentence) {
-  pto_error_set(&perf->session.result.error, status, "%s", sentence);
-  return perf->session.result.exit_code = exit_code;
-}
 
 /* Workers name their threads, so those are found that have not run a kernel; the program's own thread is this one. */
 static void find_threads(struct pto_perf_join *join) {
@@ -151,29 +134,32 @@ static int prepare(struct perf *perf) {
   config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   int code = pto_session_init(session, &asked);
   if (code) return code;
-  if (pto_run_files_probe(&perf->options, &error)) return end(perf, PTO_EXIT_USAGE, error.status, error.sentence);
-  if (session->result.is_virtual)
-    return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
-               "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
-               "valgrind TOOL=callgrind`");
+  if (pto_run_files_probe(&perf->options, &error)) return pto_session_end(session, PTO_EXIT_USAGE, &error);
+  if (session->result.is_virtual) {
+    pto_error_set(
+        &error, PTO_ENOTSUP,
+        "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
+        "valgrind TOOL=callgrind`");
+    return pto_session_end(session, PTO_EXIT_USAGE, &error);
+  }
   session->listener =
       (struct pto_session_listener){.round_ended = keep_round, .context_reported = keep_context, .argument = perf};
   if (pto_perf_join_init(&perf->join, session->chip.cluster_count * LANES, &error))
-    return end(perf, PTO_EXIT_FAILED, error.status, error.sentence);
+    return pto_session_end(session, PTO_EXIT_FAILED, &error);
   pto_progress_line_stage("starting perf", 0, 0);
   int status = pto_perf_recording_start(&perf->recording, &perf->request, &error);
-  if (status) return end(perf, status == PTO_ENOTSUP ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(session, status == PTO_ENOTSUP ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, &error);
   return PTO_EXIT_OK;
 }
 
 static int sample_rounds(struct perf *perf) {
   struct pto_error error;
   int status = pto_perf_recording_enable(&perf->recording, true, &error);
-  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   int code = pto_session_execute(&perf->session);
   status = pto_perf_recording_enable(&perf->recording, false, &error);
   if (status == PTO_OK) status = pto_perf_recording_stop(&perf->recording, &error);
-  if (status && code == PTO_EXIT_OK) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status && code == PTO_EXIT_OK) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   return code;
 }
 
@@ -190,7 +176,7 @@ static int join_samples(struct perf *perf) {
   if (status == PTO_OK && refused_count > 0 && perf->join.rounds.samples == 0)
     status = pto_error_set(&error, PTO_ESYSTEM, "none of the %" PRIu64 " lines of perf script is a sample with %s",
                            refused_count, PTO_PERF_SAMPLE_FIELDS);
-  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   perf->has_join = true;
   return PTO_EXIT_OK;
 }
@@ -231,19 +217,12 @@ static int run_perf(struct perf *perf) {
 }
 
 int pto_cmd_perf(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_perf, extra, help, true};
   static struct perf perf; /* last_words reads it while other threads run */
-  struct pto_error error;
   int code;
   perf = (struct perf){.request.frequency_hz = DEFAULT_FREQUENCY_HZ, .top = DEFAULT_TOP};
-  if (pto_run_options_parse(PTO_VERB_perf, argc, argv, extra, &perf, &perf.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "perf: %s", error.sentence);
-  else if (perf.options.help)
-    code = help();
-  else if (perf.options.programs.count == 0)
-    code = pto_complain(PTO_EXIT_USAGE, "perf: which program?  `ptosim list programs` names them");
-  else if (perf.options.programs.count > 1)
-    code = pto_complain(PTO_EXIT_USAGE, "perf: one program at a time, not also \"%s\"", perf.options.programs.items[1]);
-  else if ((code = pto_complain_unwritable(perf.options.json_path)) == PTO_EXIT_OK)
+  if (pto_run_options_begin(&form, argc, argv, &perf, &perf.options, &code) &&
+      (code = pto_complain_unwritable(perf.options.json_path)) == PTO_EXIT_OK)
     code = run_perf(&perf);
   pto_run_options_fini(&perf.options);
   return code;

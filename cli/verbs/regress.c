@@ -13,31 +13,49 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/regress/list.h>
+#include <check/regress/outcome.h>
 #include <cli/main/child_process.h>
-#include <check/regress/report.h>
 #include <cli/run/options.h>
+#include <report/file/output_file.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
-#define DEFAULT_ROW_TIMEOUT_MS 300000u
+#define DEFAULT_ROW_TIMEOUT_S 300u
 #define MOST_JOBS 256u
 #define SENTENCE_BYTES 1024
+
+enum verdict {
+  NOT_RUN = 0,
+  SAME,
+  NEW,     /* right, and not in the baseline */
+  CHANGED, /* right, and not as in the baseline */
+  FAILED   /* not right: wrong output, failed, crashed, took too long, or did not fail as it must */
+};
+
+struct result {
+  enum verdict verdict;
+  struct pto_regress_outcome outcome;
+  double seconds;
+  char *sentence; /* why not SAME; NULL: nothing to say */
+};
 
 struct regress {
   struct pto_run_options options; /* of them --help, and the list, which is no option */
   const char *program, *list_path, *filter, *baseline_path, *junit_path;
   char *own_baseline_path; /* LIST.baseline */
   bool is_update, is_quiet;
-  uint32_t jobs, row_timeout_ms;
+  uint32_t jobs, row_timeout_s;
   struct pto_regress_list list;
   struct pto_regress_baseline baseline;
   bool has_baseline;
-  struct pto_regress_result *results; /* by case */
-  pthread_mutex_t mutex;              /* of what follows */
+  struct result *results; /* by case */
+  pthread_mutex_t mutex;  /* of what follows */
   size_t next;
   struct pto_error error; /* of the first case that could not be started */
 };
@@ -74,23 +92,20 @@ static bool is_right(const struct pto_regress_case *c, const struct pto_child_re
 }
 
 static void judge(const struct regress *r, const struct pto_regress_case *c, const struct pto_child_result *child,
-                  struct pto_regress_result *result) {
+                  struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
   struct pto_regress_outcome then;
   json_t *object = json_loads(child->json, 0, NULL);
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
   if (!is_right(c, child, object, &result->outcome, sentence))
-    result->verdict = PTO_REGRESS_FAILED;
+    result->verdict = FAILED;
   else if (!r->has_baseline)
-    result->verdict = PTO_REGRESS_SAME;
+    result->verdict = SAME;
   else if (!pto_regress_baseline_find(&r->baseline, c->text, &then))
-    result->verdict = PTO_REGRESS_NEW;
+    result->verdict = NEW;
   else
-    result->verdict = pto_regress_outcome_differs(&result->outcome, &then, sentence, sizeof sentence)
-                          ? PTO_REGRESS_CHANGED
-                          : PTO_REGRESS_SAME;
-  if (result->verdict == PTO_REGRESS_NEW)
-    snprintf(sentence, sizeof sentence, "not in the baseline (--update puts it there)");
+    result->verdict = pto_regress_outcome_differs(&result->outcome, &then, sentence, sizeof sentence) ? CHANGED : SAME;
+  if (result->verdict == NEW) snprintf(sentence, sizeof sentence, "not in the baseline (--update puts it there)");
   if (sentence[0]) result->sentence = strdup(sentence);
   json_decref(object);
 }
@@ -108,7 +123,7 @@ static void run_case(struct regress *r, size_t index) {
   words[count++] = json;
   words[count++] = json_path;
   const double begin = pto_clock_seconds();
-  const int status = pto_child_run(words, r->row_timeout_ms, &child, &error);
+  const int status = pto_child_run(words, 1000 * r->row_timeout_s, &child, &error);
   r->results[index].seconds = pto_clock_seconds() - begin;
   if (status) {
     pthread_mutex_lock(&r->mutex);
@@ -144,9 +159,98 @@ static int run_all(struct regress *r) {
   return r->error.status ? pto_complain(PTO_EXIT_FAILED, "regress: %s", r->error.sentence) : PTO_EXIT_OK;
 }
 
+/* ---- rows ---- */
+
+static const char *verdict_name(enum verdict verdict) {
+  static const char *const names[] = {"not run", "same", "new", "changed", "failed"};
+  return names[verdict];
+}
+
+/* "ptosim run bgemm": what is typed to do the case alone. */
+static void print_command(FILE *to, const char *program, const struct pto_regress_case *c) {
+  const bool is_run = strcmp(c->words[0], "run") == 0;
+  fprintf(to, "%s %s%s", program, is_run ? "run " : "", c->text);
+}
+
+/* One row: verdict, case and sentence, and the command that does it again.  `program` is how ptosim was called. */
+static void print_row(FILE *to, const char *program, const struct pto_regress_case *c, const struct result *result) {
+  fprintf(to, "%-8s %s\n", verdict_name(result->verdict), c->text);
+  if (result->sentence) fprintf(to, "         %s\n", result->sentence);
+  if (result->verdict == NEW) return;
+  fputs("         ", to);
+  print_command(to, program, c);
+  fputc('\n', to);
+}
+
+/* ---- JUnit ---- */
+
+/* Text between quotes or tags.  XML has no control characters but blanks. */
+static void put_text(FILE *out, const char *text) {
+  for (; *text; text++) {
+    const unsigned char c = (unsigned char)*text;
+    if (c == '&')
+      fputs("&amp;", out);
+    else if (c == '<')
+      fputs("&lt;", out);
+    else if (c == '>')
+      fputs("&gt;", out);
+    else if (c == '"')
+      fputs("&quot;", out);
+    else if (c == '\n')
+      fputs("&#10;", out);
+    else
+      fputc(c < 0x20 && c != '\t' ? '?' : c, out);
+  }
+}
+
+static bool is_failure(const struct result *result, bool is_new_wrong) {
+  return result->verdict == FAILED || result->verdict == CHANGED || (result->verdict == NEW && is_new_wrong);
+}
+
+static void put_case(FILE *out, const struct pto_regress_case *c, const struct result *result, bool is_new_wrong) {
+  const bool is_run = strcmp(c->words[0], "run") == 0;
+  fputs("  <testcase classname=\"", out);
+  put_text(out, is_run && c->words[1] ? c->words[1] : c->words[0]);
+  fputs("\" name=\"", out);
+  put_text(out, c->text);
+  fprintf(out, "\" time=\"%.3f\"", result->seconds);
+  if (!is_failure(result, is_new_wrong)) {
+    fputs("/>\n", out);
+    return;
+  }
+  fprintf(out, ">\n    <failure type=\"%s\" message=\"", verdict_name(result->verdict));
+  put_text(out, result->sentence ? result->sentence : "");
+  fputs("\">", out);
+  put_text(out, "ptosim ");
+  if (strcmp(c->words[0], "run") == 0) fputs("run ", out);
+  put_text(out, c->text);
+  fputs("</failure>\n  </testcase>\n", out);
+}
+
+/* One testsuite with a testcase for each case: FAILED and CHANGED are failures, NEW is one where `is_new_wrong`.
+ * PTO_OK or PTO_ESYSTEM. */
+static int write_junit(const char *path, const char *name, const struct pto_regress_list *list,
+                       const struct result *results, bool is_new_wrong, struct pto_error *error) {
+  size_t failures = 0;
+  double seconds = 0;
+  FILE *out;
+  int status = pto_output_open_stream(path, &out, error);
+  if (status) return status;
+  for (size_t i = 0; i < list->count; i++) {
+    failures += is_failure(&results[i], is_new_wrong);
+    seconds += results[i].seconds;
+  }
+  fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
+  put_text(out, name);
+  fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n", list->count, failures, seconds);
+  for (size_t i = 0; i < list->count; i++) put_case(out, &list->cases[i], &results[i], is_new_wrong);
+  fputs("</testsuite>\n", out);
+  return pto_output_close_stream(path, out, error);
+}
+
 /* ---- afterwards ---- */
 
-static size_t count_of(const struct regress *r, enum pto_regress_verdict verdict) {
+static size_t count_of(const struct regress *r, enum verdict verdict) {
   size_t count = 0;
   for (size_t i = 0; i < r->list.count; i++) count += r->results[i].verdict == verdict;
   return count;
@@ -154,16 +258,14 @@ static size_t count_of(const struct regress *r, enum pto_regress_verdict verdict
 
 static void print(const struct regress *r) {
   for (size_t i = 0; i < r->list.count; i++)
-    if (r->results[i].verdict != PTO_REGRESS_SAME && !(r->is_update && r->results[i].verdict == PTO_REGRESS_NEW))
-      pto_regress_print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
+    if (r->results[i].verdict != SAME && !(r->is_update && r->results[i].verdict == NEW))
+      print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
   if (r->has_baseline)
-    printf("%zu cases: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, count_of(r, PTO_REGRESS_SAME),
-           r->baseline_path, count_of(r, PTO_REGRESS_CHANGED), count_of(r, PTO_REGRESS_NEW),
-           count_of(r, PTO_REGRESS_FAILED));
+    printf("%zu cases: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, count_of(r, SAME),
+           r->baseline_path, count_of(r, CHANGED), count_of(r, NEW), count_of(r, FAILED));
   else
-    printf("%zu cases: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count,
-           count_of(r, PTO_REGRESS_SAME), count_of(r, PTO_REGRESS_FAILED), r->baseline_path,
-           r->is_update ? " yet" : " (--update makes one)");
+    printf("%zu cases: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, count_of(r, SAME),
+           count_of(r, FAILED), r->baseline_path, r->is_update ? " yet" : " (--update makes one)");
 }
 
 static int update(struct regress *r) {
@@ -171,7 +273,7 @@ static int update(struct regress *r) {
   int status = PTO_OK;
   size_t put = 0, dropped = 0;
   for (size_t i = 0; i < r->list.count && status == PTO_OK; i++) {
-    if (r->results[i].verdict == PTO_REGRESS_FAILED) continue;
+    if (r->results[i].verdict == FAILED) continue;
     status = pto_regress_baseline_put(&r->baseline, r->list.cases[i].text, &r->results[i].outcome);
     put++;
   }
@@ -188,51 +290,36 @@ static int report(struct regress *r) {
   const bool has_text = !r->is_quiet && !(r->junit_path && strcmp(r->junit_path, "-") == 0);
   if (has_text) print(r);
   fflush(stdout);
-  if (r->junit_path &&
-      pto_regress_write_junit(r->junit_path, r->list_path, &r->list, r->results, !r->is_update, &error))
+  if (r->junit_path && write_junit(r->junit_path, r->list_path, &r->list, r->results, !r->is_update, &error))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
   if (r->is_update) {
     const int code = update(r);
-    return code ? code : count_of(r, PTO_REGRESS_FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
+    return code ? code : count_of(r, FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
   }
-  return count_of(r, PTO_REGRESS_SAME) == r->list.count ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+  return count_of(r, SAME) == r->list.count ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
 }
 
 /* ---- the verb ---- */
 
-static int set_jobs(void *target, const char *value, struct pto_error *error) {
-  uint64_t number;
-  const int status = pto_parse_u64(value, 1, MOST_JOBS, &number, error);
-  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)number;
-  return status;
-}
-static int set_row_timeout(void *target, const char *value, struct pto_error *error) {
-  uint64_t seconds;
-  const int status = pto_parse_u64(value, 0, 1000000, &seconds, error);
-  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)seconds * 1000;
-  return status;
-}
-
-#define TEXT(field) pto_option_set_text, offsetof(struct regress, field), 0
-#define FLAG(field) pto_option_set_flag, offsetof(struct regress, field), 0
+#define TEXT(field) PTO_OPTION_TEXT(struct regress, field)
+#define FLAG(field) PTO_OPTION_FLAG(struct regress, field)
 static const struct pto_option_spec own_options[] = {
     {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
-    {"jobs", "N", "at a time (default 1)", set_jobs, offsetof(struct regress, jobs), 0},
+    {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
     {"junit", "FILE", "results as JUnit's XML; - is standard output", TEXT(junit_path)},
-    {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)", set_row_timeout,
-     offsetof(struct regress, row_timeout_ms), 0},
+    {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",
+     PTO_OPTION_NUMBER(struct regress, row_timeout_s, 0, 1000000)},
     {"quiet", NULL, "no table", FLAG(is_quiet)},
-    {"help", NULL, "this text", NULL, 0, 0},
+    {"help", NULL, "this text", .set = NULL},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim regress LIST [OPTION...]\n\n"
        "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n"
        "Paths in a line count from the folder in which ptosim is started.\n");
   pto_run_options_help(PTO_VERB_regress, own_options);
-  return PTO_EXIT_OK;
 }
 
 static int read_files(struct regress *r) {
@@ -277,19 +364,17 @@ static void fini(struct regress *r) {
 }
 
 int pto_cmd_regress(int argc, char **argv) {
-  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_ms = DEFAULT_ROW_TIMEOUT_MS};
+  static const struct pto_verb_form form = {PTO_VERB_regress, own_options, help, false};
+  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_s = DEFAULT_ROW_TIMEOUT_S};
   const struct pto_string_list *lists = &r.options.programs;
-  struct pto_error error;
   int code;
-  if (pto_run_options_parse(PTO_VERB_regress, argc, argv, own_options, &r, &r.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "regress: %s", error.sentence);
-  else if (r.options.help)
-    code = help();
-  else if (lists->count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %zu", lists->count);
-  else {
-    r.list_path = lists->items[0];
-    code = regress(&r);
+  if (pto_run_options_begin(&form, argc, argv, &r, &r.options, &code)) {
+    if (lists->count != 1) {
+      code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %zu", lists->count);
+    } else {
+      r.list_path = lists->items[0];
+      code = regress(&r);
+    }
   }
   fini(&r);
   return code;

@@ -44,25 +44,24 @@ static int set_counters_by(void *target, const char *value, struct pto_error *er
 
 static const struct pto_option_spec own_options[] = {
     {"counters", "EVENTS", "counts events, with commas between them: thread::cpu_ns, pto::stalls, PAPI_TOT_CYC",
-     set_counters, 0, 0},
+     .set = set_counters},
     {"counters-by", "WHAT", "kernel: events of each kernel, on all threads; run: of the control thread (default run)",
-     set_counters_by, 0, 0},
+     .set = set_counters_by},
     {0}};
 
-static int help(const char *program) {
+static void help(const struct pto_run_options *options) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, or a graph: a path that ends in .json, "
          "or\n"
          "--model NAME.\n\n");
   pto_run_options_help(PTO_VERB_run, own_options);
-  if (program)
-    printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
+  if (options->programs.count)
+    printf("\n`ptosim list programs %s` shows its own options and cases.\n", options->programs.items[0]);
   else
     puts("\n`ptosim list programs PROGRAM` shows the options and cases of a program.");
   puts("\nLeaves with 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
        "2 for bad\n"
        "arguments or input or a chip that is too small, 3 where the run failed.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
@@ -211,24 +210,18 @@ static int run_program(struct run *run) {
 }
 
 int pto_cmd_run(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_run, own_options, help, true};
   static struct run run; /* last_words reads it while other threads run */
   struct pto_run_options options;
-  struct pto_error error;
   int code;
   run = (struct run){.options = &options};
-  if (pto_run_options_parse(PTO_VERB_run, argc, argv, own_options, &run.counters, &options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "run: %s", error.sentence);
-  else if (options.help)
-    code = help(options.programs.count ? options.programs.items[0] : NULL);
-  else if (options.programs.count == 0)
-    code = pto_complain(PTO_EXIT_USAGE, "run: which program?  `ptosim list programs` names them");
-  else if (options.programs.count > 1)
-    code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
-  else if (run.counters.is_by_kernel && !run.counters.count)
-    code =
-        pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
-  else
-    code = run_program(&run);
+  if (pto_run_options_begin(&form, argc, argv, &run.counters, &options, &code)) {
+    if (run.counters.is_by_kernel && !run.counters.count)
+      code =
+          pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
+    else
+      code = run_program(&run);
+  }
   pto_run_options_fini(&options);
   return code;
 }

@@ -26,13 +26,13 @@
 #include <sim/chips/chip.h>
 #include <sim/engine/engine.h>
 
-#define DEFAULT_ROW_TIMEOUT_MS 300000u
+#define DEFAULT_ROW_TIMEOUT_S 300u
 #define MOST_WORDS 40
 
 struct suite {
   struct pto_run_options options;
   bool with_long;
-  uint32_t row_timeout_ms;
+  uint32_t row_timeout_s;
   struct pto_chip chip;
   const char *chip_name;
   struct row *rows;
@@ -52,19 +52,10 @@ struct row {
 
 /* ---- options of its own ---- */
 
-static int set_long(void *target, const char *value, struct pto_error *error) {
-  ((struct suite *)target)->with_long = true;
-  return PTO_OK;
-}
-static int set_row_timeout(void *target, const char *value, struct pto_error *error) {
-  uint64_t seconds = 0;
-  int status = pto_parse_u64(value, 0, 1000000, &seconds, error);
-  if (status == PTO_OK) ((struct suite *)target)->row_timeout_ms = (uint32_t)seconds * 1000;
-  return status;
-}
 static const struct pto_option_spec extra[] = {
-    {"long", NULL, "the long cases too", set_long, 0, 0},
-    {"row-timeout", "SECONDS", "that a row may take in all (default 300; 0: for ever)", set_row_timeout, 0, 0},
+    {"long", NULL, "the long cases too", PTO_OPTION_FLAG(struct suite, with_long)},
+    {"row-timeout", "SECONDS", "that a row may take in all (default 300; 0: for ever)",
+     PTO_OPTION_NUMBER(struct suite, row_timeout_s, 0, 1000000)},
     {0}};
 
 static const char *const engines[] = {
@@ -246,7 +237,7 @@ static int run_row(struct suite *suite, const struct row *row) {
   make_words(suite, row, &words);
   pto_progress_line_begin("suite", !suite->options.quiet);
   pto_progress_line_stage(row->program, 0, 0);
-  int status = pto_child_run(words.items, suite->row_timeout_ms, &child, &error);
+  int status = pto_child_run(words.items, 1000 * suite->row_timeout_s, &child, &error);
   pto_progress_line_end();
   if (status) return pto_complain(status, "suite: %s", error.sentence);
   json_t *object = json_loads(child.json, 0, NULL);
@@ -303,20 +294,19 @@ static int run_suite(struct suite *suite) {
   return code ? code : suite->bad ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }
 
+static void help(const struct pto_run_options *options) {
+  puts("ptosim suite [PROGRAM...] [OPTION...]\n\n"
+       "Runs all programs, or those named: each case that is not long, on both engines.  Options as of `ptosim run`, "
+       "but for\n"
+       "those that mean one run.  --json writes the results of all rows.\n");
+  pto_run_options_help(PTO_VERB_suite, extra);
+}
+
 int pto_cmd_suite(int argc, char **argv) {
-  struct suite suite = {.row_timeout_ms = DEFAULT_ROW_TIMEOUT_MS};
-  struct pto_error error;
+  static const struct pto_verb_form form = {PTO_VERB_suite, extra, help, false};
+  struct suite suite = {.row_timeout_s = DEFAULT_ROW_TIMEOUT_S};
   int code;
-  if (pto_run_options_parse(PTO_VERB_suite, argc, argv, extra, &suite, &suite.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "suite: %s", error.sentence);
-  else if (suite.options.help) {
-    puts("ptosim suite [PROGRAM...] [OPTION...]\n\n"
-         "Runs all programs, or those named: each case that is not long, on both engines.  Options as of `ptosim run`, "
-         "but for\n"
-         "those that mean one run.  --json writes the results of all rows.\n");
-    pto_run_options_help(PTO_VERB_suite, extra);
-    code = PTO_EXIT_OK;
-  } else {
+  if (pto_run_options_begin(&form, argc, argv, &suite, &suite.options, &code)) {
     code = check_options(&suite.options);
     if (code == PTO_EXIT_OK) code = pto_complain_unwritable(suite.options.json_path);
     if (code == PTO_EXIT_OK) code = run_suite(&suite);

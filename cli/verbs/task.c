@@ -13,7 +13,7 @@
 #include <check/task/replay.h>
 #include <formats/units.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <cli/run/options.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
@@ -34,16 +34,14 @@ struct task {
 
 /* ---- options ---- */
 
-static int set_repeat(void *target, const char *value, struct pto_error *error) {
-  return pto_parse_u64(value, 1, MOST_REPEATS, &((struct task *)target)->repeat, error);
-}
 static const struct pto_option_spec extra[] = {
-    {"kernel", "FILE.so", "runs the kernels of the same names of this library", pto_option_set_text,
-     offsetof(struct task, library_path), 0},
-    {"repeat", "N", "runs it N times, each from the bytes that were kept (default 1)", set_repeat, 0, 0},
+    {"kernel", "FILE.so", "runs the kernels of the same names of this library",
+     PTO_OPTION_TEXT(struct task, library_path)},
+    {"repeat", "N", "runs it N times, each from the bytes that were kept (default 1)",
+     PTO_OPTION_NUMBER(struct task, repeat, 1, MOST_REPEATS)},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts(
       "ptosim task DIR/N [OPTION...]\n\n"
       "Runs task N that `ptosim run PROGRAM --dump N DIR` kept again, alone, and compares what it leaves with what "
@@ -53,7 +51,6 @@ static int help(void) {
   pto_run_options_help(PTO_VERB_task, extra);
   puts("\nLeaves with 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
        "3 where the task failed.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- report ---- */
@@ -162,19 +159,17 @@ static int run_task(struct task *t) {
 }
 
 int pto_cmd_task(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_task, extra, help, false};
   static struct task task;
-  struct pto_error error;
   int code;
   task = (struct task){.repeat = 1};
-  if (pto_run_options_parse(PTO_VERB_task, argc, argv, extra, &task, &task.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "task: %s", error.sentence);
-  else if (task.options.help)
-    code = help();
-  else if (task.options.programs.count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %zu",
-                        task.options.programs.count);
-  else if ((code = pto_complain_unwritable(task.options.json_path)) == PTO_EXIT_OK)
-    code = run_task(&task);
+  if (pto_run_options_begin(&form, argc, argv, &task, &task.options, &code)) {
+    if (task.options.programs.count != 1)
+      code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %zu",
+                          task.options.programs.count);
+    else if ((code = pto_complain_unwritable(task.options.json_path)) == PTO_EXIT_OK)
+      code = run_task(&task);
+  }
   pto_run_options_fini(&task.options);
   return code;
 }

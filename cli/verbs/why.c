@@ -10,7 +10,7 @@
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
 #include <check/order/order_check.h>
-#include <cli/run/judged_run.h>
+#include <cli/run/request.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>
 #include <runtime/trace/trace_words.h>
@@ -26,9 +26,9 @@ struct side {
 struct why {
   struct pto_session session;
   struct pto_source_lines *lines;
-  uint32_t first_rules, end_rules; /* which rules were asked about */
-  uint64_t earlier, later;         /* task numbers */
-  struct side sides[2];            /* by rules */
+  uint32_t first_rules, end_rules;       /* which rules were asked about */
+  uint64_t earlier, later;               /* task numbers */
+  struct side sides[PTO_DEPS_SET_COUNT]; /* by rules */
 };
 
 static const char *const answers[] = {
@@ -317,13 +317,13 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
     const int answered = answer(&why, options);
     if (code == PTO_EXIT_OK) code = answered;
   }
-  for (int i = 0; i < 2; i++) close_side(&why.sides[i]);
+  for (uint32_t i = 0; i < PTO_DEPS_SET_COUNT; i++) close_side(&why.sides[i]);
   pto_source_lines_destroy(why.lines);
   pto_judged_run_close(&why.session);
   return code;
 }
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim why PROGRAM A B [OPTION...]\n\n"
        "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells why task B\n"
        "comes after task A (numbers in order of submission, from 0): the edge and its reasons, else a shortest path, "
@@ -331,24 +331,22 @@ static int help(void) {
        "what the two touch and why that orders nothing; under both rules, or those of --deps.\n");
   pto_run_options_help(PTO_VERB_why, NULL);
   puts("\nLeaves with 0 whatever the answer, 2 for bad arguments, 3 where the run failed.");
-  return PTO_EXIT_OK;
 }
 
 int pto_cmd_why(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_why, NULL, help, false};
   struct pto_run_options options;
   struct pto_error error;
   uint64_t a, b;
   int code;
-  if (pto_run_options_parse(PTO_VERB_why, argc, argv, NULL, NULL, &options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
-  else if (options.help)
-    code = help();
-  else if (options.programs.count != 3)
-    code = pto_complain(PTO_EXIT_USAGE, "why: takes a program and two task numbers: ptosim why bgemm 3 17");
-  else if (parse_task(options.programs.items[1], &a, &error) || parse_task(options.programs.items[2], &b, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
-  else if ((code = pto_complain_unwritable(options.json_path)) == PTO_EXIT_OK)
-    code = explain(&options, a, b);
+  if (pto_run_options_begin(&form, argc, argv, NULL, &options, &code)) {
+    if (options.programs.count != 3)
+      code = pto_complain(PTO_EXIT_USAGE, "why: takes a program and two task numbers: ptosim why bgemm 3 17");
+    else if (parse_task(options.programs.items[1], &a, &error) || parse_task(options.programs.items[2], &b, &error))
+      code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
+    else if ((code = pto_complain_unwritable(options.json_path)) == PTO_EXIT_OK)
+      code = explain(&options, a, b);
+  }
   pto_run_options_fini(&options);
   return code;
 }

@@ -36,28 +36,22 @@ struct cursor {
   struct pto_error *error;
 };
 
-PTO_PRINTF(2, 3) static void refuse(struct cursor *c, const char *format, ...) {
-  char what[400];
-  va_list arguments;
-  if (c->status) return;
-  va_start(arguments, format);
-  vsnprintf(what, sizeof what, format, arguments);
-  va_end(arguments);
-  c->status = pto_error_set(c->error, PTO_EINVAL, "%.400s: byte %" PRIu64 ": %s", c->name, c->at, what);
-}
-
-/* The same of a key or tensor that has a name. */
+/* `kind` and `name` of the key or tensor that is wrong; without a kind it is told by its byte. */
 PTO_PRINTF(4, 5)
 static void refuse_named(struct cursor *c, const char *kind, struct pto_gguf_string name, const char *format, ...) {
-  char what[400];
+  char where[MOST_NAME_SHOWN + 32], what[400];
   va_list arguments;
   if (c->status) return;
+  if (kind)
+    snprintf(where, sizeof where, "%s \"%.*s\"", kind, (int)pto_min_u64(name.length, MOST_NAME_SHOWN), name.bytes);
+  else
+    snprintf(where, sizeof where, "byte %" PRIu64, c->at);
   va_start(arguments, format);
   vsnprintf(what, sizeof what, format, arguments);
   va_end(arguments);
-  c->status = pto_error_set(c->error, PTO_EINVAL, "%.400s: %s \"%.*s\": %s", c->name, kind,
-                            (int)pto_min_u64(name.length, MOST_NAME_SHOWN), name.bytes, what);
+  c->status = pto_error_set(c->error, PTO_EINVAL, "%.400s: %s: %s", c->name, where, what);
 }
+#define refuse(c, ...) refuse_named(c, NULL, (struct pto_gguf_string){0}, __VA_ARGS__)
 
 /* NULL, refused, where fewer are left. */
 static const unsigned char *take(struct cursor *c, uint64_t bytes, const char *what) {
@@ -68,19 +62,14 @@ static const unsigned char *take(struct cursor *c, uint64_t bytes, const char *w
   return c->bytes + c->at - bytes;
 }
 
-static uint32_t take_u32(struct cursor *c, const char *what) {
-  uint32_t value = 0;
-  const unsigned char *bytes = take(c, sizeof value, what);
-  if (bytes) memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-static uint64_t take_u64(struct cursor *c, const char *what) {
+static uint64_t take_number(struct cursor *c, uint64_t size, const char *what) {
   uint64_t value = 0;
-  const unsigned char *bytes = take(c, sizeof value, what);
-  if (bytes) memcpy(&value, bytes, sizeof value);
+  const unsigned char *bytes = take(c, size, what);
+  if (bytes) memcpy(&value, bytes, size);
   return value;
 }
+static uint32_t take_u32(struct cursor *c, const char *what) { return (uint32_t)take_number(c, 4, what); }
+static uint64_t take_u64(struct cursor *c, const char *what) { return take_number(c, 8, what); }
 
 static struct pto_gguf_string take_string(struct cursor *c, const char *what) {
   struct pto_gguf_string string = {.length = take_u64(c, what)};
@@ -247,21 +236,24 @@ static void place_tensors(struct cursor *c, struct pto_gguf *gguf, uint64_t alig
 
 /* ---- lists in order of names ---- */
 
-static void sort_keys(struct cursor *c, struct pto_gguf *gguf) {
-  if (gguf->key_count) qsort(gguf->keys, gguf->key_count, sizeof *gguf->keys, pto_gguf_compare_names);
-  for (uint64_t i = 1; i < gguf->key_count && !c->status; i++)
-    if (pto_gguf_compare_names(&gguf->keys[i - 1], &gguf->keys[i]) == 0)
-      refuse_named(c, "key", gguf->keys[i].name, "it is there twice");
-}
-
-static void sort_tensors(struct cursor *c, struct pto_gguf *gguf) {
-  if (gguf->tensor_count) qsort(gguf->tensors, gguf->tensor_count, sizeof *gguf->tensors, pto_gguf_compare_names);
-  for (uint64_t i = 1; i < gguf->tensor_count && !c->status; i++)
-    if (pto_gguf_compare_names(&gguf->tensors[i - 1], &gguf->tensors[i]) == 0)
-      refuse_named(c, "tensor", gguf->tensors[i].name, "it is there twice");
+/* Keys or tensors: items that begin with their names. */
+static void sort_by_name(struct cursor *c, const char *kind, void *items, uint64_t count, size_t item_bytes) {
+  if (count) qsort(items, count, item_bytes, pto_gguf_compare_names);
+  for (uint64_t i = 1; i < count && !c->status; i++) {
+    const struct pto_gguf_string *name = (const void *)((const char *)items + i * item_bytes);
+    if (pto_gguf_compare_names((const char *)name - item_bytes, name) == 0)
+      refuse_named(c, kind, *name, "it is there twice");
+  }
 }
 
 /* ---- the file ---- */
+
+/* How many of them there are: no more than are read, nor than the file can hold. */
+static void check_count(struct cursor *c, const char *kind, uint64_t count, uint64_t most, uint64_t least_bytes) {
+  const uint64_t left = c->size - c->at, room = pto_min_u64(most, left / least_bytes);
+  if (count > room)
+    refuse(c, "%" PRIu64 " %s, at most %" PRIu64 " are read from %" PRIu64 " bytes", count, kind, room, left);
+}
 
 static void read_head(struct cursor *c, struct pto_gguf *gguf) {
   if (!pto_gguf_is_one(c->bytes, c->size)) {
@@ -277,13 +269,8 @@ static void read_head(struct cursor *c, struct pto_gguf *gguf) {
   }
   gguf->tensor_count = take_u64(c, "the count of tensors");
   gguf->key_count = take_u64(c, "the count of keys");
-  const uint64_t left = c->size - c->at;
-  if (gguf->tensor_count > PTO_GGUF_MAX_TENSORS || gguf->tensor_count > left / LEAST_TENSOR_BYTES)
-    refuse(c, "%" PRIu64 " tensors, at most %" PRIu64 " are read from %" PRIu64 " bytes", gguf->tensor_count,
-           pto_min_u64(PTO_GGUF_MAX_TENSORS, left / LEAST_TENSOR_BYTES), left);
-  if (gguf->key_count > PTO_GGUF_MAX_KEYS || gguf->key_count > left / LEAST_KEY_BYTES)
-    refuse(c, "%" PRIu64 " keys, at most %" PRIu64 " are read from %" PRIu64 " bytes", gguf->key_count,
-           pto_min_u64(PTO_GGUF_MAX_KEYS, left / LEAST_KEY_BYTES), left);
+  check_count(c, "tensors", gguf->tensor_count, PTO_GGUF_MAX_TENSORS, LEAST_TENSOR_BYTES);
+  check_count(c, "keys", gguf->key_count, PTO_GGUF_MAX_KEYS, LEAST_KEY_BYTES);
 }
 
 static void read_alignment(struct cursor *c, const struct pto_gguf *gguf, uint64_t *alignment) {
@@ -303,12 +290,12 @@ static void read_lists(struct cursor *c, struct pto_gguf *gguf) {
   uint64_t alignment;
   for (uint64_t i = 0; i < gguf->key_count && !c->status; i++) read_key(c, &gguf->keys[i]);
   if (c->status) return;
-  sort_keys(c, gguf);
+  sort_by_name(c, "key", gguf->keys, gguf->key_count, sizeof *gguf->keys);
   read_alignment(c, gguf, &alignment);
   for (uint64_t i = 0; i < gguf->tensor_count && !c->status; i++) read_tensor(c, &gguf->tensors[i]);
   if (c->status) return;
   place_tensors(c, gguf, alignment);
-  sort_tensors(c, gguf);
+  sort_by_name(c, "tensor", gguf->tensors, gguf->tensor_count, sizeof *gguf->tensors);
 }
 
 int pto_gguf_init_memory(struct pto_gguf *gguf, const char *name, const void *bytes, uint64_t size_bytes,

@@ -40,38 +40,15 @@ const struct pto_gguf_value *pto_gguf_find(const struct pto_gguf *gguf, const ch
 
 /* False where the value is no integer, or negative. */
 static bool integer_of(const struct pto_gguf_value *value, uint64_t *out) {
-  int64_t s = 0;
+  static const uint32_t with_sign =
+      1u << PTO_GGUF_VALUE_I8 | 1u << PTO_GGUF_VALUE_I16 | 1u << PTO_GGUF_VALUE_I32 | 1u << PTO_GGUF_VALUE_I64;
+  static const uint32_t without =
+      1u << PTO_GGUF_VALUE_U8 | 1u << PTO_GGUF_VALUE_U16 | 1u << PTO_GGUF_VALUE_U32 | 1u << PTO_GGUF_VALUE_U64;
+  const bool is_signed = with_sign >> value->type & 1;
   *out = 0;
-  switch (value->type) {
-  case PTO_GGUF_VALUE_U8:
-  case PTO_GGUF_VALUE_U16:
-  case PTO_GGUF_VALUE_U32:
-  case PTO_GGUF_VALUE_U64:
-    memcpy(out, value->data, value->size_bytes);
-    return true;
-  case PTO_GGUF_VALUE_I8:
-    s = (int8_t)value->data[0];
-    break;
-  case PTO_GGUF_VALUE_I16: {
-    int16_t x;
-    memcpy(&x, value->data, sizeof x);
-    s = x;
-    break;
-  }
-  case PTO_GGUF_VALUE_I32: {
-    int32_t x;
-    memcpy(&x, value->data, sizeof x);
-    s = x;
-    break;
-  }
-  case PTO_GGUF_VALUE_I64:
-    memcpy(&s, value->data, sizeof s);
-    break;
-  default:
-    return false;
-  }
-  *out = (uint64_t)s;
-  return s >= 0;
+  if (!((with_sign | without) >> value->type & 1)) return false;
+  memcpy(out, value->data, value->size_bytes);
+  return !is_signed || !(*out >> (8 * value->size_bytes - 1));
 }
 
 int pto_gguf_u64(const struct pto_gguf *gguf, const char *key, uint64_t *out, struct pto_error *error) {

@@ -60,6 +60,11 @@ struct keys {
   struct pto_error *error;
 };
 
+static void require(struct keys *k, const char *key) {
+  if (!k->status && !pto_gguf_find(k->gguf, key))
+    k->status = pto_error_set(k->error, PTO_EINVAL, "there is no key \"%s\"", key);
+}
+
 /* `value` where the key is not there. */
 static uint32_t optional(struct keys *k, const char *key, uint32_t value) {
   uint64_t number = value;
@@ -71,20 +76,13 @@ static uint32_t optional(struct keys *k, const char *key, uint32_t value) {
 }
 
 static uint32_t required(struct keys *k, const char *key) {
-  if (!k->status && !pto_gguf_find(k->gguf, key))
-    k->status = pto_error_set(k->error, PTO_EINVAL, "there is no key \"%s\"", key);
+  require(k, key);
   return optional(k, key, 0);
 }
 
 static float optional_float(struct keys *k, const char *key, double value) {
   if (!k->status) k->status = pto_gguf_f64(k->gguf, key, &value, k->error);
   return (float)value;
-}
-
-static float required_float(struct keys *k, const char *key) {
-  if (!k->status && !pto_gguf_find(k->gguf, key))
-    k->status = pto_error_set(k->error, PTO_EINVAL, "there is no key \"%s\"", key);
-  return optional_float(k, key, 0);
 }
 
 /* A string, where it is there, has to be `wanted`. */
@@ -106,8 +104,7 @@ static void check_number(struct keys *k, const char *key, uint32_t wanted) {
 static void read_sizes(struct keys *k, struct pto_language_model *model) {
   const struct pto_gguf_tensor *embedding = pto_gguf_find_tensor(k->gguf, "token_embd.weight");
   const uint32_t rows = embedding && embedding->ndims == 2 ? (uint32_t)pto_min_u64(embedding->shape[0], INT32_MAX) : 0;
-  if (!k->status && !pto_gguf_find(k->gguf, "general.architecture"))
-    k->status = pto_error_set(k->error, PTO_EINVAL, "there is no key \"general.architecture\"");
+  require(k, "general.architecture");
   check_string(k, "general.architecture", "llama");
   check_number(k, "split.count", 1);
   model->dim = required(k, "llama.embedding_length");
@@ -118,7 +115,8 @@ static void read_sizes(struct keys *k, struct pto_language_model *model) {
   model->vocab_size = optional(k, "llama.vocab_size", rows);
   model->sequence_length = required(k, "llama.context_length");
   model->rope_base = optional_float(k, "llama.rope.freq_base", ROPE_BASE);
-  model->norm_epsilon = required_float(k, "llama.attention.layer_norm_rms_epsilon");
+  require(k, "llama.attention.layer_norm_rms_epsilon");
+  model->norm_epsilon = optional_float(k, "llama.attention.layer_norm_rms_epsilon", 0);
   model->rope_style = PTO_ROPE_NEIGHBOURS;
 }
 

@@ -85,10 +85,8 @@ static int read_token(struct pto_tokenizer *tokenizer, const struct arrays *arra
                       struct pto_gguf_string piece, char **memory, struct pto_error *error) {
   float score;
   memcpy(&score, arrays->scores.data + token * sizeof score, sizeof score);
-  if (piece.length > PTO_TOKEN_MAX_BYTES)
-    return pto_error_set(error, PTO_EINVAL, "token %u has %" PRIu64 " bytes, not 0 to %u", token, piece.length,
-                         PTO_TOKEN_MAX_BYTES);
-  if (score != score) return pto_error_set(error, PTO_EINVAL, "the score of token %u is not a number", token);
+  int status = pto_tokenizer_check(token, (int64_t)piece.length, score, error);
+  if (status) return status;
   const int32_t type = type_of(arrays, token, piece);
   if (type < TOKEN_NORMAL || type > TOKEN_BYTE)
     return pto_error_set(error, PTO_EINVAL, "token %u is of type %d, not 1 to 6", token, type);

@@ -14,6 +14,8 @@
 /* Room for `vocab_size` pieces, an empty index, and `memory_bytes` for the pieces' bytes. */
 PTO_MUST_CHECK int pto_tokenizer_alloc(struct pto_tokenizer *tokenizer, uint32_t vocab_size, uint64_t memory_bytes,
                                        struct pto_error *error);
+/* Whether a token may have so many bytes and that score; PTO_EINVAL with the sentence. */
+PTO_MUST_CHECK int pto_tokenizer_check(uint32_t token, int64_t length, float score, struct pto_error *error);
 /* The byte that a piece "<0xNN>" stands for; -1 for others. */
 int pto_token_piece_byte(const char *bytes, uint64_t length);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/build/builder_state.h>
-#include <graph/build/operand_graph.h>
 
 #include <string.h>
 
@@ -35,111 +34,34 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
 
 /* ---- what they need ---- */
 
-/* numbers[v] is the new number of value v; 0: it is not needed. */
-static void number_values(const struct pto_graph_builder *builder, uint32_t *numbers, struct pto_graph *graph) {
+/* numbers[v] is the new number of value v; 0: it is not needed.  Returns how many there are, with that of none. */
+static uint32_t number_values(const struct pto_graph_builder *builder, const struct pto_graph_output *outputs,
+                              uint32_t output_count, uint32_t *numbers) {
+  for (uint32_t i = 0; i < output_count; i++) numbers[outputs[i].operand.index] = 1;
   /* Backwards: the user of a value stands behind its producer. */
   for (uint32_t n = builder->node_count; n-- > 0;) {
     const struct pto_graph_node *node = &builder->nodes[n];
     bool is_needed = false;
     for (uint32_t i = 0; i < node->result_count; i++) is_needed |= numbers[node->first_result + i] != 0;
     if (!is_needed) continue;
-    graph->node_count++;
     for (uint32_t i = 0; i < node->result_count; i++) numbers[node->first_result + i] = 1;
     for (uint32_t i = 0; i < node->operand_count; i++)
       if (node->operands[i]) numbers[node->operands[i]] = 1;
   }
   for (uint32_t i = 0; i < builder->input_count; i++) numbers[builder->inputs[i]] = 1;
-  graph->value_count = 1;
+  uint32_t count = 1;
   for (uint32_t v = 1; v < builder->value_count; v++)
-    if (numbers[v]) numbers[v] = graph->value_count++;
-}
-
-/* ---- the copy ---- */
-
-static bool copy_name(struct pto_graph *graph, const char **name) {
-  if (*name) *name = pto_graph_arena_string(&graph->arena, *name);
-  return *name;
-}
-
-static bool copy_node(struct pto_graph *graph, const struct pto_graph_node *node, const uint32_t *numbers) {
-  struct pto_graph_node *copy = &graph->nodes[graph->node_count++];
-  *copy = *node;
-  uint32_t *operands = pto_graph_arena_alloc(&graph->arena, node->operand_count * sizeof *operands);
-  copy->options = pto_op_options_copy(node->op, node->options, &graph->arena);
-  if (!operands || !copy->options || (node->label && !copy_name(graph, &copy->label))) return false;
-  for (uint32_t i = 0; i < node->operand_count; i++) operands[i] = numbers[node->operands[i]];
-  copy->operands = operands;
-  copy->first_result = numbers[node->first_result];
-  for (uint32_t i = 0; i < node->result_count; i++) graph->values[copy->first_result + i].producer = graph->node_count;
-  return true;
-}
-
-/* Of constants the data stays the builder's until nothing can fail any more. */
-static bool copy_values(const struct pto_graph_builder *builder, const uint32_t *numbers, struct pto_graph *graph) {
-  for (uint32_t v = 1; v < builder->value_count; v++) {
-    if (!numbers[v]) continue;
-    struct pto_graph_value *value = &graph->values[numbers[v]];
-    *value = builder->values[v];
-    value->data = NULL;
-    if (value->name && !copy_name(graph, &value->name)) return false;
-  }
-  return true;
-}
-
-static struct pto_operand operand_of(const struct pto_graph_value *value, const char *name) {
-  struct pto_operand operand = {.name = name, .dtype = value->desc.dtype, .ndims = value->desc.ndims};
-  memcpy(operand.shape, value->desc.shape, sizeof operand.shape);
-  return operand;
-}
-
-static bool copy_ends(const struct pto_graph_builder *builder, const uint32_t *numbers,
-                      const struct pto_graph_output *outputs, struct pto_graph *graph) {
-  for (uint32_t i = 0; i < graph->input_count; i++) {
-    graph->inputs[i] = numbers[builder->inputs[i]];
-    const struct pto_graph_value *value = &graph->values[graph->inputs[i]];
-    graph->input_operands[i] = operand_of(value, value->name);
-  }
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    graph->outputs[i] = numbers[outputs[i].operand.index];
-    struct pto_graph_value *value = &graph->values[graph->outputs[i]];
-    const char *name = pto_graph_arena_string(&graph->arena, outputs[i].name);
-    if (!name) return false;
-    if (!value->name) value->name = name;
-    graph->output_operands[i] = operand_of(value, name);
-  }
-  return true;
-}
-
-static bool alloc_arrays(struct pto_graph *graph) {
-  struct pto_graph_arena *arena = &graph->arena;
-  graph->values = pto_graph_arena_alloc(arena, graph->value_count * sizeof *graph->values);
-  graph->nodes = pto_graph_arena_alloc(arena, graph->node_count * sizeof *graph->nodes);
-  graph->inputs = pto_graph_arena_alloc(arena, graph->input_count * sizeof *graph->inputs);
-  graph->outputs = pto_graph_arena_alloc(arena, graph->output_count * sizeof *graph->outputs);
-  graph->input_operands = pto_graph_arena_alloc(arena, graph->input_count * sizeof *graph->input_operands);
-  graph->output_operands = pto_graph_arena_alloc(arena, graph->output_count * sizeof *graph->output_operands);
-  return graph->values && graph->nodes && graph->inputs && graph->outputs && graph->input_operands &&
-         graph->output_operands;
-}
-
-static bool fill(const struct pto_graph_builder *builder, const struct pto_graph_output *outputs, uint32_t *numbers,
-                 struct pto_graph *graph) {
-  for (uint32_t i = 0; i < graph->output_count; i++) numbers[outputs[i].operand.index] = 1;
-  number_values(builder, numbers, graph);
-  if (!alloc_arrays(graph) || !copy_values(builder, numbers, graph)) return false;
-  graph->node_count = 0;
-  for (uint32_t n = 0; n < builder->node_count; n++)
-    if (numbers[builder->nodes[n].first_result] && !copy_node(graph, &builder->nodes[n], numbers)) return false;
-  return copy_ends(builder, numbers, outputs, graph);
+    if (numbers[v]) numbers[v] = count++;
+  return count;
 }
 
 /* What a call may say, but nothing computes. */
-static int check_nodes(struct pto_graph_builder *builder, const struct pto_graph *graph) {
-  for (uint32_t n = 0; n < graph->node_count; n++) {
-    const struct pto_graph_node *node = &graph->nodes[n];
+static int check_nodes(struct pto_graph_builder *builder, const uint32_t *numbers) {
+  for (uint32_t n = 0; n < builder->node_count; n++) {
+    const struct pto_graph_node *node = &builder->nodes[n];
     struct pto_error error;
-    if (node->op != PTO_GRAPH_OP_conv_transpose2d) continue;
-    int status = pto_conv_transpose2d_check_groups(node->options, &graph->values[node->operands[0]].desc, &error);
+    if (node->op != PTO_GRAPH_OP_conv_transpose2d || !numbers[node->first_result]) continue;
+    int status = pto_conv_transpose2d_check_groups(node->options, &builder->values[node->operands[0]].desc, &error);
     if (status)
       return pto_builder_refuse(builder, status, "build: %s%s%.60s%s: %s", pto_op_info(node->op)->name,
                                 node->label ? " \"" : "", node->label ? node->label : "", node->label ? "\"" : "",
@@ -148,12 +70,70 @@ static int check_nodes(struct pto_graph_builder *builder, const struct pto_graph
   return PTO_OK;
 }
 
-static void hand_on_data(struct pto_graph_builder *builder, const uint32_t *numbers, struct pto_graph *graph) {
-  for (uint32_t v = 1; v < builder->value_count; v++) {
-    if (!numbers[v] || !builder->values[v].data) continue;
-    graph->values[numbers[v]].data = builder->values[v].data;
-    builder->values[v].data = NULL;
+/* ---- the graph ---- */
+
+static struct pto_operand operand_of(const struct pto_graph_value *value, const char *name) {
+  struct pto_operand operand = {.name = name, .dtype = value->desc.dtype, .ndims = value->desc.ndims};
+  memcpy(operand.shape, value->desc.shape, sizeof operand.shape);
+  return operand;
+}
+
+/* What the graph has and the builder had not, in the builder's arena. */
+static bool make_ends(struct pto_graph_builder *builder, const struct pto_graph_output *outputs, uint32_t output_count,
+                      struct pto_graph *graph) {
+  struct pto_graph_arena *arena = &builder->arena;
+  graph->outputs = pto_graph_arena_alloc(arena, output_count * sizeof *graph->outputs);
+  graph->input_operands = pto_graph_arena_alloc(arena, builder->input_count * sizeof *graph->input_operands);
+  graph->output_operands = pto_graph_arena_alloc(arena, output_count * sizeof *graph->output_operands);
+  if (!graph->outputs || !graph->input_operands || !graph->output_operands) return false;
+  for (uint32_t i = 0; i < builder->input_count; i++) {
+    const struct pto_graph_value *value = &builder->values[builder->inputs[i]];
+    graph->input_operands[i] = operand_of(value, value->name);
   }
+  for (uint32_t i = 0; i < output_count; i++) {
+    const char *name = pto_graph_arena_string(arena, outputs[i].name);
+    if (!name) return false;
+    graph->outputs[i] = outputs[i].operand.index;
+    graph->output_operands[i] = operand_of(&builder->values[outputs[i].operand.index], name);
+  }
+  graph->output_count = output_count;
+  return true;
+}
+
+/* The builder's arrays become the graph's, without what is not needed: nothing can fail any more. */
+static void hand_on(struct pto_graph_builder *builder, const uint32_t *numbers, struct pto_graph *graph) {
+  graph->values = builder->values;
+  graph->nodes = builder->nodes;
+  graph->inputs = builder->inputs;
+  graph->input_count = builder->input_count;
+  for (uint32_t v = 1; v < builder->value_count; v++) {
+    if (numbers[v])
+      graph->values[numbers[v]] = graph->values[v];
+    else
+      free((void *)(uintptr_t)graph->values[v].data);
+  }
+  for (uint32_t n = 0; n < builder->node_count; n++) {
+    struct pto_graph_node node = graph->nodes[n];
+    uint32_t *operands = (uint32_t *)(uintptr_t)node.operands; /* of the arena */
+    node.first_result = numbers[node.first_result];
+    if (!node.first_result) continue;
+    for (uint32_t i = 0; i < node.operand_count; i++) operands[i] = numbers[operands[i]];
+    graph->nodes[graph->node_count++] = node;
+    for (uint32_t i = 0; i < node.result_count; i++) graph->values[node.first_result + i].producer = graph->node_count;
+  }
+  for (uint32_t i = 0; i < graph->input_count; i++) graph->inputs[i] = numbers[graph->inputs[i]];
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    graph->outputs[i] = numbers[graph->outputs[i]];
+    struct pto_graph_value *value = &graph->values[graph->outputs[i]];
+    if (!value->name) value->name = graph->output_operands[i].name;
+  }
+  graph->arena = builder->arena;
+  builder->arena = (struct pto_graph_arena){0};
+  builder->values = NULL;
+  builder->nodes = NULL;
+  builder->inputs = NULL;
+  builder->value_count = builder->node_count = builder->input_count = 0;
+  builder->has_built = true;
 }
 
 int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_graph_output *outputs,
@@ -164,23 +144,22 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
   status = check_outputs(builder, outputs, output_count, &names);
   pto_name_table_fini(&names);
   if (status) return status;
+  const struct pto_graph_arena_mark mark = pto_graph_arena_mark(&builder->arena);
   uint32_t *numbers = calloc(builder->value_count, sizeof *numbers);
   struct pto_graph *graph = calloc(1, sizeof *graph);
-  if (graph) {
-    graph->input_count = builder->input_count;
-    graph->output_count = output_count;
-  }
-  if (numbers && graph && fill(builder, outputs, numbers, graph) &&
-      pto_graph_instances_create(&graph->instances) == PTO_OK)
-    status = check_nodes(builder, graph);
-  else
+  if (numbers && graph && make_ends(builder, outputs, output_count, graph) &&
+      pto_graph_instances_create(&graph->instances) == PTO_OK) {
+    graph->value_count = number_values(builder, outputs, output_count, numbers);
+    status = check_nodes(builder, numbers);
+  } else {
     status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
+  }
   if (status == PTO_OK) {
-    hand_on_data(builder, numbers, graph);
-    builder->has_built = true;
+    hand_on(builder, numbers, graph);
     *graph_out = graph;
   } else {
     pto_graph_destroy(graph);
+    pto_graph_arena_release(&builder->arena, mark);
   }
   free(numbers);
   return status;

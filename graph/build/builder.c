@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/build/builder_state.h>
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -103,7 +104,6 @@ bool pto_builder_grow(void **items, uint32_t *capacity, uint32_t count, uint32_t
 int pto_builder_check_desc(const struct pto_graph_builder *builder, const struct pto_graph_desc *desc,
                            uint64_t *size_bytes_out, struct pto_error *error) {
   const char *dtype = pto_graph_dtype_name(desc->dtype);
-  char text[PTO_SHAPE_TEXT];
   if (!dtype || !(builder->dtypes & PTO_DTYPE_BIT(desc->dtype)))
     return pto_error_set(error, PTO_EINVAL, "data type %s is not supported%s", pto_dtype_name(desc->dtype),
                          dtype ? " by the context" : "");
@@ -113,15 +113,15 @@ int pto_builder_check_desc(const struct pto_graph_builder *builder, const struct
   for (uint32_t d = 0; d < desc->ndims; d++) {
     if (desc->shape[d] == 0 || desc->shape[d] > PTO_DIM_MAX)
       return pto_error_set(error, PTO_EINVAL, "dimension %u of %s is not within 1 to 4294967295", d,
-                           pto_shape_text(desc, text));
+                           PTO_SHAPE_TEXT(desc));
     /* A product of two factors below 2^32 does not overflow, and more than the limit ends the loop. */
     numel *= desc->shape[d];
     if (numel > 2 * builder->max_tensor_bytes) break;
   }
   uint64_t size_bytes = numel > 2 * builder->max_tensor_bytes ? UINT64_MAX : (numel * bits + 7) / 8;
   if (size_bytes > builder->max_tensor_bytes)
-    return pto_error_set(error, PTO_EINVAL, "%s%s has more bytes than the limit of %llu", dtype,
-                         pto_shape_text(desc, text), (unsigned long long)builder->max_tensor_bytes);
+    return pto_error_set(error, PTO_EINVAL, "%s%s has more bytes than the limit of %" PRIu64, dtype,
+                         PTO_SHAPE_TEXT(desc), builder->max_tensor_bytes);
   *size_bytes_out = size_bytes;
   return PTO_OK;
 }
@@ -244,7 +244,7 @@ static struct pto_graph_operand add_constant(struct pto_graph_builder *builder, 
   if (!reserve_value(builder, "constant")) return none(builder);
   void *copy = aligned_alloc(DATA_ALIGN, pto_align_up(size_bytes, DATA_ALIGN));
   if (!copy) {
-    (void)pto_builder_refuse(builder, PTO_ENOMEM, "constant: no memory for %llu bytes", (unsigned long long)size_bytes);
+    (void)pto_builder_refuse(builder, PTO_ENOMEM, "constant: no memory for %" PRIu64 " bytes", size_bytes);
     return none(builder);
   }
   memcpy(copy, data, size_bytes);
@@ -259,10 +259,9 @@ struct pto_graph_operand pto_graph_builder_constant(struct pto_graph_builder *bu
   if (pto_builder_begin_call(builder, "constant") || !accepts_desc(builder, "constant", desc, &wanted))
     return none(builder);
   if (size_bytes != wanted || !data) {
-    char text[PTO_SHAPE_TEXT];
-    (void)pto_builder_refuse(builder, PTO_EINVAL, "constant: %s%s has %llu bytes, and %llu are given%s",
-                             pto_graph_dtype_name(desc->dtype), pto_shape_text(desc, text), (unsigned long long)wanted,
-                             (unsigned long long)size_bytes, data ? "" : " at NULL");
+    (void)pto_builder_refuse(builder, PTO_EINVAL, "constant: %s%s has %" PRIu64 " bytes, and %" PRIu64 " are given%s",
+                             pto_graph_dtype_name(desc->dtype), PTO_SHAPE_TEXT(desc), wanted, size_bytes,
+                             data ? "" : " at NULL");
     return none(builder);
   }
   return add_constant(builder, desc, data, size_bytes);

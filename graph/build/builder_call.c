@@ -65,9 +65,8 @@ static int check_dtype_and_rank(struct call_state *state, uint32_t operand, cons
     return pto_error_set(&state->error, PTO_EINVAL, "%s is %s, not %s", name, pto_graph_dtype_name(desc->dtype),
                          dtypes_text(parameter->dtypes, text));
   if (desc->ndims >= parameter->min_rank && desc->ndims <= parameter->max_rank) return PTO_OK;
-  char shape[PTO_SHAPE_TEXT];
   return pto_error_set(&state->error, PTO_EINVAL, "%s of shape %s has %u dimensions, not %u%s%.0u", name,
-                       pto_shape_text(desc, shape), desc->ndims, parameter->min_rank,
+                       PTO_SHAPE_TEXT(desc), desc->ndims, parameter->min_rank,
                        parameter->max_rank == parameter->min_rank ? "" : " to ",
                        parameter->max_rank == parameter->min_rank ? 0 : parameter->max_rank);
 }

@@ -5,9 +5,9 @@
  *   graph/build/builder.c         create, destroy, errors; inputs and constants
  *   graph/build/builder_call.c    pto_graph_builder_call: one operation, checked, inferred, kept
  *   graph/build/builder_calls.c   the typed calls, which end in that one
- *   graph/build/build.c           build: what the outputs need, copied into a graph
+ *   graph/build/build.c           build: what the outputs need becomes a graph
  *
- * Owns arena, arrays, names and the data of constants, which build hands on to the graph.
+ * Owns arena, arrays, names and the data of constants; all but the table of names is handed on to the graph.
  *
  * Always true: values and nodes are as graph/build/operand_graph.h says, but there are those of every call, not only
  * of what outputs need.  A call that is refused leaves everything but `error` as it was; while error.status is set,

@@ -299,7 +299,7 @@ static void test_a_graph_has_what_its_outputs_need_in_order_and_every_input(void
   assert_string_equal(graph->nodes[1].label, "halves");
   const struct pto_split_options *kept = graph->nodes[1].options;
   assert_int_equal(kept->splits.values[1], 2);
-  const struct pto_graph_value *added = pto_graph_operand_value(graph, &graph->nodes[0], 1);
+  const struct pto_graph_value *added = &graph->values[graph->nodes[0].operands[1]];
   assert_true(added->kind == PTO_VALUE_CONSTANT && added->data && added->size_bytes == 24);
   pto_graph_destroy(graph);
 }

@@ -10,21 +10,13 @@
 
 #define LABEL PTO_ATTRIBUTES_MAX
 
-/* "3", "-0.5", "true", "\"nchw\"", "a list": for sentences. */
+/* "3", "true", "\"nchw\"", "a list": for sentences. */
 static const char *value_text(const struct pto_attribute_value *value, char text[64]) {
   switch (value->kind) {
-  case PTO_VALUE_I64:
-    snprintf(text, 64, "%lld", (long long)value->as.i64);
-    break;
-  case PTO_VALUE_U64:
-    snprintf(text, 64, "%llu", (unsigned long long)value->as.u64);
-    break;
-  case PTO_VALUE_F64:
-    snprintf(text, 64, "%.17g", value->as.f64);
-    break;
+  case PTO_VALUE_NUMBER:
+    return pto_number_text(value->as.number, text);
   case PTO_VALUE_BOOL:
-    snprintf(text, 64, "%s", value->as.truth ? "true" : "false");
-    break;
+    return value->as.truth ? "true" : "false";
   case PTO_VALUE_WORD:
     snprintf(text, 64, "\"%.50s\"", value->as.word);
     break;
@@ -43,56 +35,24 @@ static int refuse(const char *name, const struct pto_attribute_value *value, con
 
 /* ---- single values ---- */
 
-/* A whole number: an integer, or a double without a fraction ("2.0"). */
-static bool whole_value(const struct pto_attribute_value *value, int64_t *whole) {
-  if (value->kind == PTO_VALUE_I64) {
-    *whole = value->as.i64;
-    return true;
-  }
-  if (value->kind != PTO_VALUE_F64 || !(fabs(value->as.f64) < 0x1p53) || value->as.f64 != trunc(value->as.f64))
-    return false;
-  *whole = (int64_t)value->as.f64;
-  return true;
+static int set_number(const char *name, uint32_t number_class, const struct pto_attribute_value *value,
+                      struct pto_number *field, struct pto_error *error) {
+  static const char *const wanted[] = {[PTO_NUMBERS_ALL] = "a number",
+                                       [PTO_NUMBERS_FINITE] = "a number",
+                                       [PTO_NUMBERS_UNSIGNED] = "a whole number of 0 to 4294967295",
+                                       [PTO_NUMBERS_SIGNED] = "a whole number of -2147483648 to 2147483647"};
+  if (value->kind != PTO_VALUE_NUMBER) return refuse(name, value, wanted[number_class], error);
+  const int status = pto_number_check(name, number_class, value->as.number, error);
+  if (status == PTO_OK) *field = pto_number_normalise(number_class, value->as.number);
+  return status;
 }
 
 static int set_u32(const char *name, const struct pto_attribute_value *value, uint32_t *field,
                    struct pto_error *error) {
-  int64_t whole = 0;
-  if (!whole_value(value, &whole) || whole < 0 || whole > UINT32_MAX)
-    return refuse(name, value, "a whole number of 0 to 4294967295", error);
-  *field = (uint32_t)whole;
-  return PTO_OK;
-}
-
-static int set_number(const char *name, uint32_t number_class, const struct pto_attribute_value *value,
-                      struct pto_number *field, struct pto_error *error) {
-  int64_t whole = 0;
-  uint32_t unsigned_value = 0;
-  switch (number_class) {
-  case PTO_NUMBERS_UNSIGNED: {
-    int status = set_u32(name, value, &unsigned_value, error);
-    if (status == PTO_OK) *field = pto_number_i64(unsigned_value);
-    return status;
-  }
-  case PTO_NUMBERS_SIGNED:
-    if (!whole_value(value, &whole) || whole < INT32_MIN || whole > INT32_MAX)
-      return refuse(name, value, "a whole number of -2147483648 to 2147483647", error);
-    *field = pto_number_i64(whole);
-    return PTO_OK;
-  default:
-    if (value->kind == PTO_VALUE_I64) {
-      *field = pto_number_i64(value->as.i64);
-    } else if (value->kind == PTO_VALUE_U64) {
-      *field = pto_number_u64(value->as.u64);
-    } else if (value->kind == PTO_VALUE_F64) {
-      if (number_class == PTO_NUMBERS_FINITE && !isfinite(value->as.f64))
-        return refuse(name, value, "a finite number", error);
-      *field = pto_number_f64(value->as.f64);
-    } else {
-      return refuse(name, value, "a number", error);
-    }
-    return PTO_OK;
-  }
+  struct pto_number number = {0};
+  const int status = set_number(name, PTO_NUMBERS_UNSIGNED, value, &number, error);
+  if (status == PTO_OK) *field = (uint32_t)number.value.i64;
+  return status;
 }
 
 static int set_word(const char *name, const char *const *words, const struct pto_attribute_value *value,

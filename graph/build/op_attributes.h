@@ -24,9 +24,7 @@
 #include <graph/build/operation.h>
 
 enum pto_attribute_value_kind {
-  PTO_VALUE_I64 = 0,
-  PTO_VALUE_U64, /* beyond int64 */
-  PTO_VALUE_F64, /* "Infinity" and "NaN" of files too */
+  PTO_VALUE_NUMBER = 0, /* "Infinity" and "NaN" of files too */
   PTO_VALUE_BOOL,
   PTO_VALUE_WORD,
   PTO_VALUE_LIST
@@ -35,9 +33,7 @@ enum pto_attribute_value_kind {
 struct pto_attribute_value {
   uint32_t kind; /* enum pto_attribute_value_kind */
   union {
-    int64_t i64;
-    uint64_t u64;
-    double f64;
+    struct pto_number number;
     bool truth;
     const char *word;
     struct {
@@ -66,6 +62,16 @@ PTO_MUST_CHECK int pto_op_attributes_set(struct pto_op_attributes *attributes, c
                                          const struct pto_attribute_value *value, struct pto_error *error);
 /* PTO_OK, or PTO_EINVAL with the first required attribute that was not set. */
 PTO_MUST_CHECK int pto_op_attributes_finish(struct pto_op_attributes *attributes, struct pto_error *error);
+
+/* ---- numbers ---- */
+
+/* "3", "-0.5": into `text`, which it returns. */
+const char *pto_number_text(struct pto_number number, char text[64]);
+/* Whether it is of the class (enum pto_number_class), or absent: PTO_OK, or PTO_EINVAL with a sentence. */
+PTO_MUST_CHECK int pto_number_check(const char *name, uint32_t number_class, struct pto_number number,
+                                    struct pto_error *error);
+/* One that is, as nodes keep it. */
+struct pto_number pto_number_normalise(uint32_t number_class, struct pto_number number);
 
 /* ---- structs of options ---- */
 

@@ -13,8 +13,8 @@
 #include <tests/support/failing_malloc.h>
 
 typedef struct pto_attribute_value value;
-static value integer(int64_t x) { return (value){.kind = PTO_VALUE_I64, .as.i64 = x}; }
-static value real(double x) { return (value){.kind = PTO_VALUE_F64, .as.f64 = x}; }
+static value integer(int64_t x) { return (value){.as.number = pto_number_i64(x)}; }
+static value real(double x) { return (value){.as.number = pto_number_f64(x)}; }
 static value truth(bool x) { return (value){.kind = PTO_VALUE_BOOL, .as.truth = x}; }
 static value word(const char *x) { return (value){.kind = PTO_VALUE_WORD, .as.word = x}; }
 static value list(const value *items, uint32_t count) {
@@ -148,7 +148,7 @@ static void test_what_is_out_of_range_or_of_another_kind_is_refused(void **state
   end();
   begin(PTO_GRAPH_OP_softmax);
   refuse("axis", integer(INT64_C(1) << 32), "axis is 4294967296, not a whole number");
-  refuse("axis", (value){.kind = PTO_VALUE_U64, .as.u64 = UINT64_MAX}, "axis is 18446744073709551615");
+  refuse("axis", (value){.as.number = pto_number_u64(UINT64_MAX)}, "axis is 18446744073709551615");
   refuse("axis", real(NAN), "axis is nan");
   refuse("axis", real(-INFINITY), "axis is -inf");
   refuse("axis", word("1"), "axis is \"1\"");
@@ -175,7 +175,7 @@ static void test_what_is_out_of_range_or_of_another_kind_is_refused(void **state
 static void test_numbers_that_may_be_anything_keep_all_their_bits(void **state) {
   const struct pto_pad_options *options = (const void *)attributes.options;
   begin(PTO_GRAPH_OP_pad);
-  set("value", (value){.kind = PTO_VALUE_U64, .as.u64 = UINT64_MAX});
+  set("value", (value){.as.number = pto_number_u64(UINT64_MAX)});
   assert_true(options->value.kind == PTO_NUMBER_U64 && options->value.value.u64 == UINT64_MAX);
   end();
   begin(PTO_GRAPH_OP_pad);

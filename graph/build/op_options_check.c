@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/build/op_attributes.h>
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LIST_MAX (UINT32_C(1) << 20)
 
 static int check_index(const char *name, uint64_t value, uint64_t count, const char *of, struct pto_error *error) {
   if (value < count) return PTO_OK;
-  return pto_error_set(error, PTO_EINVAL, "%s is %llu, which is none of its %llu %s", name, (unsigned long long)value,
-                       (unsigned long long)count, of);
+  return pto_error_set(error, PTO_EINVAL, "%s is %" PRIu64 ", which is none of its %" PRIu64 " %s", name, value, count,
+                       of);
 }
 
 static uint32_t word_count(const char *const *words) {
@@ -33,19 +35,37 @@ static bool whole_number(struct pto_number number, int64_t *whole) {
   return true;
 }
 
-static int check_number(const char *name, uint32_t number_class, struct pto_number number, struct pto_error *error) {
+const char *pto_number_text(struct pto_number number, char text[64]) {
+  if (number.kind == PTO_NUMBER_I64)
+    snprintf(text, 64, "%" PRId64, number.value.i64);
+  else if (number.kind == PTO_NUMBER_U64)
+    snprintf(text, 64, "%" PRIu64, number.value.u64);
+  else
+    snprintf(text, 64, "%.17g", number.value.f64);
+  return text;
+}
+
+int pto_number_check(const char *name, uint32_t number_class, struct pto_number number, struct pto_error *error) {
+  char text[64];
   if (number.kind == PTO_NUMBER_ABSENT) return PTO_OK;
   int status = check_index(name, number.kind, PTO_NUMBER_U64 + 1, "kinds of number", error);
   if (status || number_class == PTO_NUMBERS_ALL) return status;
+  pto_number_text(number, text);
   if (number_class == PTO_NUMBERS_FINITE) {
     if (isfinite(pto_option_f64(number, 0))) return PTO_OK;
-    return pto_error_set(error, PTO_EINVAL, "%s is %g, not a finite number", name, number.value.f64);
+    return pto_error_set(error, PTO_EINVAL, "%s is %s, not a finite number", name, text);
   }
   bool is_signed = number_class == PTO_NUMBERS_SIGNED;
   int64_t whole = 0, least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
   if (whole_number(number, &whole) && whole >= least && whole <= most) return PTO_OK;
-  return pto_error_set(error, PTO_EINVAL, "%s is %.17g, not a whole number of %lld to %lld", name,
-                       pto_option_f64(number, 0), (long long)least, (long long)most);
+  return pto_error_set(error, PTO_EINVAL, "%s is %s, not a whole number of %" PRId64 " to %" PRId64, name, text, least,
+                       most);
+}
+
+struct pto_number pto_number_normalise(uint32_t number_class, struct pto_number number) {
+  int64_t whole = 0;
+  const bool is_whole = number_class >= PTO_NUMBERS_UNSIGNED && number.kind != PTO_NUMBER_ABSENT;
+  return is_whole && whole_number(number, &whole) ? pto_number_i64(whole) : number;
 }
 
 static int check_list(const char *name, const void *values, uint32_t count, struct pto_error *error) {
@@ -88,12 +108,12 @@ static int check_attribute(const struct pto_op_attribute *attribute, const void 
   case PTO_ATTRIBUTE_DTYPE:
     return check_index(name, *value, PTO_DTYPE_COUNT, "data types", error);
   case PTO_ATTRIBUTE_OPTIONAL_DTYPE: {
-    int status = check_number(name, PTO_NUMBERS_UNSIGNED, *number, error);
+    int status = pto_number_check(name, PTO_NUMBERS_UNSIGNED, *number, error);
     return status ? status
                   : check_index(name, (uint64_t)pto_option_f64(*number, 0), PTO_DTYPE_COUNT, "data types", error);
   }
   case PTO_ATTRIBUTE_NUMBER:
-    return check_number(name, attribute->number_class, *number, error);
+    return pto_number_check(name, attribute->number_class, *number, error);
   case PTO_ATTRIBUTE_U32_LIST:
     return check_list(name, list->values, list->count, error);
   case PTO_ATTRIBUTE_WORD_LIST:
@@ -128,10 +148,8 @@ void pto_op_options_normalise(uint32_t op, const void *options, uint32_t ndims, 
   for (uint32_t i = 0; i < info->attribute_count; i++) {
     const struct pto_op_attribute *attribute = &info->attributes[i];
     struct pto_number *number = (struct pto_number *)(void *)(copy + attribute->offset);
-    int64_t whole = 0;
-    if ((attribute->kind == PTO_ATTRIBUTE_NUMBER || attribute->kind == PTO_ATTRIBUTE_OPTIONAL_DTYPE) &&
-        attribute->number_class >= PTO_NUMBERS_UNSIGNED && number->kind && whole_number(*number, &whole))
-      *number = pto_number_i64(whole);
+    if (attribute->kind == PTO_ATTRIBUTE_NUMBER || attribute->kind == PTO_ATTRIBUTE_OPTIONAL_DTYPE)
+      *number = pto_number_normalise(attribute->number_class, *number);
     uint32_t *axis = (uint32_t *)(void *)(copy + attribute->offset);
     if (attribute->kind == PTO_ATTRIBUTE_AXIS && axis[1] == PTO_FLAG_YES) axis[0] = ndims ? ndims - 1 : 0;
     if (attribute->kind == PTO_ATTRIBUTE_AXIS) axis[1] = PTO_FLAG_DEFAULT;

@@ -26,6 +26,9 @@ void pto_graph_destroy(struct pto_graph *graph) {
   pto_graph_instances_destroy(graph->instances);
   for (uint32_t i = 0; graph->values && i < graph->value_count; i++) free((void *)(uintptr_t)graph->values[i].data);
   pto_graph_arena_fini(&graph->arena);
+  free(graph->values);
+  free(graph->nodes);
+  free(graph->inputs);
   free(graph);
 }
 

@@ -2,8 +2,8 @@
 /*
  * The graph itself: values and the nodes that make them, as the builder grows it and as a built graph keeps it.
  *
- * Owns an arena with everything (arrays, names, options) but the data of constants, which are blocks of their own: the
- * builder's until build, then the graph's.
+ * Owns arrays of values, nodes and inputs, the data of constants, and an arena with everything else (names, options,
+ * lists): the builder's until build, then the graph's.
  *
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
@@ -42,7 +42,7 @@ struct pto_graph_node {
   const void *options;                 /* never NULL: zeroed where none were given */
 };
 
-/* What the graph has on each context that it was dispatched on (graph/run/dispatch.h), under a lock.  Made by build;
+/* What the graph has on each context that it was dispatched on (graph/run/dispatch.c), under a lock.  Made by build;
  * who adds the first instance says how to close them. */
 struct pto_graph_instance;
 struct pto_graph_instances {
@@ -70,11 +70,6 @@ struct pto_graph {
   bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
-static inline const struct pto_graph_value *
-pto_graph_operand_value(const struct pto_graph *graph, const struct pto_graph_node *node, uint32_t parameter) {
-  return parameter < node->operand_count && node->operands[parameter] ? &graph->values[node->operands[parameter]]
-                                                                      : (const struct pto_graph_value *)0;
-}
 static inline uint64_t pto_graph_desc_numel(const struct pto_graph_desc *desc) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < desc->ndims; d++) numel *= desc->shape[d];

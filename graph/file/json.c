@@ -2,9 +2,8 @@
 #include <graph/file/json.h>
 
 #include <errno.h>
-#include <string.h>
 
-#include <formats/partial_file.h>
+#include <formats/new_file.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sized.h>
 
@@ -43,15 +42,14 @@ int pto_graph_save(const struct pto_graph *graph, const char *path, const struct
 }
 
 static int save_dot(const struct pto_graph *graph, const char *path, struct pto_error *error) {
-  FILE *out = fopen(path, "we");
-  if (!out) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
-  const int status = pto_graph_write_dot(graph, out);
-  int reason = fflush(out) != 0 || ferror(out) ? errno : 0;
-  if (fclose(out) != 0 && reason == 0) reason = errno;
-  if (status == PTO_OK && reason == 0) return PTO_OK;
-  pto_partial_file_remove(path);
-  if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
-  return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  FILE *out = pto_new_file_create(path, error);
+  if (!out) return PTO_ESYSTEM;
+  const bool has_room = pto_graph_write_dot(graph, out) == PTO_OK;
+  const int reason = fflush(out) != 0 || ferror(out) ? errno : 0,
+            status = pto_new_file_finish(path, out, reason, error);
+  if (has_room) return status;
+  pto_new_file_remove(path);
+  return pto_error_set(error, PTO_ENOMEM, "%.400s: %s", path, pto_strerror(PTO_ENOMEM));
 }
 
 int pto_graph_save_dot(const struct pto_graph *graph, const char *path, char *sentence, size_t sentence_size) {

@@ -55,11 +55,8 @@ static struct pto_attribute_value value_of(struct node *node, const struct pto_o
   struct pto_attribute_value value = {.kind = PTO_VALUE_WORD, .as.word = "an object"};
   const bool is_number = attribute && attribute->kind == PTO_ATTRIBUTE_NUMBER;
   if (json_is_integer(json) || json_is_real(json) || (is_number && json_is_string(json))) {
-    const struct pto_number number = pto_graph_load_number(node->loader, json, attribute ? attribute->name : "label");
-    value.kind = number.kind == PTO_NUMBER_I64   ? PTO_VALUE_I64
-                 : number.kind == PTO_NUMBER_U64 ? PTO_VALUE_U64
-                                                 : PTO_VALUE_F64;
-    value.as.u64 = number.value.u64; /* all bits of whichever it is */
+    value.kind = PTO_VALUE_NUMBER;
+    value.as.number = pto_graph_load_number(node->loader, json, attribute ? attribute->name : "label");
   } else if (json_is_boolean(json)) {
     value = (struct pto_attribute_value){.kind = PTO_VALUE_BOOL, .as.truth = json_is_true(json)};
   } else if (json_is_string(json)) {

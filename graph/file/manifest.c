@@ -2,16 +2,14 @@
 #include <graph/file/manifest.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <formats/json_read.h>
 #include <formats/json_writer.h>
-#include <formats/partial_file.h>
+#include <formats/new_file.h>
 #include <graph/build/operation.h>
 #include <runtime/base/base.h>
 
@@ -156,25 +154,19 @@ void pto_graph_manifest_fini(struct pto_graph_manifest *manifest) {
 static int write_blob(const char *path, const struct pto_safetensors_tensor *tensors, uint64_t count,
                       struct pto_error *error) {
   static const unsigned char header[HEADER_BYTES] = {'W', 'G', 'W', 'T', VERSION};
-  FILE *file = fopen(path, "wbe");
-  if (!file) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  FILE *file = pto_new_file_create(path, error);
+  if (!file) return PTO_ESYSTEM;
   bool is_good = fwrite(header, sizeof header, 1, file) == 1;
   for (uint64_t i = 0; i < count && is_good; i++)
     is_good = tensors[i].size_bytes == 0 || fwrite(tensors[i].data, tensors[i].size_bytes, 1, file) == 1;
-  int reason = is_good ? 0 : errno;
-  if (fclose(file) != 0 && is_good) reason = errno;
-  if (reason == 0) return PTO_OK;
-  pto_partial_file_remove(path);
-  return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  return pto_new_file_finish(path, file, is_good ? 0 : errno, error);
 }
 
 static void put_tensor(struct pto_json_writer *w, const struct pto_safetensors_tensor *tensor, uint64_t offset) {
   pto_json_newline(w);
-  pto_json_key(w, tensor->name);
-  pto_json_object_begin(w);
+  pto_json_put_object(w, tensor->name);
   pto_json_put_string(w, "dataType", pto_graph_dtype_name((uint32_t)tensor->dtype));
-  pto_json_key(w, "shape");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "shape");
   for (uint32_t d = 0; d < tensor->ndims; d++) pto_json_u64(w, tensor->shape[d]);
   pto_json_array_end(w);
   pto_json_put_u64(w, "byteOffset", offset);
@@ -189,8 +181,7 @@ static void put_document(struct pto_json_writer *w, const struct pto_safetensors
   pto_json_put_string(w, "format", "wg-weights-manifest");
   pto_json_put_u64(w, "version", VERSION);
   pto_json_put_string(w, "endianness", "little");
-  pto_json_key(w, "tensors");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "tensors");
   for (uint64_t i = 0; i < count; offset += tensors[i++].size_bytes) put_tensor(w, &tensors[i], offset);
   pto_json_object_end(w);
   pto_json_object_end(w);
@@ -201,16 +192,13 @@ int pto_graph_manifest_write(const char *path, const char *blob_path, const stru
   struct pto_json_writer w;
   int status = write_blob(blob_path, tensors, count, error);
   if (status) return status;
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int reason = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    pto_json_init(&w, fd);
+  FILE *file = pto_new_file_create(path, error);
+  status = PTO_ESYSTEM;
+  if (file) {
+    pto_json_init(&w, fileno(file));
     put_document(&w, tensors, count);
-    reason = pto_json_finish(&w);
-    if (close(fd) != 0 && reason == 0) reason = errno;
-    if (reason) pto_partial_file_remove(path);
+    status = pto_new_file_finish(path, file, pto_json_finish(&w), error);
   }
-  if (reason == 0) return PTO_OK;
-  pto_partial_file_remove(blob_path);
-  return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  if (status) pto_new_file_remove(blob_path);
+  return status;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/file/json.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <formats/json_writer.h>
-#include <formats/partial_file.h>
+#include <formats/new_file.h>
 #include <graph/build/data.h>
 #include <graph/build/op_options.h>
 #include <graph/file/load.h>
@@ -166,8 +163,7 @@ static void put_number(struct pto_json_writer *w, struct pto_number number) {
 
 static void put_desc(struct pto_json_writer *w, const struct pto_graph_desc *desc) {
   pto_json_put_string(w, "dataType", pto_graph_dtype_name(desc->dtype));
-  pto_json_key(w, "shape");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "shape");
   for (uint32_t d = 0; d < desc->ndims; d++) pto_json_u64(w, desc->shape[d]);
   pto_json_array_end(w);
 }
@@ -176,8 +172,7 @@ static void put_init(struct saver *s, uint32_t index) {
   const struct pto_graph_value *value = &s->graph->values[index];
   struct pto_json_writer *w = &s->w;
   unsigned char element[8];
-  pto_json_key(w, "init");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "init");
   if (s->forms[index] == FORM_FILLED) {
     pto_json_put_string(w, "kind", "scalar");
     pto_json_key(w, "value");
@@ -192,8 +187,7 @@ static void put_init(struct saver *s, uint32_t index) {
     pto_json_put_string(w, "ref", pto_graph_name_of(s->names, index));
   } else {
     pto_json_put_string(w, "kind", "inlineBytes");
-    pto_json_key(w, "bytes");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "bytes");
     for (uint64_t i = 0; i < value->size_bytes; i++) pto_json_u64(w, ((const unsigned char *)value->data)[i]);
     pto_json_array_end(w);
   }
@@ -202,24 +196,20 @@ static void put_init(struct saver *s, uint32_t index) {
 
 static void put_values(struct saver *s) {
   struct pto_json_writer *w = &s->w;
-  pto_json_key(w, "inputs");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "inputs");
   for (uint32_t i = 0; i < s->graph->input_count; i++) {
     pto_json_newline(w);
-    pto_json_key(w, pto_graph_name_of(s->names, s->graph->inputs[i]));
-    pto_json_object_begin(w);
+    pto_json_put_object(w, pto_graph_name_of(s->names, s->graph->inputs[i]));
     put_desc(w, &s->graph->values[s->graph->inputs[i]].desc);
     pto_json_object_end(w);
   }
   pto_json_object_end(w);
   pto_json_newline(w);
-  pto_json_key(w, "consts");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "consts");
   for (uint32_t v = 1; v < s->graph->value_count; v++) {
     if (s->graph->values[v].kind != PTO_VALUE_CONSTANT) continue;
     pto_json_newline(w);
-    pto_json_key(w, pto_graph_name_of(s->names, v));
-    pto_json_object_begin(w);
+    pto_json_put_object(w, pto_graph_name_of(s->names, v));
     put_desc(w, &s->graph->values[v].desc);
     put_init(s, v);
     pto_json_object_end(w);
@@ -325,8 +315,7 @@ static const char *choose_id(struct saver *s, const struct pto_graph_node *node,
 static void put_options(struct saver *s, const struct pto_graph_node *node, bool is_label_id) {
   const struct pto_op_info *info = pto_op_info(node->op);
   struct pto_json_writer *w = &s->w;
-  pto_json_key(w, "options");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "options");
   if (!is_label_id) pto_json_put_string(w, "label", node->label ? node->label : "");
   for (uint32_t i = 0; i < info->parameter_count; i++)
     if (info->parameters[i].is_optional && node->operands[i])
@@ -347,15 +336,13 @@ static int put_node(struct saver *s, uint32_t index) {
   pto_json_object_begin(w);
   pto_json_put_string(w, "id", id);
   pto_json_put_string(w, "op", info->name);
-  pto_json_key(w, "inputs");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "inputs");
   for (uint32_t k = 0; k < node->operand_count; k++)
     if (k >= info->parameter_count || !info->parameters[k].is_optional)
       pto_json_string(w, pto_graph_name_of(s->names, node->operands[k]));
   pto_json_array_end(w);
   put_options(s, node, id == node->label);
-  pto_json_key(w, "outputs");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "outputs");
   for (uint32_t k = 0; k < node->result_count; k++)
     pto_json_string(w, pto_graph_name_of(s->names, node->first_result + k));
   pto_json_array_end(w);
@@ -378,8 +365,7 @@ static void put_name_beside(struct saver *s, const char *key, const char *path) 
 static void put_weights_names(struct saver *s) {
   if (s->referred_count == 0) return;
   pto_json_newline(&s->w);
-  pto_json_key(&s->w, "weights");
-  pto_json_object_begin(&s->w);
+  pto_json_put_object(&s->w, "weights");
   put_name_beside(s, "data", s->weights_path);
   if (s->is_manifest) put_name_beside(s, "manifest", s->manifest_path);
   pto_json_object_end(&s->w);
@@ -395,13 +381,11 @@ static int put_document(struct saver *s) {
   pto_json_newline(w);
   put_values(s);
   pto_json_newline(w);
-  pto_json_key(w, "nodes");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "nodes");
   for (uint32_t i = 0; i < s->graph->node_count && status == PTO_OK; i++) status = put_node(s, i);
   pto_json_array_end(w);
   pto_json_newline(w);
-  pto_json_key(w, "outputs");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "outputs");
   for (uint32_t i = 0; i < s->graph->output_count; i++)
     pto_json_put_string(w, s->graph->output_operands[i].name, pto_graph_name_of(s->names, s->graph->outputs[i]));
   pto_json_object_end(w);
@@ -410,16 +394,14 @@ static int put_document(struct saver *s) {
 }
 
 static int write_document(struct saver *s, const char *path, struct pto_error *error) {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
-  pto_json_init(&s->w, fd);
-  const int status = put_document(s);
-  int reason = pto_json_finish(&s->w);
-  if (close(fd) != 0 && reason == 0) reason = errno;
-  if (status == PTO_OK && reason == 0) return PTO_OK;
-  pto_partial_file_remove(path);
-  if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
-  return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  FILE *file = pto_new_file_create(path, error);
+  if (!file) return PTO_ESYSTEM;
+  pto_json_init(&s->w, fileno(file));
+  const bool has_room = put_document(s) == PTO_OK;
+  const int status = pto_new_file_finish(path, file, pto_json_finish(&s->w), error);
+  if (has_room) return status;
+  pto_new_file_remove(path);
+  return pto_error_set(error, PTO_ENOMEM, "%.400s: %s", path, pto_strerror(PTO_ENOMEM));
 }
 
 int pto_graph_json_save(const struct pto_graph *graph, const char *path, const struct pto_graph_file_options *options,

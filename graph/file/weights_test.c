@@ -58,7 +58,7 @@ static void write_graph(const char *dtype, const char *first, const char *second
 static void assert_floats(float first, float second) {
   struct pto_graph *graph = NULL;
   if (pto_graph_load(NULL, path_of("g.json"), NULL, &graph, sentence, sizeof sentence)) fail_msg("%s", sentence);
-  const struct pto_graph_value *value = pto_graph_operand_value(graph, &graph->nodes[0], 0);
+  const struct pto_graph_value *value = &graph->values[graph->nodes[0].operands[0]];
   const float want[] = {first, second};
   assert_int_equal(value->size_bytes, sizeof want);
   assert_memory_equal(value->data, want, sizeof want);

@@ -23,82 +23,40 @@
 
 #include <graph/build/op_options.h>
 
-enum { QUERY, KEYS, VALUES, MASK, OTHER, ATTENTION_OPERANDS };
+enum { QUERY, KEYS, VALUES, MASK, OTHER, ATTENTION_OPERANDS, SCORES = ATTENTION_OPERANDS };
+enum { IS_DIVIDED, IS_INVERTED }; /* notes */
 
 /* ---- the pattern ---- */
 
-static bool is_softmax(struct pto_fusion_match *m, uint32_t value, uint32_t *scores_out) {
-  uint32_t axis;
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_softmax);
-  if (node == NULL && !pto_match_softmax_written_out(m, value, scores_out, &axis)) return false;
-  if (node != NULL) {
-    *scores_out = node->operands[0];
-    axis = ((const struct pto_softmax_options *)node->options)->axis;
-  }
-  return axis + 1 == pto_match_desc(m, value)->ndims;
-}
+#define AT(place) PTO_VALUE_AT(place)
+#define PRODUCT PTO_OP_OF(matmul, AT(QUERY), AT(KEYS))
+#define SCALED                                                                                                         \
+  PTO_EITHER(PRODUCT, PTO_OP_LIKE(0, mul, PRODUCT, PTO_A_CONSTANT),                                                    \
+             PTO_NOTED(IS_DIVIDED, PTO_OP_LIKE(0, div, PRODUCT, PTO_A_CONSTANT)))
+#define MASKED                                                                                                         \
+  PTO_EITHER(PTO_OP_LIKE(0, add, SCALED, AT(MASK)), PTO_OP_LIKE(1, where, AT(MASK), SCALED, AT(OTHER)),                \
+             PTO_NOTED(IS_INVERTED, PTO_OP_LIKE(2, where, AT(MASK), AT(OTHER), SCALED)), SCALED)
+#define WEIGHTS PTO_EITHER(PTO_OP_OF(softmax, PTO_VALUE_OF(SCORES, MASKED)), PTO_SOFTMAX_OF(SCORES, MASKED))
 
-static bool is_product(struct pto_fusion_match *m, uint32_t value) {
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_matmul);
-  if (node == NULL) return false;
-  m->group.operands[QUERY] = node->operands[0];
-  m->group.operands[KEYS] = node->operands[1];
-  return true;
-}
+static const struct pto_form *const attention = PTO_OP_OF(matmul, WEIGHTS, AT(VALUES));
 
-/* Whether kernels can have it. */
-static bool take_scale(struct pto_fusion_match *m, double scale) {
-  m->group.options.scale = scale;
-  return fabs(scale) <= (double)FLT_MAX;
-}
-
-static bool is_scaled_product(struct pto_fusion_match *m, uint32_t value) {
-  const uint32_t mark = pto_match_mark(m);
-  uint32_t x;
-  double number;
-  m->group.options.scale = 1;
-  if (is_product(m, value)) return true;
-  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && take_scale(m, number) && is_product(m, x))
-    return true;
-  pto_match_rewind(m, mark);
-  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_div, &x, &number) && take_scale(m, 1 / number) && is_product(m, x))
-    return true;
-  pto_match_rewind(m, mark);
-  return false;
-}
-
-static bool are_masked_scores(struct pto_fusion_match *m, uint32_t value) {
-  const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_add);
-  double number;
-  for (uint32_t i = 0; node != NULL && i < 2; i++) {
-    m->group.operands[MASK] = node->operands[1 - i];
-    if (pto_match_same_shape(m, value, node->operands[i]) && is_scaled_product(m, node->operands[i])) return true;
-  }
-  pto_match_rewind(m, mark);
-  node = pto_match_node(m, value, PTO_GRAPH_OP_where);
-  for (uint32_t i = 0; node != NULL && i < 2; i++) {
-    m->group.operands[MASK] = node->operands[0];
-    m->group.operands[OTHER] = node->operands[2 - i];
-    m->group.options.is_inverted = i == 1;
-    m->group.options.is_other_finite = pto_match_constant(m, node->operands[2 - i], &number) && isfinite(number);
-    if (pto_match_same_shape(m, value, node->operands[1 + i]) && is_scaled_product(m, node->operands[1 + i]))
-      return true;
-  }
-  pto_match_rewind(m, mark);
-  m->group.operands[MASK] = m->group.operands[OTHER] = 0;
-  m->group.options.is_other_finite = false;
-  return is_scaled_product(m, value);
-}
+static bool has_note(const struct pto_fusion_match *m, uint32_t note) { return (m->notes >> note & 1) != 0; }
 
 bool pto_match_attention(struct pto_fusion_match *m, uint32_t index) {
-  const struct pto_graph_node *node = pto_match_last(m, index, PTO_GRAPH_OP_matmul);
-  uint32_t scores;
-  if (node == NULL || !is_softmax(m, node->operands[0], &scores) || !are_masked_scores(m, scores)) return false;
-  const struct pto_graph_desc *y = pto_match_desc(m, node->first_result), *s = pto_match_desc(m, scores);
-  m->group.operands[VALUES] = node->operands[1];
-  m->group.operand_count = ATTENTION_OPERANDS;
-  return s->ndims == y->ndims && memcmp(s->shape, y->shape, (y->ndims - 2) * sizeof *y->shape) == 0;
+  struct pto_fused_group *g = &m->group;
+  double other;
+  if (!pto_match_form(m, index, attention, SCORES + 1)) return false;
+  const struct pto_graph_desc *y = pto_match_desc(m, m->graph->nodes[index].first_result),
+                              *s = pto_match_desc(m, g->operands[SCORES]);
+  g->operands[SCORES] = 0;
+  g->operand_count = ATTENTION_OPERANDS;
+  g->options.scale = has_note(m, IS_DIVIDED) ? 1 / m->number : m->number;
+  g->options.is_inverted = has_note(m, IS_INVERTED);
+  g->options.is_other_finite =
+      g->operands[OTHER] != 0 && pto_match_constant(m, g->operands[OTHER], &other) && isfinite(other);
+  const bool is_along_keys = m->axes == 1u << (s->ndims - 1), has_scale = fabs(g->options.scale) <= (double)FLT_MAX;
+  return is_along_keys && has_scale && s->ndims == y->ndims &&
+         memcmp(s->shape, y->shape, (y->ndims - 2) * sizeof *y->shape) == 0;
 }
 
 /* ---- tiles ---- */

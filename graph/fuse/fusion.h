@@ -15,7 +15,7 @@
  * is_unfused it has no groups. Making a result that is not inside a group an output leaves all groups as they are.
  *
  * Any thread.  To add a pattern: a line in PTO_FUSION_LIST, pto_match_ID in the file of its subject here, by the
- * functions of graph/fuse/match.h, and pto_lower_fused_ID beside it.
+ * forms of graph/fuse/match.h, and pto_lower_fused_ID beside it.
  */
 #ifndef PTO_GRAPH_FUSE_FUSION_H
 #define PTO_GRAPH_FUSE_FUSION_H

@@ -13,30 +13,16 @@ bool pto_match_same_shape(const struct pto_fusion_match *m, uint32_t a, uint32_t
   return x->ndims == y->ndims && memcmp(x->shape, y->shape, x->ndims * sizeof *x->shape) == 0;
 }
 
-static void take(struct pto_fusion_match *m, uint32_t index) {
-  struct pto_fused_group *g = &m->group;
-  for (uint32_t i = 0; i < g->node_count; i++)
-    if (g->nodes[i] == index) return;
-  if (g->node_count == PTO_FUSED_NODES)
-    m->is_full = true;
-  else
-    g->nodes[g->node_count++] = index;
-}
-
-const struct pto_graph_node *pto_match_last(struct pto_fusion_match *m, uint32_t index, uint32_t op) {
-  const struct pto_graph_node *node = &m->graph->nodes[index];
-  if (node->op != op) return NULL;
-  take(m, index);
-  return node;
-}
-
 const struct pto_graph_node *pto_match_node(struct pto_fusion_match *m, uint32_t value, uint32_t op) {
+  struct pto_fused_group *g = &m->group;
   const uint32_t producer = m->graph->values[value].producer;
-  if (producer == 0 || m->plan->group_of[producer - 1] != 0) return NULL;
-  return pto_match_last(m, producer - 1, op);
+  if (producer == 0 || m->plan->group_of[producer - 1] != 0 || m->graph->nodes[producer - 1].op != op) return NULL;
+  uint32_t i = 0;
+  while (i < g->node_count && g->nodes[i] != producer - 1) i++;
+  m->is_full = m->is_full || i == PTO_FUSED_NODES;
+  if (i == g->node_count && !m->is_full) g->nodes[g->node_count++] = producer - 1;
+  return &m->graph->nodes[producer - 1];
 }
-
-void pto_match_rewind(struct pto_fusion_match *m, uint32_t mark) { m->group.node_count = mark; }
 
 /* ---- numbers ---- */
 
@@ -56,98 +42,12 @@ bool pto_match_constant(const struct pto_fusion_match *m, uint32_t value, double
   return true;
 }
 
-bool pto_match_number(const struct pto_fusion_match *m, uint32_t value, double number) {
+/* Whether it is `number`, as its dtype has it. */
+static bool is_number(const struct pto_fusion_match *m, uint32_t value, double number) {
   double is = 0;
   if (!pto_match_constant(m, value, &is)) return false;
   const bool is_half = pto_match_desc(m, value)->dtype == PTO_FLOAT16;
   return is == (double)(is_half ? pto_fp16_to_f32(pto_fp16_from_f32((float)number)) : (float)number);
-}
-
-/* ---- expressions ---- */
-
-/* `op` of x and a constant, which is *wanted where that is not NULL; of operations that are not commutative the second.
- */
-static bool is_with(struct pto_fusion_match *m, uint32_t value, uint32_t op, const double *wanted, uint32_t *x_out,
-                    double *number_out) {
-  const uint32_t mark = pto_match_mark(m), ways = op == PTO_GRAPH_OP_div || op == PTO_GRAPH_OP_pow ? 1 : 2;
-  const struct pto_graph_node *node = pto_match_node(m, value, op);
-  for (uint32_t i = 0; node != NULL && i < ways; i++) {
-    const uint32_t constant = node->operands[1 - i];
-    *x_out = node->operands[i];
-    if ((wanted != NULL ? pto_match_number(m, constant, *wanted) : pto_match_constant(m, constant, number_out)) &&
-        pto_match_same_shape(m, value, *x_out))
-      return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
-}
-
-bool pto_match_with_constant(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
-                             double *number_out) {
-  return is_with(m, value, op, NULL, x_out, number_out);
-}
-
-bool pto_match_with_number(struct pto_fusion_match *m, uint32_t value, uint32_t op, double number, uint32_t *x_out) {
-  return is_with(m, value, op, &number, x_out, NULL);
-}
-
-bool pto_match_of(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out) {
-  const struct pto_graph_node *node = pto_match_node(m, value, op);
-  if (node == NULL) return false;
-  *x_out = node->operands[0];
-  return true;
-}
-
-bool pto_match_square(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_mul);
-  if (node != NULL && node->operands[0] == node->operands[1]) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  return pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 2, x_out);
-}
-
-bool pto_match_root(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  return pto_match_of(m, value, PTO_GRAPH_OP_sqrt, x_out) ||
-         pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 0.5, x_out);
-}
-
-bool pto_match_reciprocal(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  if (pto_match_of(m, value, PTO_GRAPH_OP_reciprocal, x_out)) return true;
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_number(m, node->operands[0], 1) && pto_match_same_shape(m, value, node->operands[1])) {
-    *x_out = node->operands[1];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
-}
-
-bool pto_match_reciprocal_root(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  uint32_t inner;
-  if (pto_match_with_number(m, value, PTO_GRAPH_OP_pow, -0.5, x_out)) return true;
-  if (pto_match_reciprocal(m, value, &inner) && pto_match_root(m, inner, x_out)) return true;
-  pto_match_rewind(m, mark);
-  if (pto_match_root(m, value, &inner) && pto_match_reciprocal(m, inner, x_out)) return true;
-  pto_match_rewind(m, mark);
-  return false;
-}
-
-bool pto_match_reduced(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out, uint32_t *axes_out) {
-  const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, op);
-  if (node == NULL) return false;
-  const struct pto_reduce_options *options = node->options;
-  const struct pto_graph_desc *x = pto_match_desc(m, node->operands[0]), *y = pto_match_desc(m, value);
-  *x_out = node->operands[0];
-  *axes_out = pto_option_axes(options->axes, x->ndims);
-  if (*axes_out != 0 && y->ndims == x->ndims) return true; /* so the dimensions stay */
-  pto_match_rewind(m, mark);
-  return false;
 }
 
 /* Elements that an element of `value` is made of, by a reduction of x. */
@@ -160,36 +60,6 @@ static double reduced_count(const struct pto_fusion_match *m, uint32_t value, ui
 static bool is_about(const struct pto_fusion_match *m, uint32_t value, double number) {
   double is = 0;
   return pto_match_constant(m, value, &is) && fabs(is - number) <= 0x1p-23 * fabs(number);
-}
-
-/* A sum, by `op`, over the number of its elements. */
-static bool is_sum_over_count(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
-                              uint32_t *axes_out) {
-  const uint32_t mark = pto_match_mark(m);
-  for (uint32_t i = 0; i < 3; i++) { /* sum · 1/n, 1/n · sum, sum / n */
-    const struct pto_graph_node *node = pto_match_node(m, value, i < 2 ? PTO_GRAPH_OP_mul : PTO_GRAPH_OP_div);
-    const uint32_t sum = node == NULL ? 0 : node->operands[i % 2],
-                   number = node == NULL ? 0 : node->operands[1 - i % 2];
-    if (node != NULL && pto_match_reduced(m, sum, op, x_out, axes_out) && pto_match_same_shape(m, value, sum)) {
-      const double count = reduced_count(m, value, *x_out);
-      if (is_about(m, number, i < 2 ? 1 / count : count)) return true;
-    }
-    pto_match_rewind(m, mark);
-  }
-  return false;
-}
-
-bool pto_match_mean(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out, uint32_t *axes_out) {
-  return pto_match_reduced(m, value, PTO_GRAPH_OP_reduce_mean, x_out, axes_out) ||
-         is_sum_over_count(m, value, PTO_GRAPH_OP_reduce_sum, x_out, axes_out);
-}
-
-bool pto_match_mean_square(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out, uint32_t *axes_out) {
-  const uint32_t mark = pto_match_mark(m);
-  uint32_t square;
-  if (pto_match_mean(m, value, &square, axes_out) && pto_match_square(m, square, x_out)) return true;
-  pto_match_rewind(m, mark);
-  return is_sum_over_count(m, value, PTO_GRAPH_OP_reduce_sum_square, x_out, axes_out);
 }
 
 /* ---- products ---- */
@@ -211,8 +81,150 @@ static uint32_t add_factors(struct pto_fusion_match *m, const struct pto_graph_n
   return count;
 }
 
-uint32_t pto_match_factors(struct pto_fusion_match *m, uint32_t index, uint32_t *factors, uint32_t most) {
-  const struct pto_graph_node *product = pto_match_last(m, index, PTO_GRAPH_OP_mul);
-  const uint32_t count = product == NULL ? 0 : add_factors(m, product, factors, 0, most);
-  return count > most ? 0 : count;
+/* ---- the search ---- */
+
+/* Values that are to be of forms, one behind the other. */
+struct goal {
+  const struct pto_form *form;
+  uint32_t value;
+  const struct goal *next;
+};
+
+static bool prove(struct pto_fusion_match *m, const struct goal *goals);
+
+/* parts[0] of the form for `value`, then the others. */
+static bool prove_part(struct pto_fusion_match *m, const struct goal *goal, uint32_t value) {
+  return prove(m, &(struct goal){goal->form->parts[0], value, goal->next});
+}
+
+/* The parts of the form for as many values, in their order or in any. */
+static bool prove_parts(struct pto_fusion_match *m, const struct goal *goal, const uint32_t *values, uint32_t count,
+                        bool is_any_order) {
+  static const uint8_t orders[][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  const struct pto_form *form = goal->form;
+  const uint32_t ways = !is_any_order ? 1 : count == 2 ? 2 : 6;
+  for (uint32_t w = 0; w < ways; w++) {
+    struct goal parts[3];
+    for (uint32_t i = 0; i < count; i++)
+      parts[i] = (struct goal){form->parts[i], values[orders[w][i]], i + 1 < count ? &parts[i + 1] : goal->next};
+    if (form->keeps != 0 && !pto_match_same_shape(m, goal->value, parts[form->keeps - 1].value)) continue;
+    if (prove(m, parts)) return true;
+  }
+  return false;
+}
+
+static uint32_t part_count(const struct pto_form *form) {
+  uint32_t count = 0;
+  while (count < PTO_FORM_PARTS && form->parts[count] != NULL) count++;
+  return count;
+}
+
+static bool prove_value(struct pto_fusion_match *m, const struct goal *goal) {
+  uint32_t *operand = &m->group.operands[goal->form->place];
+  if (*operand != 0 && *operand != goal->value) return false;
+  *operand = goal->value;
+  return goal->form->parts[0] != NULL ? prove_part(m, goal, goal->value) : prove(m, goal->next);
+}
+
+static bool take_axes(struct pto_fusion_match *m, uint32_t axes) {
+  if (m->axes == 0) m->axes = axes;
+  return m->axes == axes;
+}
+
+static bool prove_op(struct pto_fusion_match *m, const struct goal *goal) {
+  const struct pto_graph_node *node = pto_match_node(m, goal->value, goal->form->op);
+  if (node == NULL) return false;
+  if (node->op == PTO_GRAPH_OP_softmax &&
+      !take_axes(m, 1u << ((const struct pto_softmax_options *)node->options)->axis))
+    return false;
+  const bool is_any_order = node->op == PTO_GRAPH_OP_add || node->op == PTO_GRAPH_OP_mul;
+  return prove_parts(m, goal, node->operands, part_count(goal->form), is_any_order);
+}
+
+static bool prove_product(struct pto_fusion_match *m, const struct goal *goal) {
+  uint32_t factors[3];
+  const uint32_t wanted = part_count(goal->form);
+  const struct pto_graph_node *node = pto_match_node(m, goal->value, PTO_GRAPH_OP_mul);
+  const uint32_t count = node == NULL ? 0 : add_factors(m, node, factors, 0, wanted);
+  return count == wanted && prove_parts(m, goal, factors, count, true);
+}
+
+/* The operand of a reduction by the form's operation that makes `value`; 0 where it is none. */
+static uint32_t find_reduced(struct pto_fusion_match *m, const struct pto_form *form, uint32_t value) {
+  const struct pto_graph_node *node = pto_match_node(m, value, form->op);
+  if (node == NULL) return 0;
+  const struct pto_reduce_options *options = node->options;
+  const struct pto_graph_desc *x = pto_match_desc(m, node->operands[0]), *y = pto_match_desc(m, value);
+  const uint32_t axes = pto_option_axes(options->axes, x->ndims);
+  return axes != 0 && y->ndims == x->ndims && take_axes(m, axes) ? node->operands[0] : 0;
+}
+
+static bool prove_reduced(struct pto_fusion_match *m, const struct goal *goal) {
+  const uint32_t x = find_reduced(m, goal->form, goal->value);
+  return x != 0 && prove_part(m, goal, x);
+}
+
+/* sum · 1/n, 1/n · sum or sum / n, as `way` says. */
+static bool prove_over_count(struct pto_fusion_match *m, const struct goal *goal, uint32_t way) {
+  const struct pto_graph_node *node = pto_match_node(m, goal->value, way < 2 ? PTO_GRAPH_OP_mul : PTO_GRAPH_OP_div);
+  if (node == NULL) return false;
+  const uint32_t sum = node->operands[way % 2], x = find_reduced(m, goal->form, sum);
+  if (x == 0 || !pto_match_same_shape(m, goal->value, sum)) return false;
+  const double count = reduced_count(m, goal->value, x);
+  return is_about(m, node->operands[1 - way % 2], way < 2 ? 1 / count : count) && prove_part(m, goal, x);
+}
+
+/* One way of those that there are, by `way` from 0; *has_more says whether there may be another. */
+static bool prove_way(struct pto_fusion_match *m, const struct goal *goal, uint32_t way, bool *has_more) {
+  const struct pto_form *form = goal->form;
+  *has_more = false;
+  switch ((enum pto_form_kind)form->kind) {
+  case PTO_FORM_VALUE:
+    return prove_value(m, goal);
+  case PTO_FORM_NUMBER:
+    return is_number(m, goal->value, form->number) && prove(m, goal->next);
+  case PTO_FORM_CONSTANT:
+    return pto_match_constant(m, goal->value, &m->number) && prove(m, goal->next);
+  case PTO_FORM_OP:
+    return prove_op(m, goal);
+  case PTO_FORM_PRODUCT:
+    return prove_product(m, goal);
+  case PTO_FORM_REDUCED:
+    return prove_reduced(m, goal);
+  case PTO_FORM_OVER_COUNT:
+    *has_more = way + 1 < 3;
+    return prove_over_count(m, goal, way);
+  case PTO_FORM_EITHER:
+    *has_more = way + 1 < part_count(form);
+    return prove(m, &(struct goal){form->parts[way], goal->value, goal->next});
+  case PTO_FORM_NOTED:
+    m->notes |= 1u << form->place;
+    return prove_part(m, goal, goal->value);
+  }
+  return false;
+}
+
+static bool prove(struct pto_fusion_match *m, const struct goal *goals) {
+  if (goals == NULL) return true;
+  const struct pto_fusion_match before = *m;
+  bool has_more = true;
+  for (uint32_t way = 0; has_more; way++) {
+    if (prove_way(m, goals, way, &has_more)) return true;
+    const bool is_full = m->is_full;
+    *m = before;
+    m->is_full = is_full;
+  }
+  return false;
+}
+
+bool pto_match_form(struct pto_fusion_match *m, uint32_t index, const struct pto_form *form, uint32_t operand_count) {
+  struct pto_fused_group *g = &m->group;
+  m->axes = m->notes = 0;
+  m->number = 1;
+  if (!prove(m, &(struct goal){form, m->graph->nodes[index].first_result, NULL})) return false;
+  g->operand_count = operand_count;
+  memset(g->operands + operand_count, 0, (PTO_FUSED_OPERANDS - operand_count) * sizeof *g->operands);
+  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++)
+    if ((m->axes >> d & 1) != 0) g->options.axes[g->options.axis_count++] = d;
+  return true;
 }

@@ -25,10 +25,9 @@ static const struct pto_graph_node *find_product(struct pto_fusion_match *m, uin
 
 bool pto_match_product_sum(struct pto_fusion_match *m, uint32_t index) {
   struct pto_fused_group *g = &m->group;
-  const struct pto_graph_node *sum = pto_match_last(m, index, PTO_GRAPH_OP_add);
-  const uint32_t mark = pto_match_mark(m);
+  const struct pto_graph_node *sum = pto_match_node(m, m->graph->nodes[index].first_result, PTO_GRAPH_OP_add);
   for (uint32_t i = 0; sum != NULL && i < 2; i++) {
-    pto_match_rewind(m, mark);
+    g->node_count = 1;
     const uint32_t value = sum->operands[i];
     if (m->uses[value] != 1 || !pto_match_same_shape(m, value, sum->first_result)) continue;
     const struct pto_graph_node *product = find_product(m, value);
@@ -61,8 +60,9 @@ void pto_lower_fused_product_sum(struct pto_graph_lowering *l, const struct pto_
 
 bool pto_match_conv2d_clamp(struct pto_fusion_match *m, uint32_t index) {
   struct pto_fused_group *g = &m->group;
-  const struct pto_graph_node *clamp = pto_match_last(m, index, PTO_GRAPH_OP_clamp);
-  if (clamp == NULL) clamp = pto_match_last(m, index, PTO_GRAPH_OP_relu);
+  const uint32_t result = m->graph->nodes[index].first_result;
+  const struct pto_graph_node *clamp = pto_match_node(m, result, PTO_GRAPH_OP_clamp);
+  if (clamp == NULL) clamp = pto_match_node(m, result, PTO_GRAPH_OP_relu);
   const struct pto_graph_node *conv = clamp == NULL ? NULL : pto_match_node(m, clamp->operands[0], PTO_GRAPH_OP_conv2d);
   if (conv == NULL || conv->operand_count < PRODUCT_OPERANDS || conv->operands[C] == 0) return false;
   for (uint32_t i = 0; i < PRODUCT_OPERANDS; i++) g->operands[i] = conv->operands[i];

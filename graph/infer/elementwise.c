@@ -14,10 +14,9 @@ int pto_infer_unary(struct pto_inference *inference) {
 }
 
 static int refuse_broadcast(struct pto_inference *inference, uint32_t a, uint32_t b) {
-  char a_text[PTO_SHAPE_TEXT], b_text[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "%s of shape %s and %s of shape %s cannot be broadcast",
-                       pto_infer_parameter(inference, a), pto_shape_text(&inference->operands[a], a_text),
-                       pto_infer_parameter(inference, b), pto_shape_text(&inference->operands[b], b_text));
+  return PTO_INFER_REFUSE(inference, "%s of shape %s and %s of shape %s cannot be broadcast",
+                          pto_infer_parameter(inference, a), PTO_SHAPE_TEXT(&inference->operands[a]),
+                          pto_infer_parameter(inference, b), PTO_SHAPE_TEXT(&inference->operands[b]));
 }
 
 static int infer_pair(struct pto_inference *inference, uint32_t dtype) {
@@ -46,8 +45,7 @@ int pto_infer_cast(struct pto_inference *inference) {
   result.dtype = options->data_type;
   /* What may be cast may be cast to. */
   if (!(pto_op_info(inference->op)->parameters[0].dtypes & PTO_DTYPE_BIT(result.dtype)))
-    return pto_error_set(inference->error, PTO_EINVAL, "dataType is %s, which nothing is cast to",
-                         pto_dtype_name(result.dtype));
+    return PTO_INFER_REFUSE(inference, "dataType is %s, which nothing is cast to", pto_dtype_name(result.dtype));
   return pto_infer_result(inference, &result);
 }
 
@@ -75,8 +73,8 @@ int pto_infer_clamp(struct pto_inference *inference) {
   uint32_t dtype = inference->operands[0].dtype;
   if (options->min_value.kind && options->max_value.kind &&
       is_greater(as_dtype(options->min_value, dtype), as_dtype(options->max_value, dtype)))
-    return pto_error_set(inference->error, PTO_EINVAL, "minValue %.17g is greater than maxValue %.17g",
-                         pto_option_f64(options->min_value, 0), pto_option_f64(options->max_value, 0));
+    return PTO_INFER_REFUSE(inference, "minValue %.17g is greater than maxValue %.17g",
+                            pto_option_f64(options->min_value, 0), pto_option_f64(options->max_value, 0));
   return same_as_input(inference);
 }
 
@@ -103,9 +101,8 @@ static int check_scale(struct pto_inference *inference) {
   for (uint32_t i = 1; is_blockwise && i <= scale->ndims; i++)
     is_blockwise = input->shape[input->ndims - i] % scale->shape[scale->ndims - i] == 0;
   if (is_blockwise) return pto_infer_same_shape(inference, 2, 1);
-  char input_text[PTO_SHAPE_TEXT], scale_text[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "scale of shape %s does not divide input of shape %s into blocks",
-                       pto_shape_text(scale, scale_text), pto_shape_text(input, input_text));
+  return PTO_INFER_REFUSE(inference, "scale of shape %s does not divide input of shape %s into blocks",
+                          PTO_SHAPE_TEXT(scale), PTO_SHAPE_TEXT(input));
 }
 
 static int infer_scaled(struct pto_inference *inference, uint32_t dtype) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/infer/infer.h>
 
+#include <inttypes.h>
+
 static void append(struct pto_graph_desc *result, const struct pto_graph_desc *from, uint32_t first, uint32_t last) {
   for (uint32_t d = first; d < last && result->ndims < PTO_MAX_DIMS; d++)
     result->shape[result->ndims++] = from->shape[d];
@@ -8,8 +10,7 @@ static void append(struct pto_graph_desc *result, const struct pto_graph_desc *f
 
 static int check_rank(struct pto_inference *inference, uint64_t ndims) {
   if (ndims <= PTO_MAX_DIMS) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "the result would have %llu dimensions, more than %d",
-                       (unsigned long long)ndims, PTO_MAX_DIMS);
+  return PTO_INFER_REFUSE(inference, "the result would have %" PRIu64 " dimensions, more than %d", ndims, PTO_MAX_DIMS);
 }
 
 /* ---- gathers ---- */
@@ -36,10 +37,8 @@ static int check_elements(struct pto_inference *inference, uint64_t axis) {
   bool fits = input->ndims == indices->ndims;
   for (uint32_t d = 0; fits && d < input->ndims; d++) fits = d == axis || indices->shape[d] == input->shape[d];
   if (fits) return PTO_OK;
-  char input_text[PTO_SHAPE_TEXT], indices_text[PTO_SHAPE_TEXT];
-  return pto_error_set(
-      inference->error, PTO_EINVAL, "indices of shape %s differ from input of shape %s in more than axis %llu",
-      pto_shape_text(indices, indices_text), pto_shape_text(input, input_text), (unsigned long long)axis);
+  return PTO_INFER_REFUSE(inference, "indices of shape %s differ from input of shape %s in more than axis %" PRIu64,
+                          PTO_SHAPE_TEXT(indices), PTO_SHAPE_TEXT(input), axis);
 }
 
 int pto_infer_gather_elements(struct pto_inference *inference) {
@@ -57,8 +56,8 @@ static int chosen_shape(struct pto_inference *inference, struct pto_graph_desc *
   uint64_t fixed = indices->shape[indices->ndims - 1];
   *chosen = (struct pto_graph_desc){.dtype = input->dtype};
   if (fixed > input->ndims)
-    return pto_error_set(inference->error, PTO_EINVAL, "the last dimension of indices is %llu, and input has %u",
-                         (unsigned long long)fixed, input->ndims);
+    return PTO_INFER_REFUSE(inference, "the last dimension of indices is %" PRIu64 ", and input has %u", fixed,
+                            input->ndims);
   int status = check_rank(inference, (uint64_t)indices->ndims - 1 + input->ndims - fixed);
   if (status) return status;
   append(chosen, indices, 0, indices->ndims - 1);
@@ -93,15 +92,13 @@ int pto_infer_scatter_nd(struct pto_inference *inference) {
 static int check_alike(struct pto_inference *inference, uint32_t operand, uint32_t axis) {
   const struct pto_graph_desc *first = &inference->operands[0], *other = &inference->operands[operand];
   if (other->dtype != first->dtype)
-    return pto_error_set(inference->error, PTO_EINVAL, "inputs[0] is %s, and inputs[%u] is %s",
-                         pto_graph_dtype_name(first->dtype), operand, pto_graph_dtype_name(other->dtype));
+    return PTO_INFER_REFUSE(inference, "inputs[0] is %s, and inputs[%u] is %s", pto_graph_dtype_name(first->dtype),
+                            operand, pto_graph_dtype_name(other->dtype));
   bool fits = other->ndims == first->ndims;
   for (uint32_t d = 0; fits && d < first->ndims; d++) fits = d == axis || other->shape[d] == first->shape[d];
   if (fits) return PTO_OK;
-  char first_text[PTO_SHAPE_TEXT], other_text[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL,
-                       "inputs[0] of shape %s and inputs[%u] of shape %s differ in more than axis %u",
-                       pto_shape_text(first, first_text), operand, pto_shape_text(other, other_text), axis);
+  return PTO_INFER_REFUSE(inference, "inputs[0] of shape %s and inputs[%u] of shape %s differ in more than axis %u",
+                          PTO_SHAPE_TEXT(first), operand, PTO_SHAPE_TEXT(other), axis);
 }
 
 int pto_infer_concat(struct pto_inference *inference) {
@@ -117,12 +114,12 @@ int pto_infer_concat(struct pto_inference *inference) {
 
 static int split_equally(struct pto_inference *inference, uint32_t axis, uint32_t parts) {
   struct pto_graph_desc part = inference->operands[0];
-  if (parts == 0) return pto_error_set(inference->error, PTO_EINVAL, "splits is 0");
+  if (parts == 0) return PTO_INFER_REFUSE(inference, "splits is 0");
   if (part.shape[axis] % parts)
-    return pto_error_set(inference->error, PTO_EINVAL, "splits %u does not divide dimension %u of %llu", parts, axis,
-                         (unsigned long long)part.shape[axis]);
+    return PTO_INFER_REFUSE(inference, "splits %u does not divide dimension %u of %" PRIu64, parts, axis,
+                            part.shape[axis]);
   if (parts > PTO_GRAPH_MAX_RESULTS)
-    return pto_error_set(inference->error, PTO_EINVAL, "splits is %u, more than %u", parts, PTO_GRAPH_MAX_RESULTS);
+    return PTO_INFER_REFUSE(inference, "splits is %u, more than %u", parts, PTO_GRAPH_MAX_RESULTS);
   part.shape[axis] /= parts;
   for (uint32_t i = 0; i < parts; i++) (void)pto_infer_result(inference, &part);
   return PTO_OK;
@@ -132,17 +129,15 @@ static int split_by_size(struct pto_inference *inference, uint32_t axis, struct 
   struct pto_graph_desc part = inference->operands[0];
   uint64_t whole = part.shape[axis], sum = 0;
   if (sizes.count > PTO_GRAPH_MAX_RESULTS)
-    return pto_error_set(inference->error, PTO_EINVAL, "splits has %u values, more than %u", sizes.count,
-                         PTO_GRAPH_MAX_RESULTS);
+    return PTO_INFER_REFUSE(inference, "splits has %u values, more than %u", sizes.count, PTO_GRAPH_MAX_RESULTS);
   for (uint32_t i = 0; i < sizes.count; i++) {
-    if (sizes.values[i] == 0) return pto_error_set(inference->error, PTO_EINVAL, "splits[%u] is 0", i);
+    if (sizes.values[i] == 0) return PTO_INFER_REFUSE(inference, "splits[%u] is 0", i);
     sum += sizes.values[i];
     part.shape[axis] = sizes.values[i];
     (void)pto_infer_result(inference, &part);
   }
   if (sum == whole) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "splits add up to %llu, and dimension %u is %llu",
-                       (unsigned long long)sum, axis, (unsigned long long)whole);
+  return PTO_INFER_REFUSE(inference, "splits add up to %" PRIu64 ", and dimension %u is %" PRIu64, sum, axis, whole);
 }
 
 int pto_infer_split(struct pto_inference *inference) {

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/infer/infer.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <runtime/base/base.h>
 
-/* Shapes have few dimensions and fit; of a long list the beginning is told. */
-const char *pto_u32_list_text(struct pto_u32_list list, char *text) {
-  size_t used = (size_t)snprintf(text, PTO_SHAPE_TEXT, "[");
-  uint32_t told = list.count < PTO_MAX_DIMS ? list.count : PTO_MAX_DIMS;
-  for (uint32_t i = 0; i < told; i++)
-    used += (size_t)snprintf(text + used, PTO_SHAPE_TEXT - used, "%s%u", i ? ", " : "", list.values[i]);
-  snprintf(text + used, PTO_SHAPE_TEXT - used, "%s]", told < list.count ? ", …" : "");
-  return text;
-}
-
 const char *pto_shape_text(const struct pto_graph_desc *desc, char *text) {
-  size_t used = (size_t)snprintf(text, PTO_SHAPE_TEXT, "[");
-  for (uint32_t d = 0; d < desc->ndims && d < PTO_MAX_DIMS && used < PTO_SHAPE_TEXT; d++)
-    used += (size_t)snprintf(text + used, PTO_SHAPE_TEXT - used, "%s%llu", d ? ", " : "",
-                             (unsigned long long)desc->shape[d]);
-  if (used < PTO_SHAPE_TEXT) snprintf(text + used, PTO_SHAPE_TEXT - used, "]");
+  size_t used = (size_t)snprintf(text, PTO_SHAPE_TEXT_BYTES, "[");
+  for (uint32_t d = 0; d < desc->ndims && d < PTO_MAX_DIMS && used < PTO_SHAPE_TEXT_BYTES; d++)
+    used += (size_t)snprintf(text + used, PTO_SHAPE_TEXT_BYTES - used, "%s%" PRIu64, d ? ", " : "", desc->shape[d]);
+  if (used < PTO_SHAPE_TEXT_BYTES) snprintf(text + used, PTO_SHAPE_TEXT_BYTES - used, "]");
   return text;
 }
 
@@ -45,16 +35,13 @@ int pto_infer_expect_shape(struct pto_inference *inference, uint32_t parameter, 
   if (!inference->has_operand[parameter] || has_shape(desc, ndims, shape)) return PTO_OK;
   struct pto_graph_desc wanted = {.ndims = ndims};
   for (uint32_t d = 0; d < ndims; d++) wanted.shape[d] = shape[d];
-  char given_text[PTO_SHAPE_TEXT], wanted_text[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "%s has the shape %s, not %s",
-                       pto_infer_parameter(inference, parameter), pto_shape_text(desc, given_text),
-                       pto_shape_text(&wanted, wanted_text));
+  return PTO_INFER_REFUSE(inference, "%s has the shape %s, not %s", pto_infer_parameter(inference, parameter),
+                          PTO_SHAPE_TEXT(desc), PTO_SHAPE_TEXT(&wanted));
 }
 
 int pto_infer_check_axis(struct pto_inference *inference, const char *name, uint64_t axis, uint32_t ndims) {
   if (axis < ndims) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s %llu is not below the %u dimensions", name,
-                       (unsigned long long)axis, ndims);
+  return PTO_INFER_REFUSE(inference, "%s %" PRIu64 " is not below the %u dimensions", name, axis, ndims);
 }
 
 int pto_infer_check_axes(struct pto_inference *inference, const char *name, struct pto_u32_list axes, uint32_t ndims,
@@ -63,8 +50,7 @@ int pto_infer_check_axes(struct pto_inference *inference, const char *name, stru
   for (uint32_t i = 0; i < axes.count; i++) {
     int status = pto_infer_check_axis(inference, name, axes.values[i], ndims);
     if (status) return status;
-    if (*chosen & 1u << axes.values[i])
-      return pto_error_set(inference->error, PTO_EINVAL, "%s has %u twice", name, axes.values[i]);
+    if (*chosen & 1u << axes.values[i]) return PTO_INFER_REFUSE(inference, "%s has %u twice", name, axes.values[i]);
     *chosen |= 1u << axes.values[i];
   }
   return PTO_OK;

@@ -28,10 +28,13 @@ PTO_OTHER_OP_LIST(X)
 
 #define PTO_DIM_MAX UINT64_C(4294967295)
 
-/* "[2, 3, 4]" of a shape, or of a list.  Into `text`, which it returns. */
-#define PTO_SHAPE_TEXT 112
+/* "[2, 3, 4]" of a shape.  Into `text`, which it returns; or into room of the block that asks. */
+#define PTO_SHAPE_TEXT_BYTES 112
 const char *pto_shape_text(const struct pto_graph_desc *desc, char *text);
-const char *pto_u32_list_text(struct pto_u32_list list, char *text);
+#define PTO_SHAPE_TEXT(desc) pto_shape_text(desc, (char[PTO_SHAPE_TEXT_BYTES]){0})
+
+/* PTO_EINVAL with this sentence. */
+#define PTO_INFER_REFUSE(inference, ...) pto_error_set((inference)->error, PTO_EINVAL, __VA_ARGS__)
 
 /* "input", from the table. */
 const char *pto_infer_parameter(const struct pto_inference *inference, uint32_t parameter);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/infer/infer.h>
 
+#include <inttypes.h>
+
 static int refuse_inner(struct pto_inference *inference, uint64_t a, uint64_t b) {
-  char a_text[PTO_SHAPE_TEXT], b_text[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "inner sizes %llu and %llu differ (a of shape %s, b of shape %s)",
-                       (unsigned long long)a, (unsigned long long)b, pto_shape_text(&inference->operands[0], a_text),
-                       pto_shape_text(&inference->operands[1], b_text));
+  return PTO_INFER_REFUSE(inference, "inner sizes %" PRIu64 " and %" PRIu64 " differ (a of shape %s, b of shape %s)", a,
+                          b, PTO_SHAPE_TEXT(&inference->operands[0]), PTO_SHAPE_TEXT(&inference->operands[1]));
 }
 
 int pto_infer_matmul(struct pto_inference *inference) {
@@ -16,10 +16,8 @@ int pto_infer_matmul(struct pto_inference *inference) {
   a_batch.ndims -= 2;
   b_batch.ndims -= 2;
   if (!pto_shape_broadcast(&a_batch, &b_batch, &result)) {
-    char a_text[PTO_SHAPE_TEXT], b_text[PTO_SHAPE_TEXT];
-    return pto_error_set(inference->error, PTO_EINVAL,
-                         "the batch dimensions of a of shape %s and b of shape %s cannot be broadcast",
-                         pto_shape_text(a, a_text), pto_shape_text(b, b_text));
+    return PTO_INFER_REFUSE(inference, "the batch dimensions of a of shape %s and b of shape %s cannot be broadcast",
+                            PTO_SHAPE_TEXT(a), PTO_SHAPE_TEXT(b));
   }
   result.shape[result.ndims++] = a->shape[a->ndims - 2];
   result.shape[result.ndims++] = b->shape[b->ndims - 1];
@@ -35,9 +33,8 @@ int pto_infer_gemm(struct pto_inference *inference) {
   struct pto_graph_desc result = {
       .dtype = a->dtype, .ndims = 2, .shape = {a->shape[a_transposed], b->shape[1 - b_transposed]}};
   if (inference->has_operand[2] && !pto_shape_broadcasts_to(c, &result)) {
-    char c_text[PTO_SHAPE_TEXT], text[PTO_SHAPE_TEXT];
-    return pto_error_set(inference->error, PTO_EINVAL, "c of shape %s cannot be broadcast to the result of shape %s",
-                         pto_shape_text(c, c_text), pto_shape_text(&result, text));
+    return PTO_INFER_REFUSE(inference, "c of shape %s cannot be broadcast to the result of shape %s", PTO_SHAPE_TEXT(c),
+                            PTO_SHAPE_TEXT(&result));
   }
   return pto_infer_result(inference, &result);
 }
@@ -51,13 +48,12 @@ struct recurrent {
 
 static int check_hidden(struct pto_inference *inference, const struct recurrent *r, struct pto_u32_list activations,
                         uint32_t activation_count) {
-  if (r->hidden == 0) return pto_error_set(inference->error, PTO_EINVAL, "hiddenSize is 0");
+  if (r->hidden == 0) return PTO_INFER_REFUSE(inference, "hiddenSize is 0");
   if (r->hidden * r->gates > PTO_DIM_MAX)
-    return pto_error_set(inference->error, PTO_EINVAL, "%llu times hiddenSize %llu is more than 4294967295",
-                         (unsigned long long)r->gates, (unsigned long long)r->hidden);
+    return PTO_INFER_REFUSE(inference, "%" PRIu64 " times hiddenSize %" PRIu64 " is more than 4294967295", r->gates,
+                            r->hidden);
   if (activations.values && activations.count != activation_count)
-    return pto_error_set(inference->error, PTO_EINVAL, "activations has %u values, not %u", activations.count,
-                         activation_count);
+    return PTO_INFER_REFUSE(inference, "activations has %u values, not %u", activations.count, activation_count);
   return PTO_OK;
 }
 
@@ -106,10 +102,9 @@ static int add_sequence(struct pto_inference *inference, const struct recurrent 
 
 static int check_steps(struct pto_inference *inference, uint32_t steps) {
   uint64_t given = inference->operands[0].shape[0];
-  if (steps == 0) return pto_error_set(inference->error, PTO_EINVAL, "steps is 0");
+  if (steps == 0) return PTO_INFER_REFUSE(inference, "steps is 0");
   if (steps == given) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "steps is %u, and input has %llu", steps,
-                       (unsigned long long)given);
+  return PTO_INFER_REFUSE(inference, "steps is %u, and input has %" PRIu64, steps, given);
 }
 
 /* Operands of a loop: input, weights, biases, of an lstm a peephole, which has no cell gate, then the states. */

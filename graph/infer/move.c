@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/infer/infer.h>
 
+#include <inttypes.h>
+
 /* A list that has one value a dimension. */
 static int check_count(struct pto_inference *inference, const char *name, struct pto_u32_list list) {
   uint32_t ndims = inference->operands[0].ndims;
   if (list.count == ndims) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s has %u values, and input %u dimensions", name, list.count,
-                       ndims);
+  return PTO_INFER_REFUSE(inference, "%s has %u values, and input %u dimensions", name, list.count, ndims);
 }
 
 static int check_rank(struct pto_inference *inference, const char *name, uint32_t count) {
   if (count <= PTO_MAX_DIMS) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s gives %u dimensions, more than %d", name, count, PTO_MAX_DIMS);
+  return PTO_INFER_REFUSE(inference, "%s gives %u dimensions, more than %d", name, count, PTO_MAX_DIMS);
 }
 
 /* The dimensions of a new shape, none of which is 0. */
@@ -21,7 +22,7 @@ static int read_shape(struct pto_inference *inference, struct pto_u32_list list,
   result->dtype = inference->operands[0].dtype;
   result->ndims = list.count;
   for (uint32_t d = 0; d < list.count; d++) {
-    if (list.values[d] == 0) return pto_error_set(inference->error, PTO_EINVAL, "newShape[%u] is 0", d);
+    if (list.values[d] == 0) return PTO_INFER_REFUSE(inference, "newShape[%u] is 0", d);
     result->shape[d] = list.values[d];
   }
   return PTO_OK;
@@ -33,9 +34,8 @@ int pto_infer_expand(struct pto_inference *inference) {
   int status = read_shape(inference, options->new_shape, &result);
   if (status) return status;
   if (pto_shape_broadcasts_to(&inference->operands[0], &result)) return pto_infer_result(inference, &result);
-  char from[PTO_SHAPE_TEXT], to[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "input of shape %s cannot be broadcast to newShape %s",
-                       pto_shape_text(&inference->operands[0], from), pto_shape_text(&result, to));
+  return PTO_INFER_REFUSE(inference, "input of shape %s cannot be broadcast to newShape %s",
+                          PTO_SHAPE_TEXT(&inference->operands[0]), PTO_SHAPE_TEXT(&result));
 }
 
 /* Elements of a shape, or 0 where a 64-bit number cannot count them. */
@@ -52,10 +52,8 @@ int pto_infer_reshape(struct pto_inference *inference) {
   int status = read_shape(inference, options->new_shape, &result);
   if (status) return status;
   if (count_elements(&result) == count_elements(&inference->operands[0])) return pto_infer_result(inference, &result);
-  char from[PTO_SHAPE_TEXT], to[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL,
-                       "input of shape %s has another number of elements than newShape %s",
-                       pto_shape_text(&inference->operands[0], from), pto_shape_text(&result, to));
+  return PTO_INFER_REFUSE(inference, "input of shape %s has another number of elements than newShape %s",
+                          PTO_SHAPE_TEXT(&inference->operands[0]), PTO_SHAPE_TEXT(&result));
 }
 
 int pto_infer_squeeze(struct pto_inference *inference) {
@@ -68,8 +66,7 @@ int pto_infer_squeeze(struct pto_inference *inference) {
   for (uint32_t d = 0; d < input->ndims; d++) {
     bool goes = options->axes.values ? chosen & 1u << d : input->shape[d] == 1;
     if (goes && input->shape[d] != 1)
-      return pto_error_set(inference->error, PTO_EINVAL, "axes: dimension %u is %llu, not 1", d,
-                           (unsigned long long)input->shape[d]);
+      return PTO_INFER_REFUSE(inference, "axes: dimension %u is %" PRIu64 ", not 1", d, input->shape[d]);
     if (!goes) result.shape[result.ndims++] = input->shape[d];
   }
   return pto_infer_result(inference, &result);
@@ -123,12 +120,12 @@ int pto_infer_slice(struct pto_inference *inference) {
   for (uint32_t d = 0; status == PTO_OK && d < result.ndims; d++) {
     uint64_t start = options->starts.values[d], size = options->sizes.values[d];
     uint64_t stride = options->strides.values ? options->strides.values[d] : 1;
-    if (size == 0) return pto_error_set(inference->error, PTO_EINVAL, "sizes[%u] is 0", d);
-    if (stride == 0) return pto_error_set(inference->error, PTO_EINVAL, "strides[%u] is 0", d);
+    if (size == 0) return PTO_INFER_REFUSE(inference, "sizes[%u] is 0", d);
+    if (stride == 0) return PTO_INFER_REFUSE(inference, "strides[%u] is 0", d);
     if (start + size > result.shape[d])
-      return pto_error_set(
-          inference->error, PTO_EINVAL, "starts[%u] %llu and sizes[%u] %llu exceed dimension %u of %llu", d,
-          (unsigned long long)start, d, (unsigned long long)size, d, (unsigned long long)result.shape[d]);
+      return PTO_INFER_REFUSE(inference,
+                              "starts[%u] %" PRIu64 " and sizes[%u] %" PRIu64 " exceed dimension %u of %" PRIu64, d,
+                              start, d, size, d, result.shape[d]);
     result.shape[d] = (size + stride - 1) / stride;
   }
   return status ? status : pto_infer_result(inference, &result);
@@ -139,8 +136,8 @@ static int check_mirrored(struct pto_inference *inference, const char *name, uin
   uint64_t size = inference->operands[0].shape[d];
   bool is_mirrored = mode == PTO_PADDING_REFLECTION || mode == PTO_PADDING_SYMMETRIC;
   if (!is_mirrored || pad < size || (pad == size && mode == PTO_PADDING_SYMMETRIC)) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s[%u] is %llu, too much to mirror of a dimension of %llu", name,
-                       d, (unsigned long long)pad, (unsigned long long)size);
+  return PTO_INFER_REFUSE(inference, "%s[%u] is %" PRIu64 ", too much to mirror of a dimension of %" PRIu64, name, d,
+                          pad, size);
 }
 
 int pto_infer_pad(struct pto_inference *inference) {
@@ -162,8 +159,7 @@ int pto_infer_tile(struct pto_inference *inference) {
   struct pto_graph_desc result = inference->operands[0];
   int status = check_count(inference, "repetitions", options->repetitions);
   for (uint32_t d = 0; status == PTO_OK && d < result.ndims; d++) {
-    if (options->repetitions.values[d] == 0)
-      return pto_error_set(inference->error, PTO_EINVAL, "repetitions[%u] is 0", d);
+    if (options->repetitions.values[d] == 0) return PTO_INFER_REFUSE(inference, "repetitions[%u] is 0", d);
     result.shape[d] *= options->repetitions.values[d]; /* of two numbers below 2^32 */
   }
   return status ? status : pto_infer_result(inference, &result);

@@ -30,8 +30,7 @@ static int infer_arg(struct pto_inference *inference) {
   int status = pto_infer_check_axis(inference, "axis", options->axis, input->ndims);
   if (status) return status;
   if (result.dtype != PTO_INT32 && result.dtype != PTO_INT64)
-    return pto_error_set(inference->error, PTO_EINVAL, "outputDataType is %s, not int32 or int64",
-                         pto_dtype_name(result.dtype));
+    return PTO_INFER_REFUSE(inference, "outputDataType is %s, not int32 or int64", pto_dtype_name(result.dtype));
   reduce(input, 1u << options->axis, options->keep_dimensions == PTO_FLAG_YES, &result);
   return pto_infer_result(inference, &result);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/infer/infer.h>
 
+#include <inttypes.h>
 #include <math.h>
 
 /* Windows over height and width: index 0 is height, 1 is width. */
@@ -14,11 +15,10 @@ struct window {
 static int read_list(struct pto_inference *inference, const char *name, struct pto_u32_list list, uint32_t count,
                      uint32_t least, uint64_t *values) {
   if (!list.values) return PTO_OK;
-  if (list.count != count)
-    return pto_error_set(inference->error, PTO_EINVAL, "%s has %u values, not %u", name, list.count, count);
+  if (list.count != count) return PTO_INFER_REFUSE(inference, "%s has %u values, not %u", name, list.count, count);
   for (uint32_t i = 0; i < count; i++) {
     if (list.values[i] < least)
-      return pto_error_set(inference->error, PTO_EINVAL, "%s[%u] is %u, below %u", name, i, list.values[i], least);
+      return PTO_INFER_REFUSE(inference, "%s[%u] is %u, below %u", name, i, list.values[i], least);
     values[i] = list.values[i];
   }
   return PTO_OK;
@@ -41,9 +41,8 @@ static int effective_filter(struct pto_inference *inference, const struct window
                             uint64_t *covered) {
   *covered = (window->filter[i] - 1) * window->dilations[i] + 1;
   if (*covered <= PTO_DIM_MAX) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s of %s is %llu with dilations[%u] of %llu, too much", side(i),
-                       window->what, (unsigned long long)window->filter[i], i,
-                       (unsigned long long)window->dilations[i]);
+  return PTO_INFER_REFUSE(inference, "%s of %s is %" PRIu64 " with dilations[%u] of %" PRIu64 ", too much", side(i),
+                          window->what, window->filter[i], i, window->dilations[i]);
 }
 
 /* Steps of the window along one side, and what is left over of the last. */
@@ -53,8 +52,8 @@ static int count_steps(struct pto_inference *inference, const struct window *win
   int status = effective_filter(inference, window, i, &covered);
   if (status) return status;
   if (covered > padded)
-    return pto_error_set(inference->error, PTO_EINVAL, "%s of %s covers %llu, and the padded input is %llu", side(i),
-                         window->what, (unsigned long long)covered, (unsigned long long)padded);
+    return PTO_INFER_REFUSE(inference, "%s of %s covers %" PRIu64 ", and the padded input is %" PRIu64, side(i),
+                            window->what, covered, padded);
   *steps = (padded - covered) / window->strides[i];
   *left_over = (padded - covered) % window->strides[i];
   return PTO_OK;
@@ -98,15 +97,15 @@ int pto_infer_conv2d(struct pto_inference *inference) {
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
   read_filter(&inference->operands[1], pto_conv2d_filter_places[options->filter_layout], &outputs, &filter_channels,
               window.filter);
-  if (groups == 0) return pto_error_set(inference->error, PTO_EINVAL, "groups is 0");
+  if (groups == 0) return PTO_INFER_REFUSE(inference, "groups is 0");
   if (channels % groups || filter_channels != channels / groups)
-    return pto_error_set(inference->error, PTO_EINVAL,
-                         "input has %llu channels in %llu groups, and filter %llu input channels",
-                         (unsigned long long)channels, (unsigned long long)groups, (unsigned long long)filter_channels);
+    return PTO_INFER_REFUSE(
+        inference, "input has %" PRIu64 " channels in %" PRIu64 " groups, and filter %" PRIu64 " input channels",
+        channels, groups, filter_channels);
   /* The method steps do not say so, but no group could compute its part. */
   if (outputs % groups)
-    return pto_error_set(inference->error, PTO_EINVAL, "%llu output channels are no multiple of %llu groups",
-                         (unsigned long long)outputs, (unsigned long long)groups);
+    return PTO_INFER_REFUSE(inference, "%" PRIu64 " output channels are no multiple of %" PRIu64 " groups", outputs,
+                            groups);
   status = pto_infer_expect_shape(inference, 2, 1, &outputs);
   for (uint32_t i = 0; status == PTO_OK && i < 2; i++) {
     status = count_steps(inference, &window, i, &sides[i], &left_over);
@@ -128,14 +127,14 @@ static int transposed_side(struct pto_inference *inference, const struct window 
     int64_t wanted = (int64_t)asked[i], last = size + (int64_t)window->strides[i] - 1;
     *size_out = asked[i];
     if (wanted >= size && wanted <= last) return PTO_OK;
-    return pto_error_set(inference->error, PTO_EINVAL, "outputSizes[%u] is %lld, not within %lld to %lld", i,
-                         (long long)wanted, (long long)size, (long long)last);
+    return PTO_INFER_REFUSE(inference, "outputSizes[%u] is %" PRId64 ", not within %" PRId64 " to %" PRId64, i, wanted,
+                            size, last);
   }
   size += (int64_t)more[i];
   *size_out = (uint64_t)size;
   if (size > 0) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s of the result would be %lld with a padding of %llu", side(i),
-                       (long long)size, (unsigned long long)padding);
+  return PTO_INFER_REFUSE(inference, "%s of the result would be %" PRId64 " with a padding of %" PRIu64, side(i), size,
+                          padding);
 }
 
 int pto_infer_conv_transpose2d(struct pto_inference *inference) {
@@ -150,15 +149,15 @@ int pto_infer_conv_transpose2d(struct pto_inference *inference) {
   if (status) return status;
   for (uint32_t i = 0; i < 2 && !is_asked; i++)
     if (more[i] >= window.strides[i])
-      return pto_error_set(inference->error, PTO_EINVAL, "outputPadding[%u] is %llu, not below strides[%u] of %llu", i,
-                           (unsigned long long)more[i], i, (unsigned long long)window.strides[i]);
+      return PTO_INFER_REFUSE(inference, "outputPadding[%u] is %" PRIu64 ", not below strides[%u] of %" PRIu64, i,
+                              more[i], i, window.strides[i]);
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
   read_filter(&inference->operands[1], pto_conv_transpose2d_filter_places[options->filter_layout], &outputs,
               &filter_channels, window.filter);
-  if (groups == 0) return pto_error_set(inference->error, PTO_EINVAL, "groups is 0");
+  if (groups == 0) return PTO_INFER_REFUSE(inference, "groups is 0");
   if (filter_channels != channels)
-    return pto_error_set(inference->error, PTO_EINVAL, "input has %llu channels, and filter %llu input channels",
-                         (unsigned long long)channels, (unsigned long long)filter_channels);
+    return PTO_INFER_REFUSE(inference, "input has %" PRIu64 " channels, and filter %" PRIu64 " input channels",
+                            channels, filter_channels);
   outputs *= groups; /* of two numbers below 2^32 */
   status = pto_infer_expect_shape(inference, 2, 1, &outputs);
   for (uint32_t i = 0; status == PTO_OK && i < 2; i++)
@@ -171,8 +170,8 @@ int pto_conv_transpose2d_check_groups(const struct pto_conv_transpose2d_options 
   uint64_t channels, sides[2], groups = pto_option_u64(options->groups, 1);
   read_image(input, options->input_layout, &channels, sides);
   if (channels % groups == 0) return PTO_OK;
-  return pto_error_set(error, PTO_ENOTSUP, "%llu input channels are no multiple of %llu groups",
-                       (unsigned long long)channels, (unsigned long long)groups);
+  return pto_error_set(error, PTO_ENOTSUP, "%" PRIu64 " input channels are no multiple of %" PRIu64 " groups", channels,
+                       groups);
 }
 
 /* ---- pools ---- */
@@ -199,9 +198,10 @@ static int infer_pool(struct pto_inference *inference) {
   bool is_floor = asked[0] == floors[0] && asked[1] == floors[1];
   bool is_ceiling = asked[0] == ceilings[0] && asked[1] == ceilings[1];
   if (is_floor || is_ceiling) return add_image(inference, options->layout, channels, asked);
-  return pto_error_set(inference->error, PTO_EINVAL, "outputSizes is [%llu, %llu], not [%llu, %llu] or [%llu, %llu]",
-                       (unsigned long long)asked[0], (unsigned long long)asked[1], (unsigned long long)floors[0],
-                       (unsigned long long)floors[1], (unsigned long long)ceilings[0], (unsigned long long)ceilings[1]);
+  return PTO_INFER_REFUSE(inference,
+                          "outputSizes is [%" PRIu64 ", %" PRIu64 "], not [%" PRIu64 ", %" PRIu64 "] or [%" PRIu64
+                          ", %" PRIu64 "]",
+                          asked[0], asked[1], floors[0], floors[1], ceilings[0], ceilings[1]);
 }
 
 int pto_infer_average_pool2d(struct pto_inference *inference) { return infer_pool(inference); }
@@ -219,10 +219,9 @@ int pto_infer_global_max_pool(struct pto_inference *inference) { return infer_gl
 
 static int scaled_side(struct pto_inference *inference, uint32_t i, double scale, uint64_t *size) {
   double scaled = floor((double)*size * scale);
-  if (!(scale > 0)) return pto_error_set(inference->error, PTO_EINVAL, "scales[%u] is %g, not above 0", i, scale);
+  if (!(scale > 0)) return PTO_INFER_REFUSE(inference, "scales[%u] is %g, not above 0", i, scale);
   if (scaled < 1 || scaled > (double)PTO_DIM_MAX)
-    return pto_error_set(inference->error, PTO_EINVAL, "scales[%u] %g makes %llu to %.0f", i, scale,
-                         (unsigned long long)*size, scaled);
+    return PTO_INFER_REFUSE(inference, "scales[%u] %g makes %" PRIu64 " to %.0f", i, scale, *size, scaled);
   *size = (uint64_t)scaled;
   return PTO_OK;
 }
@@ -235,16 +234,14 @@ int pto_infer_resample2d(struct pto_inference *inference) {
   for (uint32_t i = 0; status == PTO_OK && i < 2; i++)
     status = pto_infer_check_axis(inference, "axes", axes[i], result.ndims);
   if (status) return status;
-  if (axes[0] == axes[1])
-    return pto_error_set(inference->error, PTO_EINVAL, "axes has %llu twice", (unsigned long long)axes[0]);
+  if (axes[0] == axes[1]) return PTO_INFER_REFUSE(inference, "axes has %" PRIu64 " twice", axes[0]);
   if (options->scales.values && options->scales.count != 2)
-    return pto_error_set(inference->error, PTO_EINVAL, "scales has %u values, not 2", options->scales.count);
+    return PTO_INFER_REFUSE(inference, "scales has %u values, not 2", options->scales.count);
   for (uint32_t i = 0; i < 2; i++) sizes[i] = result.shape[axes[i]];
   /* Scales are checked where sizes override them too. */
   for (uint32_t i = 0; status == PTO_OK && options->scales.values && i < 2; i++)
     if (options->sizes.values && !(options->scales.values[i] > 0))
-      status = pto_error_set(inference->error, PTO_EINVAL, "scales[%u] is %g, not above 0", i,
-                             (double)options->scales.values[i]);
+      status = PTO_INFER_REFUSE(inference, "scales[%u] is %g, not above 0", i, (double)options->scales.values[i]);
     else if (!options->sizes.values)
       status = scaled_side(inference, i, options->scales.values[i], &sizes[i]);
   if (status == PTO_OK) status = read_list(inference, "sizes", options->sizes, 2, 1, sizes);

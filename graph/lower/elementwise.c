@@ -4,16 +4,16 @@
 #include <kernels/api/list.h>
 #include <math.h>
 
-/* ---- one operand ---- */
-
-static void unary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
-                  const struct pto_param *scalars, uint32_t scalar_count) {
-  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
+/* `kernel` on all operands of the node, broadcast, then scalars. */
+static void elementwise(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                        const struct pto_kernel *kernel, const struct pto_param *scalars, uint32_t scalar_count) {
+  const struct pto_tensor *inputs[3];
+  for (uint32_t i = 0; i < node->operand_count; i++) inputs[i] = pto_graph_lowering_operand(l, node, i);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
-  pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, scalars, scalar_count);
+  pto_graph_lowering_elementwise(l, kernel, inputs, node->operand_count, &y, scalars, scalar_count);
 }
 
-/* By operation of one operand or two; those that have another name as kernels. */
+/* By operation; those that have another name as kernels. */
 #define pto_general_identity pto_general_copy
 #define pto_general_max pto_general_maximum
 #define pto_general_min pto_general_minimum
@@ -23,38 +23,29 @@ static const struct pto_kernel *const kernels[PTO_GRAPH_OP_COUNT] = {
 #define X(id, ...) [PTO_GRAPH_OP_##id] = &pto_general_##id,
     PTO_UNARY_OP_LIST(X) PTO_BINARY_OP_LIST(X)
 #undef X
+        [PTO_GRAPH_OP_prelu] = &pto_general_prelu,
+    [PTO_GRAPH_OP_where] = &pto_general_select,
 };
+
+void pto_lower_binary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  elementwise(l, node, kernels[node->op], NULL, 0);
+}
+void pto_lower_prelu(struct pto_graph_lowering *l, const struct pto_graph_node *node) { pto_lower_binary(l, node); }
+void pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *node) { pto_lower_binary(l, node); }
 
 static bool is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
 
-/* Integers are neither NaN nor infinite. */
-static void predicate(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                      const struct pto_kernel *kernel) {
-  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
-                          bools = pto_graph_lowering_as_bool(&y);
-  if (is_float(x->dtype))
-    pto_graph_lowering_elementwise(l, kernel, &x, 1, &bools, NULL, 0);
-  else
-    pto_graph_lowering_fill(l, (struct pto_number){0}, &y);
-}
-
-static void logical_not(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor x = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0)), *in = &x;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
-                          bools = pto_graph_lowering_as_bool(&y);
-  pto_graph_lowering_elementwise(l, &pto_general_logical_not, &in, 1, &bools, NULL, 0);
-}
-
 void pto_lower_unary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  if (node->op == PTO_GRAPH_OP_identity)
-    pto_graph_lowering_alias(l, node, 0, pto_graph_lowering_operand(l, node, 0));
-  else if (node->op == PTO_GRAPH_OP_is_nan || node->op == PTO_GRAPH_OP_is_infinite)
-    predicate(l, node, kernels[node->op]);
-  else if (node->op == PTO_GRAPH_OP_logical_not)
-    logical_not(l, node);
-  else
-    unary(l, node, kernels[node->op], NULL, 0);
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
+  const bool is_predicate = node->op == PTO_GRAPH_OP_is_nan || node->op == PTO_GRAPH_OP_is_infinite;
+  if (node->op == PTO_GRAPH_OP_identity) {
+    pto_graph_lowering_alias(l, node, 0, x);
+  } else if (is_predicate && !is_float(x->dtype)) { /* integers are neither */
+    const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
+    pto_graph_lowering_fill(l, (struct pto_number){0}, &y);
+  } else {
+    elementwise(l, node, kernels[node->op], NULL, 0);
+  }
 }
 
 /* The integer dtype of graphs of the width of one, signed or not as the other. */
@@ -93,6 +84,13 @@ void pto_lower_cast(struct pto_graph_lowering *l, const struct pto_graph_node *n
 
 /* ---- with numbers ---- */
 
+/* A kernel of one number of the options, or two. */
+static void with_numbers(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                         const struct pto_kernel *kernel, uint32_t count, double first, double second) {
+  const struct pto_param scalars[] = {pto_scalar_f32((float)first), pto_scalar_f32((float)second)};
+  elementwise(l, node, kernel, scalars, count);
+}
+
 /* Bounds of uint64 that no scalar of 64 bits with a sign can say, as tensors of one element. */
 static void clamp_unsigned(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_clamp_options *options = node->options;
@@ -115,81 +113,35 @@ void pto_lower_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *
   const struct pto_clamp_options *options = node->options;
   const uint32_t dtype = pto_graph_lowering_operand(l, node, 0)->dtype;
   if (is_float(dtype)) {
-    const struct pto_param bounds[] = {pto_scalar_f32((float)pto_option_f64(options->min_value, -(double)INFINITY)),
-                                       pto_scalar_f32((float)pto_option_f64(options->max_value, (double)INFINITY))};
-    unary(l, node, &pto_general_clamp, bounds, 2);
+    with_numbers(l, node, &pto_general_clamp, 2, pto_option_f64(options->min_value, -(double)INFINITY),
+                 pto_option_f64(options->max_value, (double)INFINITY));
   } else if (dtype == PTO_UINT64 && (pto_option_u64(options->min_value, 0) > INT64_MAX ||
                                      pto_option_u64(options->max_value, UINT64_MAX) > INT64_MAX)) {
     clamp_unsigned(l, node);
   } else {
     const struct pto_param bounds[] = {pto_scalar_i64(pto_option_i64(options->min_value, INT64_MIN)),
                                        pto_scalar_i64(pto_option_i64(options->max_value, INT64_MAX))};
-    unary(l, node, &pto_general_clamp_int, bounds, 2);
+    elementwise(l, node, &pto_general_clamp_int, bounds, 2);
   }
-}
-
-static void with_two(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
-                     double first, double second) {
-  const struct pto_param scalars[] = {pto_scalar_f32((float)first), pto_scalar_f32((float)second)};
-  unary(l, node, kernel, scalars, 2);
 }
 
 void pto_lower_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_linear_options *options = node->options;
-  with_two(l, node, &pto_general_linear, pto_option_f64(options->alpha, 1), pto_option_f64(options->beta, 0));
+  with_numbers(l, node, &pto_general_linear, 2, pto_option_f64(options->alpha, 1), pto_option_f64(options->beta, 0));
 }
 
 void pto_lower_hard_sigmoid(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_hard_sigmoid_options *options = node->options;
-  with_two(l, node, &pto_general_hard_sigmoid, pto_option_f64(options->alpha, 0.2), pto_option_f64(options->beta, 0.5));
+  with_numbers(l, node, &pto_general_hard_sigmoid, 2, pto_option_f64(options->alpha, 0.2),
+               pto_option_f64(options->beta, 0.5));
 }
 
 void pto_lower_elu(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_param alpha =
-      pto_scalar_f32((float)pto_option_f64(((const struct pto_elu_options *)node->options)->alpha, 1));
-  unary(l, node, &pto_general_elu, &alpha, 1);
+  const struct pto_elu_options *options = node->options;
+  with_numbers(l, node, &pto_general_elu, 1, pto_option_f64(options->alpha, 1), 0);
 }
 
 void pto_lower_leaky_relu(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_param alpha =
-      pto_scalar_f32((float)pto_option_f64(((const struct pto_leaky_relu_options *)node->options)->alpha, 0.01));
-  unary(l, node, &pto_general_leaky_relu, &alpha, 1);
-}
-
-/* ---- two and three operands ---- */
-
-static void binary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
-  const struct pto_tensor *inputs[] = {pto_graph_lowering_operand(l, node, 0), pto_graph_lowering_operand(l, node, 1)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
-  pto_graph_lowering_elementwise(l, kernel, inputs, 2, &y, NULL, 0);
-}
-
-void pto_lower_prelu(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  binary(l, node, &pto_general_prelu);
-}
-
-void pto_lower_binary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  binary(l, node, kernels[node->op]);
-}
-
-/* The result is a byte of 0 or 1. */
-static void test(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool are_bools) {
-  const struct pto_tensor *inputs[] = {pto_graph_lowering_operand(l, node, 0), pto_graph_lowering_operand(l, node, 1)};
-  const struct pto_tensor bools[] = {pto_graph_lowering_as_bool(inputs[0]), pto_graph_lowering_as_bool(inputs[1])};
-  if (are_bools)
-    for (int i = 0; i < 2; i++) inputs[i] = &bools[i];
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
-                          result = pto_graph_lowering_as_bool(&y);
-  pto_graph_lowering_elementwise(l, kernels[node->op], inputs, 2, &result, NULL, 0);
-}
-
-void pto_lower_comparison(struct pto_graph_lowering *l, const struct pto_graph_node *node) { test(l, node, false); }
-void pto_lower_logic(struct pto_graph_lowering *l, const struct pto_graph_node *node) { test(l, node, true); }
-
-void pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor condition = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0));
-  const struct pto_tensor *inputs[] = {&condition, pto_graph_lowering_operand(l, node, 1),
-                                       pto_graph_lowering_operand(l, node, 2)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
-  pto_graph_lowering_elementwise(l, &pto_general_select, inputs, 3, &y, NULL, 0);
+  const struct pto_leaky_relu_options *options = node->options;
+  with_numbers(l, node, &pto_general_leaky_relu, 1, pto_option_f64(options->alpha, 0.01), 0);
 }

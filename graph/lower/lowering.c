@@ -207,18 +207,19 @@ void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_gra
 
 /* ---- tasks ---- */
 
-static void tell_observer(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                          const struct pto_param *params, uint32_t count) {
+static void tell_watch(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                       const struct pto_param *params, uint32_t count) {
+  const struct pto_graph_lowering_watch *watch = l->graph->watch;
   struct pto_stats stats = {.size = sizeof stats};
   pto_runtime_stats(l->rt, &stats);
-  l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
+  watch->observe(watch->context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
 }
 
 void pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                                const struct pto_param *params, uint32_t count) {
   if (l->status != PTO_OK) return;
   l->scope_tasks++;
-  if (l->observe != NULL) tell_observer(l, kernel, params, count);
+  if (l->graph->watch != NULL) tell_watch(l, kernel, params, count);
   l->status = (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
                                              : pto_submit_aic(l->rt, kernel, params, count);
 }
@@ -296,6 +297,12 @@ void pto_graph_lowering_apply(struct pto_graph_lowering *l, const struct pto_ker
   pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
+struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
+  struct pto_tensor view = *t;
+  view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
+  return view;
+}
+
 /* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
  * that are even. */
 static void flatten(struct pto_tiled_task *task) {
@@ -319,6 +326,8 @@ void pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct p
   task.tensors[input_count] = *out;
   task.modes[input_count] = PTO_OUTPUT;
   if (scalar_count != 0) memcpy(task.scalars, scalars, scalar_count * sizeof *scalars);
+  for (uint32_t i = 0; i <= input_count; i++)
+    if (kernel->params[i].dtypes == PTO_DTYPES_BOOL) task.tensors[i] = pto_graph_lowering_as_bool(&task.tensors[i]);
   flatten(&task);
   const struct pto_tensor *whole = &task.tensors[input_count];
   struct pto_tiles tiles;
@@ -340,12 +349,6 @@ void pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number num
   const struct pto_param value = is_float ? pto_scalar_f32((float)pto_option_f64(number, 0))
                                           : pto_scalar_i64(pto_option_whole(number, to->dtype, 0));
   pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value, 1);
-}
-
-struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
-  struct pto_tensor view = *t;
-  view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
-  return view;
 }
 
 struct pto_tensor pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,

@@ -31,7 +31,7 @@
 struct pto_graph_lowering;
 typedef void pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
 /* Of the lists of one form, and of each other operation. */
-pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_comparison, pto_lower_logic, pto_lower_reduce;
+pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_reduce;
 #define X(id, ...) pto_lower_function pto_lower_##id;
 PTO_OTHER_OP_LIST(X)
 #undef X
@@ -44,11 +44,10 @@ struct pto_lowered_task {
   uint32_t param_count;
   uint64_t number; /* of the task in its run */
 };
-typedef void pto_graph_lowering_observer(void *context, const struct pto_lowered_task *task);
 
 /* Is called whenever a dispatch lowers a graph, not where it repeats a recording: pto_graph.watch. */
 struct pto_graph_lowering_watch {
-  pto_graph_lowering_observer *observe;
+  void (*observe)(void *context, const struct pto_lowered_task *task);
   void *context;
 };
 
@@ -77,9 +76,7 @@ struct pto_graph_lowering {
   uint32_t result_count;
   uint32_t placed_count; /* results that have got their memory: with the first scope of the node */
   struct pto_value_memory memory;
-  int status;                           /* the first that was not PTO_OK */
-  pto_graph_lowering_observer *observe; /* may be NULL */
-  void *observe_context;
+  int status; /* the first that was not PTO_OK */
 };
 
 /* Between nodes: closes the scopes of the node, whose results have their memory. */
@@ -154,7 +151,8 @@ void pto_graph_lowering_apply(struct pto_graph_lowering *l, const struct pto_ker
                               const struct pto_tensor *y, const struct pto_cut *cut, const struct pto_param *scalars,
                               uint32_t scalar_count);
 
-/* The commonest: `kernel` on inputs that are broadcast to the shape of `out`, each element by itself, then scalars. */
+/* The commonest: `kernel` on inputs that are broadcast to the shape of `out`, each element by itself, then scalars.
+ * What a kernel knows as bool alone may be bytes of 0 and others. */
 void pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                                     const struct pto_tensor *const *inputs, uint32_t input_count,
                                     const struct pto_tensor *out, const struct pto_param *scalars,
@@ -166,7 +164,7 @@ void pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_t
 /* Fills `to` with the number, 0 where it is absent; of integer dtypes truncated and saturated. */
 void pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to);
 
-/* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */
+/* Boolean values of graphs are bytes of 0 and others: as a view of dtype bool. */
 struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t);
 /* `t` as a dense tensor of `shape`: a view of it where it is dense, else a copy. */
 struct pto_tensor pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,

@@ -1,142 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reference: normalisations: (x − mean) / √(variance + epsilon) · scale + bias.
+ * Reference: normalisations, those of the kernels: (x − mean) / √(variance + epsilon) · scale + bias.
  *
  * The variance is Σ (x − mean)² / n.  Constants; any thread.
  */
-#include <graph/reference/image.h>
+#include <graph/reference/call.h>
 
-struct moments {
-  double mean, variance;
-};
-
-static double normalized(double x, struct moments moments, double epsilon, double scale, double bias) {
-  return (x - moments.mean) / sqrt(moments.variance + epsilon) * scale + bias;
+/* An operand, or where it is absent a number at every element of a shape. */
+static struct pto_reference_view scale_of(const struct pto_reference_tensor *t, uint32_t ndims, const uint64_t *shape) {
+  static const double one = 1;
+  return t ? pto_reference_view(t) : pto_reference_view_number(&one, ndims, shape);
+}
+static struct pto_reference_view bias_of(const struct pto_reference_tensor *t, uint32_t ndims, const uint64_t *shape) {
+  static const double zero = 0;
+  return t ? pto_reference_view(t) : pto_reference_view_number(&zero, ndims, shape);
 }
 
-static double element_or(const struct pto_reference_tensor *t, uint64_t i, double otherwise) {
-  return t ? t->values[i] : otherwise;
+static union pto_scalar epsilon_of(struct pto_number epsilon) {
+  return (union pto_scalar){.f32 = (float)pto_reference_factor(epsilon, 1e-5)};
 }
 
 /* input, mean, variance, scale, bias: the last four one a feature, the index along axis. */
 PTO_REFERENCE_OPERATION(batch_normalization) {
   const struct pto_batch_normalization_options *options = node->options;
-  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
-  const struct pto_reference_lines lines = pto_reference_lines(&results->desc, pto_option_u32(options->axis, 1));
-  for (uint64_t i = 0; i < pto_reference_numel(results); i++) {
-    const uint64_t feature = i / lines.inner_count % lines.extent;
-    const struct moments moments = {operands[1]->values[feature], operands[2]->values[feature]};
-    results->values[i] = normalized(operands[0]->values[i], moments, epsilon, element_or(operands[3], feature, 1),
-                                    element_or(operands[4], feature, 0));
-  }
-  return PTO_OK;
+  const uint32_t axis = pto_option_u32(options->axis, 1);
+  uint64_t shape[] = {1, results->desc.shape[axis], pto_reference_stride(&results->desc, axis)};
+  for (uint32_t d = 0; d < axis; d++) shape[0] *= results->desc.shape[d];
+  return pto_reference_call(
+      &pto_reference_batch_norm,
+      &(struct pto_reference_call){.views = {pto_reference_view_shaped(operands[0], 3, shape),
+                                             pto_reference_view(operands[1]), pto_reference_view(operands[2]),
+                                             scale_of(operands[3], 1, &shape[1]), bias_of(operands[4], 1, &shape[1]),
+                                             pto_reference_view_shaped(results, 3, shape)},
+                                   .scalars = {epsilon_of(options->epsilon)},
+                                   .view_count = 6,
+                                   .scalar_count = 1});
 }
 
-/* Of rows and columns of one channel, whose first pixel is x. */
-static struct moments channel_moments(const double *x, const struct pto_reference_image *image) {
-  const double count = (double)(image->height * image->width);
-  struct moments moments = {0};
-  for (uint64_t row = 0; row < image->height; row++) {
-    for (uint64_t col = 0; col < image->width; col++)
-      moments.mean += x[row * image->row_stride + col * image->col_stride];
-  }
-  moments.mean /= count;
-  for (uint64_t row = 0; row < image->height; row++) {
-    for (uint64_t col = 0; col < image->width; col++) {
-      const double distance = x[row * image->row_stride + col * image->col_stride] - moments.mean;
-      moments.variance += distance * distance;
-    }
-  }
-  moments.variance /= count;
-  return moments;
+/* input, scale, bias: the last two have the extents of x from dimension `first` on, `count` of them; dimension d of the
+ * kernel's tensors is dimension order[d]. */
+static int normalize(const struct pto_kernel_reference *reference, const struct pto_reference_tensor *const *operands,
+                     const struct pto_reference_tensor *results, const uint32_t *order, uint32_t first, uint32_t count,
+                     union pto_scalar epsilon) {
+  const struct pto_reference_view x = pto_reference_view_permuted(pto_reference_view(operands[0]), order);
+  return pto_reference_call(
+      reference,
+      &(struct pto_reference_call){.views = {x, scale_of(operands[1], count, &x.shape[first]),
+                                             bias_of(operands[2], count, &x.shape[first]),
+                                             pto_reference_view_permuted(pto_reference_view(results), order)},
+                                   .scalars = {epsilon},
+                                   .view_count = 4,
+                                   .scalar_count = 1});
 }
 
-/* input, scale, bias: the last two one a channel; moments of each channel of each batch. */
+/* Moments of each channel of each batch. */
 PTO_REFERENCE_OPERATION(instance_normalization) {
+  static const uint32_t nchw[] = {0, 1, 2, 3}, nhwc[] = {0, 3, 1, 2};
   const struct pto_instance_normalization_options *options = node->options;
-  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
-  const struct pto_reference_image image = pto_reference_image(&results->desc, options->layout);
-  for (uint64_t b = 0; b < image.batches; b++) {
-    for (uint64_t c = 0; c < image.channels; c++) {
-      const double scale = element_or(operands[1], c, 1), bias = element_or(operands[2], c, 0);
-      const struct moments moments =
-          channel_moments(operands[0]->values + pto_reference_pixel(&image, b, c, 0, 0), &image);
-      for (uint64_t row = 0; row < image.height; row++) {
-        for (uint64_t col = 0; col < image.width; col++) {
-          const uint64_t i = pto_reference_pixel(&image, b, c, row, col);
-          results->values[i] = normalized(operands[0]->values[i], moments, epsilon, scale, bias);
-        }
-      }
-    }
-  }
-  return PTO_OK;
+  return normalize(&pto_reference_instance_norm, operands, results, options->layout == PTO_LAYOUT_NHWC ? nhwc : nchw, 1,
+                   1, epsilon_of(options->epsilon));
 }
 
-/* ---- layerNormalization ---- */
-
-/* The elements that are normalized together, by their number: the coordinates along the axes, in the axes' order. */
-struct layer {
-  uint32_t axes[PTO_MAX_DIMS], axis_count;
-  struct pto_graph_desc desc; /* shape: the extents along the axes, as scale and bias have it */
-  uint64_t strides[PTO_MAX_DIMS];
-};
-
-/* Axes that were not given: all but the first. */
-static struct layer layer_of(const struct pto_graph_desc *desc, struct pto_u32_list axes) {
-  struct layer layer = {.axis_count = axes.values ? axes.count : desc->ndims > 0 ? desc->ndims - 1 : 0};
-  layer.desc.ndims = layer.axis_count;
-  for (uint32_t k = 0; k < layer.axis_count; k++) {
-    layer.axes[k] = pto_option_at(axes, k, k + 1);
-    layer.desc.shape[k] = desc->shape[layer.axes[k]];
-    layer.strides[k] = pto_reference_stride(desc, layer.axes[k]);
-  }
-  return layer;
-}
-
-static uint64_t layer_offset(const struct layer *layer, uint64_t k) {
-  uint64_t at[PTO_MAX_DIMS], offset = 0;
-  pto_reference_locate(&layer->desc, k, at);
-  for (uint32_t d = 0; d < layer->axis_count; d++) offset += at[d] * layer->strides[d];
-  return offset;
-}
-
-/* Is this element the first of its layer? */
-static bool begins_layer(const struct layer *layer, const struct pto_graph_desc *desc, uint64_t i) {
-  uint64_t at[PTO_MAX_DIMS];
-  pto_reference_locate(desc, i, at);
-  for (uint32_t k = 0; k < layer->axis_count; k++) {
-    if (at[layer->axes[k]] != 0) return false;
-  }
-  return true;
-}
-
-static struct moments layer_moments(const struct layer *layer, const double *x, uint64_t size) {
-  struct moments moments = {0};
-  for (uint64_t k = 0; k < size; k++) moments.mean += x[layer_offset(layer, k)];
-  moments.mean /= (double)size;
-  for (uint64_t k = 0; k < size; k++) {
-    const double distance = x[layer_offset(layer, k)] - moments.mean;
-    moments.variance += distance * distance;
-  }
-  moments.variance /= (double)size;
-  return moments;
-}
-
-/* input, scale, bias.  Over no axes each element is its own mean, and the result is the bias. */
+/* Over the elements along the axes, which scale and bias have in their order; axes that were not given: all but the
+ * first.  Over no axes each element is its own mean, and the result is the bias. */
 PTO_REFERENCE_OPERATION(layer_normalization) {
   const struct pto_layer_normalization_options *options = node->options;
-  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
-  const struct layer layer = layer_of(&results->desc, options->axes);
-  const uint64_t size = pto_graph_desc_numel(&layer.desc);
-  const double *x = operands[0]->values;
-  for (uint64_t i = 0; i < pto_reference_numel(results); i++) {
-    if (!begins_layer(&layer, &results->desc, i)) continue;
-    const struct moments moments = layer_moments(&layer, x + i, size);
-    for (uint64_t k = 0; k < size; k++) {
-      const uint64_t at = i + layer_offset(&layer, k);
-      results->values[at] =
-          normalized(x[at], moments, epsilon, element_or(operands[1], k, 1), element_or(operands[2], k, 0));
-    }
+  const uint32_t ndims = results->desc.ndims, given = options->axes.values ? options->axes.count : ndims;
+  const uint32_t count = options->axes.values || ndims == 0 ? given : ndims - 1, first = ndims - count;
+  uint32_t order[PTO_MAX_DIMS], outer = 0;
+  for (uint32_t k = 0; k < count; k++) order[first + k] = pto_option_at(options->axes, k, k + 1);
+  for (uint32_t d = 0; d < ndims; d++) {
+    bool is_inner = false;
+    for (uint32_t k = 0; k < count; k++) is_inner = is_inner || order[first + k] == d;
+    if (!is_inner) order[outer++] = d;
   }
-  return PTO_OK;
+  return normalize(&pto_reference_layernorm, operands, results, order, first, count, epsilon_of(options->epsilon));
 }

@@ -7,6 +7,7 @@
  * Constants; any thread.
  */
 #include <graph/reference/image.h>
+#include <kernels/reference/math.h>
 
 /* What is found in one window of floats. */
 struct found {
@@ -39,7 +40,7 @@ static struct found look(const struct pto_reference_tensor *input, const struct 
       const double value = input->values[at];
       found.sum += value;
       found.sum_of_squares += value * value;
-      found.largest = pto_reference_max(found.largest, value);
+      found.largest = pto_exact_max(found.largest, value);
     }
   }
   return found;

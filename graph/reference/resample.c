@@ -48,7 +48,7 @@ PTO_REFERENCE_OPERATION(resample2d) {
       p[a] = position_of(at[axes[a]], input->desc.shape[axes[a]], results->desc.shape[axes[a]]);
     if (options->mode == PTO_INTERPOLATION_NEAREST_NEIGHBOR) {
       for (uint32_t a = 0; a < 2; a++) at[axes[a]] = p[a].nearest;
-      pto_reference_copy(results, i, input, pto_reference_index(&input->desc, at));
+      pto_reference_take(results, i, input, pto_reference_index(&input->desc, at));
       continue;
     }
     for (uint32_t y = 0; y < 2; y++) {

@@ -45,32 +45,8 @@ static inline bool pto_reference_is_float(const struct pto_reference_tensor *t) 
 static inline bool pto_reference_is_less(uint32_t dtype, int64_t a, int64_t b) {
   return dtype == PTO_UINT64 ? (uint64_t)a < (uint64_t)b : a < b;
 }
-/* Modulo 2^64. */
-static inline int64_t pto_reference_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static inline int64_t pto_reference_minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-static inline int64_t pto_reference_times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-/* Of two integers of a dtype: modulo 2^64, which the dtype's width divides, or by its order. */
-static inline int64_t pto_reference_whole_sum(uint32_t dtype, int64_t a, int64_t b) { return pto_reference_plus(a, b); }
-static inline int64_t pto_reference_whole_product(uint32_t dtype, int64_t a, int64_t b) {
-  return pto_reference_times(a, b);
-}
 static inline int64_t pto_reference_whole_max(uint32_t dtype, int64_t a, int64_t b) {
   return pto_reference_is_less(dtype, a, b) ? b : a;
-}
-static inline int64_t pto_reference_whole_min(uint32_t dtype, int64_t a, int64_t b) {
-  return pto_reference_is_less(dtype, b, a) ? b : a;
-}
-static inline int64_t pto_reference_whole_abs(int64_t x) { return x < 0 ? pto_reference_minus(0, x) : x; }
-static inline double pto_reference_sum(double a, double b) { return a + b; }
-static inline double pto_reference_product(double a, double b) { return a * b; }
-/* NaN where either is; +0 is larger than −0. */
-static inline double pto_reference_max(double a, double b) {
-  if (isnan(a) || isnan(b)) return a + b;
-  return a > b || (a == b && !signbit(a)) ? a : b;
-}
-static inline double pto_reference_min(double a, double b) {
-  if (isnan(a) || isnan(b)) return a + b;
-  return a < b || (a == b && signbit(a)) ? a : b;
 }
 
 /* ---- elements ---- */
@@ -78,7 +54,7 @@ static inline double pto_reference_min(double a, double b) {
 static inline uint64_t pto_reference_numel(const struct pto_reference_tensor *t) {
   return pto_graph_desc_numel(&t->desc);
 }
-static inline void pto_reference_copy(struct pto_reference_tensor *to, uint64_t i,
+static inline void pto_reference_take(struct pto_reference_tensor *to, uint64_t i,
                                       const struct pto_reference_tensor *from, uint64_t j) {
   if (pto_reference_is_float(from))
     to->values[i] = from->values[j];
@@ -116,20 +92,6 @@ static inline uint64_t pto_reference_broadcast(const struct pto_graph_desc *from
     stride *= from->shape[f];
   }
   return element;
-}
-
-/* A tensor as lines along one axis: element k of line (outer, inner) is (outer · extent + k) · inner_count + inner. */
-struct pto_reference_lines {
-  uint64_t outer_count, extent, inner_count;
-};
-static inline struct pto_reference_lines pto_reference_lines(const struct pto_graph_desc *desc, uint32_t axis) {
-  struct pto_reference_lines lines = {1, desc->shape[axis], pto_reference_stride(desc, axis)};
-  for (uint32_t d = 0; d < axis; d++) lines.outer_count *= desc->shape[d];
-  return lines;
-}
-/* The first element of line `line`, 0 ≤ line < outer_count · inner_count. */
-static inline uint64_t pto_reference_line(const struct pto_reference_lines *lines, uint64_t line) {
-  return line / lines->inner_count * lines->extent * lines->inner_count + line % lines->inner_count;
 }
 
 #endif

@@ -5,6 +5,7 @@
  * A tensor owns its elements.  Any thread.
  */
 #include <graph/reference/support.h>
+#include <kernels/reference/reference.h>
 
 /* ---- numbers ---- */
 
@@ -62,7 +63,7 @@ double pto_reference_option(uint32_t dtype, struct pto_number number, double def
 
 /* ---- memory ---- */
 
-/* float_at, store_float and pto_reference_round_to know these three. */
+/* pto_reference_round_to knows these three. */
 _Static_assert(PTO_DTYPES_FLOAT ==
                    (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
                "the reference has to be told of a new float dtype");
@@ -87,64 +88,33 @@ void pto_reference_tensor_fini(struct pto_reference_tensor *tensor) {
 
 /* ---- bytes ---- */
 
-static double float_at(uint32_t dtype, const unsigned char *bytes, uint64_t i) {
-  float wide;
-  uint16_t narrow;
-  if (dtype == PTO_FLOAT32) {
-    memcpy(&wide, bytes + 4 * i, sizeof wide);
-    return (double)wide;
-  }
-  memcpy(&narrow, bytes + 2 * i, sizeof narrow);
-  return (double)(dtype == PTO_FLOAT16 ? pto_fp16_to_f32(narrow) : pto_bf16_to_f32(narrow));
-}
-
-static int64_t whole_at(uint32_t dtype, const unsigned char *bytes, uint64_t i) {
-  const uint32_t bits = pto_dtype_bits(dtype);
-  if (bits == 4) return pto_reference_wrap_to(dtype, bytes[i / 2] >> (i % 2 * 4));
-  uint64_t raw = 0;
-  for (uint32_t byte = 0; byte < bits / 8; byte++) raw |= (uint64_t)bytes[i * (bits / 8) + byte] << (8 * byte);
-  return pto_reference_wrap_to(dtype, (int64_t)raw);
+/* All elements as a kernel's reference reads and sets them. */
+static struct pto_kernel_tensor bytes_of(const struct pto_reference_tensor *tensor, const uint64_t *count,
+                                         const void *bytes) {
+  static const uint64_t one = 1;
+  return (struct pto_kernel_tensor){(void *)(uintptr_t)bytes, count, &one, 1, tensor->desc.dtype};
 }
 
 void pto_reference_tensor_load(struct pto_reference_tensor *tensor, const void *bytes) {
   const uint64_t count = pto_reference_numel(tensor);
-  const uint32_t dtype = tensor->desc.dtype;
+  const struct pto_kernel_tensor from = bytes_of(tensor, &count, bytes);
   for (uint64_t i = 0; i < count; i++) {
     if (tensor->values)
-      tensor->values[i] = float_at(dtype, bytes, i);
+      tensor->values[i] = pto_reference_element(&from, i);
     else
-      tensor->whole[i] = whole_at(dtype, bytes, i);
+      tensor->whole[i] = pto_reference_wrap_to(from.dtype, (int64_t)pto_reference_whole(&from, i));
   }
-}
-
-static void store_float(uint32_t dtype, double x, unsigned char *bytes, uint64_t i) {
-  const float wide = (float)x; /* exact: x is rounded to a dtype that is no wider */
-  if (dtype == PTO_FLOAT32) {
-    memcpy(bytes + 4 * i, &wide, sizeof wide);
-    return;
-  }
-  const uint16_t narrow = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(wide) : pto_bf16_from_f32(wide);
-  memcpy(bytes + 2 * i, &narrow, sizeof narrow);
-}
-
-static void store_whole(uint32_t dtype, int64_t x, unsigned char *bytes, uint64_t i) {
-  const uint32_t bits = pto_dtype_bits(dtype);
-  if (bits == 4) {
-    const unsigned half = (unsigned)x & 15;
-    bytes[i / 2] = (unsigned char)(i % 2 == 0 ? half : (bytes[i / 2] & 15) | half << 4);
-    return;
-  }
-  for (uint32_t byte = 0; byte < bits / 8; byte++)
-    bytes[i * (bits / 8) + byte] = (unsigned char)((uint64_t)x >> (8 * byte));
 }
 
 void pto_reference_tensor_store(const struct pto_reference_tensor *tensor, void *bytes) {
   const uint64_t count = pto_reference_numel(tensor);
+  const struct pto_kernel_tensor to = bytes_of(tensor, &count, bytes);
+  if (count > 0) memset((char *)bytes + (count * pto_dtype_bits(to.dtype) - 1) / 8, 0, 1); /* an odd one's other half */
   for (uint64_t i = 0; i < count; i++) {
     if (tensor->values)
-      store_float(tensor->desc.dtype, tensor->values[i], bytes, i);
+      pto_reference_set(&to, i, tensor->values[i]);
     else
-      store_whole(tensor->desc.dtype, tensor->whole[i], bytes, i);
+      pto_reference_set_whole(&to, i, (uint64_t)tensor->whole[i]);
   }
 }
 

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/run/dispatch.h>
+/*
+ * What a graph has on each context that it was dispatched on: its constants as device tensors, and the program that
+ * lowers it.
+ *
+ * Owns those tensors and programs; made at the first dispatch on a context, freed with the graph, before which its
+ * contexts must not go.
+ *
+ * Always true: one instance a context; a constant is moved to the device once; the program has a number of its own, so
+ * that the context keeps the lowered tasks of each set of bindings and lowers nothing twice.
+ *
+ * Any thread: the list is under a lock.
+ */
 #include <graph/run/lower_graph.h>
 
 #include <stdlib.h>
@@ -53,10 +64,7 @@ int pto_graph_set_fusion(struct pto_graph *graph, int is_fused) {
 }
 
 static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {
-  const struct pto_graph *graph = bound->context;
-  const struct pto_graph_lowering_watch *watch = graph->watch;
-  return pto_graph_lower(graph, rt, bound->inputs, bound->outputs, bound->constants, watch ? watch->observe : NULL,
-                         watch ? watch->context : NULL);
+  return pto_graph_lower(bound->context, rt, bound->inputs, bound->outputs, bound->constants);
 }
 
 static int add_constant(struct pto_graph_instance *instance, const struct pto_graph_value *value) {
@@ -133,19 +141,4 @@ int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, cons
   struct pto_graph_instance *instance = NULL;
   const int status = find_instance(graph, context, &instance);
   return status ? status : pto_context_compute(context, &instance->program, arrays);
-}
-
-int pto_graph_compute_by(const struct pto_graph *graph, struct pto_context *context,
-                         const struct pto_compute_arrays *arrays,
-                         int (*orchestrate_instead)(struct pto_runtime *, const struct pto_bound *),
-                         void *orchestrate_context) {
-  struct pto_graph_instance *instance = NULL;
-  int status = instance_create(graph, context, &instance);
-  if (status) return status;
-  instance->program.orchestrate = orchestrate_instead;
-  instance->program.context = orchestrate_context;
-  instance->program.repeats = 0;
-  status = pto_context_compute(context, &instance->program, arrays);
-  instance_destroy(instance);
-  return status;
 }

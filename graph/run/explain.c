@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <graph/run/dispatch.h>
-#include <graph/run/lower_graph.h>
+#include <graph/lower/lowering.h>
 #include <sim/chips/timing.h>
 
 static const char *const bound_names[PTO_BOUND_COUNT] = {"memory", "vector", "cube"};
@@ -30,7 +29,7 @@ uint32_t pto_explained_bound(const struct pto_explained_node *node) {
 /* ---- a task ---- */
 
 struct explaining {
-  const struct pto_graph *graph;
+  struct pto_graph *graph;
   struct pto_explained_node *nodes;
   struct pto_core cores[2]; /* AIV, AIC */
   struct pto_timing timing;
@@ -79,11 +78,6 @@ static void observe(void *context, const struct pto_lowered_task *task) {
     if (strcmp(bound.resource, bound_names[b]) == 0) node->bound_ps[b] += bound.ps;
 }
 
-static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {
-  struct explaining *e = bound->context;
-  return pto_graph_lower(e->graph, rt, bound->inputs, bound->outputs, bound->constants, observe, e);
-}
-
 /* ---- the run ---- */
 
 static uint64_t bytes_of(const struct pto_operand *operand) {
@@ -102,7 +96,7 @@ static bool zeroed(const struct pto_operand *operands, uint32_t count, struct pt
 }
 
 static int run(struct explaining *e, struct pto_context *context, struct pto_error *error) {
-  const struct pto_graph *graph = e->graph;
+  struct pto_graph *graph = e->graph;
   struct pto_host_array *in = calloc(graph->input_count + 1u, sizeof *in),
                         *out = calloc(graph->output_count + 1u, sizeof *out);
   int status = in && out && zeroed(graph->input_operands, graph->input_count, in) &&
@@ -111,7 +105,10 @@ static int run(struct explaining *e, struct pto_context *context, struct pto_err
                    : pto_error_set(error, PTO_ENOMEM, "out of memory");
   if (status == PTO_OK) {
     const struct pto_compute_arrays arrays = {in, out, graph->input_count, graph->output_count};
-    status = pto_graph_compute_by(graph, context, &arrays, orchestrate, e);
+    graph->watch = &(struct pto_graph_lowering_watch){observe, e};
+    status = pto_graph_compute(graph, context, &arrays);
+    graph->watch = NULL;
+    pto_graph_forget(graph, context);
     if (status) {
       const char *sentence = pto_context_error(context); /* none where memory ran out before the context was asked */
       (void)pto_error_set(error, status, "%s", sentence[0] ? sentence : pto_strerror(status));
@@ -124,7 +121,7 @@ static int run(struct explaining *e, struct pto_context *context, struct pto_err
   return status;
 }
 
-int pto_graph_explain(const struct pto_graph *graph, struct pto_context *context, const struct pto_chip *chip,
+int pto_graph_explain(struct pto_graph *graph, struct pto_context *context, const struct pto_chip *chip,
                       struct pto_graph_explanation *explanation_out, struct pto_error *error) {
   struct explaining e = {.graph = graph};
   struct pto_graph_explanation explanation = {.node_count = graph->node_count + 1};

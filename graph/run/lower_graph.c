@@ -12,19 +12,13 @@ static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
     PTO_UNARY_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_binary,
-        PTO_ARITHMETIC_OP_LIST(X)
-#undef X
-#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_comparison,
-            PTO_COMPARISON_OP_LIST(X)
-#undef X
-#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_logic,
-                PTO_LOGIC_OP_LIST(X)
+        PTO_BINARY_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
-                    PTO_REDUCE_OP_LIST(X)
+            PTO_REDUCE_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_##id,
-                        PTO_OTHER_OP_LIST(X)
+                PTO_OTHER_OP_LIST(X)
 #undef X
 };
 
@@ -142,11 +136,9 @@ static void lower_node(struct pto_graph_lowering *l, const struct pto_fusion_pla
 }
 
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
-                    const struct pto_tensor *outputs, const struct pto_tensor *constants,
-                    pto_graph_lowering_observer *observe, void *context) {
+                    const struct pto_tensor *outputs, const struct pto_tensor *constants) {
   struct pto_fusion_plan plan = {0};
-  struct pto_graph_lowering l = {
-      .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
+  struct pto_graph_lowering l = {.rt = rt, .graph = graph, .outputs = outputs};
   l.memory.reuses_at_once = graph->reuses_at_once;
   l.memory.reuses_nothing = pto_host_rules(rt) != PTO_DEPS_EXACT;
   l.status = lowering_init(&l, inputs, constants, &plan);

@@ -17,7 +17,6 @@
 /* Lowers `graph` into `rt`: inputs and outputs in the graph's order, constants in the order of its constant values. */
 PTO_MUST_CHECK int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt,
                                    const struct pto_tensor *inputs, const struct pto_tensor *outputs,
-                                   const struct pto_tensor *constants, pto_graph_lowering_observer *observe,
-                                   void *context);
+                                   const struct pto_tensor *constants);
 
 #endif

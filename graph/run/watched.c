@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <graph/fuse/fusion.h>
-#include <graph/run/dispatch.h>
 
 static void name_output(struct pto_watched_graph *watched, uint32_t value) {
   struct pto_graph *graph = &watched->graph;

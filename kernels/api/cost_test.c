@@ -8,6 +8,7 @@
  * size fits the local memory of the smallest chip, in every dtype.
  */
 #include <check/trial/trial.h>
+#include <tests/support/trial_help.h>
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -26,6 +26,9 @@
 
 #define PTO_DTYPES_NIBBLE (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4))
 #define PTO_DTYPES_BOOL PTO_DTYPE_BIT(PTO_BOOL)
+#define PTO_DTYPES_SIGNED                                                                                              \
+  (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_INT32) |           \
+   PTO_DTYPE_BIT(PTO_INT64))
 
 /*
  * Forms of elementwise operations, a line each: reads, scalars, result, by.

@@ -9,6 +9,7 @@
  * not pass.
  */
 #include <check/trial/trial.h>
+#include <tests/support/trial_help.h>
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -6,6 +6,7 @@
 #include <kernels/levels/level.h>
 #include <kernels/api/list.h>
 #include <check/trial/trial.h>
+#include <tests/support/trial_help.h>
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -5,16 +5,8 @@
  */
 #include <kernels/reference/support.h>
 
-typedef __int128 wide;
-
-static bool is_unsigned(uint32_t dtype) {
-  return dtype == PTO_UINT4 || dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 ||
-         dtype == PTO_UINT64 || dtype == PTO_BOOL;
-}
-
 static bool cast_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                         union pto_scalar *scalars) {
-  (void)scalars;
   return pto_reference_same_shapes(sizes, tensors, 2);
 }
 
@@ -31,11 +23,6 @@ static double rounded(wide whole, int digits, int limit) {
   return whole < 0 ? -finite : finite;
 }
 
-static wide saturated(uint32_t dtype, wide value) {
-  const wide span = (wide)1 << pto_dtype_bits(dtype), low = is_unsigned(dtype) ? 0 : -span / 2, high = low + span - 1;
-  return value < low ? low : value > high ? high : value;
-}
-
 static wide truncated(double value) {
   if (isnan(value)) return 0;
   const double outermost = 0x1p100; /* beyond all dtypes */
@@ -47,8 +34,7 @@ static void cast_golden(const struct pto_kernel_args *args, const struct pto_gol
   const bool from_float = pto_reference_is_float(x), to_float = pto_reference_is_float(y);
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const double real = from_float ? pto_reference_element(x, i) : 0;
-    const uint64_t stored = from_float ? 0 : pto_reference_whole(x, i);
-    const wide whole = from_float ? truncated(real) : is_unsigned(x->dtype) ? (wide)stored : (wide)(int64_t)stored;
+    const wide whole = from_float ? truncated(real) : pto_reference_wide(x, i);
     if (to_float)
       golden[1].value[i] = from_float                ? real
                            : y->dtype == PTO_FLOAT16 ? rounded(whole, 11, 16)
@@ -56,7 +42,7 @@ static void cast_golden(const struct pto_kernel_args *args, const struct pto_gol
     else if (y->dtype == PTO_BOOL)
       golden[1].whole[i] = from_float ? real != 0 : whole != 0; /* NaN is not 0 */
     else
-      golden[1].whole[i] = (uint64_t)saturated(y->dtype, whole);
+      golden[1].whole[i] = (uint64_t)pto_reference_saturated(y->dtype, whole);
   }
 }
 PTO_REFERENCE(cast, .shapes = cast_shapes, .golden = cast_golden, .ulps = 0.5, .values = PTO_VALUES_ANY);

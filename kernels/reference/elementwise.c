@@ -9,8 +9,6 @@
 #include <kernels/reference/math.h>
 #include <kernels/reference/support.h>
 
-typedef __int128 wide;
-
 /* ---- functions of the expressions ---- */
 
 static double float_mul(double a, double b) { return a * b; }
@@ -117,21 +115,6 @@ struct elementwise_functions {
   wide (*of_wholes)(const wide x[OPERAND_COUNT], uint32_t bits);
 };
 
-/* Of a bool all but 0 is true. */
-static wide whole_at(const struct pto_kernel_tensor *t, uint64_t index) {
-  const uint64_t whole = pto_reference_whole(t, index);
-  if (t->dtype == PTO_BOOL) return whole != 0;
-  return t->dtype == PTO_UINT64 ? (wide)whole : (wide)(int64_t)whole;
-}
-
-static wide saturated(const struct pto_kernel_tensor *t, wide value) {
-  const uint32_t bits = pto_dtype_bits(t->dtype);
-  const bool is_unsigned = t->dtype == PTO_UINT8 || t->dtype == PTO_UINT16 || t->dtype == PTO_UINT32 ||
-                           t->dtype == PTO_UINT64 || t->dtype == PTO_UINT4;
-  const wide span = (wide)1 << bits, low = is_unsigned ? 0 : -span / 2, high = low + span - 1;
-  return whole_min(whole_max(value, low), high);
-}
-
 static void elementwise_golden(const struct pto_kernel_args *args, const struct pto_golden *golden,
                                const struct elementwise_form *form, const struct elementwise_functions *functions) {
   const struct pto_kernel_tensor *t = args->tensors;
@@ -143,14 +126,14 @@ static void elementwise_golden(const struct pto_kernel_args *args, const struct 
     if (form->scalars == FLOATS)
       x[S + k] = (double)args->scalars[k].f32;
     else
-      w[S + k] = form->scalars == BOUNDS ? saturated(&t[last], args->scalars[k].i64) : args->scalars[k].i64;
+      w[S + k] = form->scalars == BOUNDS ? pto_reference_saturated(t[last].dtype, args->scalars[k].i64) : args->scalars[k].i64;
   }
   for (uint64_t i = 0; i < pto_reference_numel(&t[last]); i++) {
     for (uint32_t k = 0; k < read_count; k++) {
       if (is_float)
         x[A + k] = pto_reference_element(&t[k], i);
       else
-        w[A + k] = whole_at(&t[k], i);
+        w[A + k] = t[k].dtype == PTO_BOOL ? pto_reference_whole(&t[k], i) != 0 : pto_reference_wide(&t[k], i);
     }
     const double value = is_float ? functions->of_floats(x) : 0;
     const wide whole = is_float ? 0 : functions->of_wholes(w, pto_dtype_bits(t[form->first].dtype));

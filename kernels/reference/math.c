@@ -3,6 +3,13 @@
 
 #include <math.h>
 
+double pto_exact_max(double a, double b) {
+  if (isnan(a) || isnan(b)) return a + b;
+  return a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+double pto_exact_min(double a, double b) { return -pto_exact_max(-a, -b); }
+
 double pto_exact_rsqrt(double x) { return 1 / sqrt(x); }
 
 /* (1 + tanh y) / 2 = e^y / (2 cosh y), without cancellation for y < 0; both are finite for |y| < 700. */

@@ -9,6 +9,9 @@
 #ifndef PTO_KERNELS_REFERENCE_MATH_H
 #define PTO_KERNELS_REFERENCE_MATH_H
 
+/* NaN where either is; +0 is larger than −0. */
+double pto_exact_max(double a, double b);
+double pto_exact_min(double a, double b);
 double pto_exact_rsqrt(double x);
 /* 1 / (1 + e^−x) and log(1 + e^x). */
 double pto_exact_sigmoid(double x);

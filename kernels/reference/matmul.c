@@ -61,7 +61,6 @@ static void product_golden(const struct pto_kernel_args *args, const struct pto_
  * dimensions. */
 static bool matmul_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                           union pto_scalar *scalars) {
-  (void)scalars;
   if (sizes->rank < 3) return false;
   const uint32_t batch = sizes->rank - 3;
   const uint64_t *inner = &sizes->extents[batch], m = inner[0], k = inner[1], n = inner[2];
@@ -171,7 +170,6 @@ PTO_REFERENCE(qk, .shapes = qk_shapes, .golden = qk_golden, .ulps = 0.51, .value
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
-  (void)scalars;
   if (sizes->rank != 3) return false;
   const uint64_t rows = sizes->extents[0], block = sizes->extents[1], d = sizes->extents[2];
   pto_reference_set_matrix(&tensors[0], rows, block);

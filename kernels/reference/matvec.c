@@ -20,7 +20,6 @@ static bool rows_and_cols(const struct pto_reference_sizes *sizes, uint64_t *row
 static bool matvec_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                           union pto_scalar *scalars) {
   uint64_t rows, cols;
-  (void)scalars;
   if (!rows_and_cols(sizes, &rows, &cols)) return false;
   pto_reference_set_matrix(&tensors[0], rows, cols);
   set_vectors(&tensors[1], rows, cols);
@@ -31,7 +30,6 @@ static bool matvec_shapes(const struct pto_reference_sizes *sizes, struct pto_re
 static bool matvec_int8_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                union pto_scalar *scalars) {
   uint64_t rows, blocks, cols;
-  (void)scalars;
   if (!rows_and_cols(sizes, &rows, &blocks)) return false;
   blocks = (blocks + 31) / 32;
   cols = blocks * (sizes->draw % 2 ? 32 : 64);

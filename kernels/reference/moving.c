@@ -5,34 +5,9 @@
  */
 #include <kernels/reference/support.h>
 
-/* ---- elements by row-major number and by index ---- */
-
-struct place {
-  uint64_t at[PTO_MAX_DIMS];
-};
-
-static struct place place_of(const struct pto_kernel_tensor *t, uint64_t number) {
-  struct place place = {{0}};
-  for (uint32_t d = t->ndims; d-- > 0; number /= t->shape[d]) place.at[d] = number % t->shape[d];
-  return place;
-}
-static uint64_t number_of(const struct pto_kernel_tensor *t, const struct place *place) {
-  uint64_t number = 0;
-  for (uint32_t d = 0; d < t->ndims; d++) number = number * t->shape[d] + place->at[d];
-  return number;
-}
-
-/* Result `to` is element `from` of x. */
-static void take(const struct pto_golden *golden, uint64_t to, const struct pto_kernel_tensor *x, uint64_t from) {
-  if (pto_reference_is_float(x))
-    golden->value[to] = pto_reference_element(x, from);
-  else
-    golden->whole[to] = pto_reference_whole(x, from);
-}
-
 /* The result is all of x. */
 static void take_all(const struct pto_golden *golden, const struct pto_kernel_tensor *x) {
-  for (uint64_t i = 0; i < pto_reference_numel(x); i++) take(golden, i, x, i);
+  for (uint64_t i = 0; i < pto_reference_numel(x); i++) pto_reference_take(golden, i, x, i);
 }
 
 static struct pto_reference_shape shape_of(const struct pto_reference_sizes *sizes) {
@@ -41,21 +16,20 @@ static struct pto_reference_shape shape_of(const struct pto_reference_sizes *siz
   return shape;
 }
 
-#define REFERENCE(name, fill_, flags_)                                                                                 \
-  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = name##_golden, .ulps = 0, .values = PTO_VALUES_ANY,           \
-                .fill = fill_, .flags = flags_)
+#define REFERENCE(name, shapes_, golden_, fill_, flags_)                                                               \
+  PTO_REFERENCE(name, .shapes = shapes_, .golden = golden_, .ulps = 0, .values = PTO_VALUES_ANY, .fill = fill_,         \
+                .flags = flags_)
 
 /* ---- copy, transpose ---- */
 
 static bool copy_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                         union pto_scalar *scalars) {
-  (void)scalars;
   return pto_reference_same_shapes(sizes, tensors, 2);
 }
 static void copy_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   take_all(&golden[1], &args->tensors[0]);
 }
-REFERENCE(copy, NULL, 0);
+REFERENCE(copy, copy_shapes, copy_golden, NULL, 0);
 
 /* One case in four has the order that 0 stands for. */
 static bool transpose_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
@@ -79,16 +53,16 @@ static bool transpose_shapes(const struct pto_reference_sizes *sizes, struct pto
 static void transpose_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    const struct place to = place_of(y, i);
+    const struct place to = pto_reference_place(y, i);
     struct place from = {{0}};
     for (uint32_t d = 0; d < y->ndims; d++) {
       const uint32_t digit = (uint32_t)(args->scalars[0].u64 >> 4 * (y->ndims - 1 - d)) & 15;
       from.at[args->scalars[0].u64 == 0 ? y->ndims - 1 - d : digit] = to.at[d];
     }
-    take(&golden[1], i, x, number_of(x, &from));
+    pto_reference_take(&golden[1], i, x, pto_reference_number(x, &from));
   }
 }
-REFERENCE(transpose, NULL, 0);
+REFERENCE(transpose, transpose_shapes, transpose_golden, NULL, 0);
 
 /* ---- indices ---- */
 
@@ -106,9 +80,11 @@ static bool fill_indices(const struct pto_kernel_tensor *indices, const uint64_t
   return true;
 }
 
+/* Negative ones count from the end.  A kernel refuses those out of range; graphs clamp them. */
 static uint64_t index_of(const struct pto_kernel_tensor *indices, uint64_t number, uint64_t extent) {
-  const int64_t index = (int64_t)pto_reference_whole(indices, number);
-  return index < 0 ? (uint64_t)index + extent : (uint64_t)index;
+  const int64_t n = (int64_t)extent, index = (int64_t)pto_reference_whole(indices, number);
+  const int64_t within = index < -n ? -n : index > n - 1 ? n - 1 : index;
+  return (uint64_t)(within < 0 ? within + n : within);
 }
 
 /* Of gather and of what goes along an axis: tensor 0 is indexed, tensor 1 are the indices, scalar 0 is the axis. */
@@ -126,7 +102,7 @@ static bool tuples_fill(const struct pto_kernel_args *args, uint32_t i, struct p
  * dimensions are those of `rest`, the place in the tensor that has the shape of the positions. */
 static struct place axis_place(const struct pto_kernel_args *args, uint64_t number) {
   const uint64_t axis = args->scalars[0].u64;
-  struct place place = place_of(&args->tensors[1], number);
+  struct place place = pto_reference_place(&args->tensors[1], number);
   place.at[axis] = index_of(&args->tensors[1], number, args->tensors[0].shape[axis]);
   return place;
 }
@@ -136,7 +112,7 @@ static struct place tuples_place(const struct pto_kernel_args *args, const struc
   struct place tuple = *rest, place = {{0}};
   for (uint64_t k = 0; k < count; k++) {
     tuple.at[indices->ndims - 1] = k;
-    place.at[k] = index_of(indices, number_of(indices, &tuple), indexed->shape[k]);
+    place.at[k] = index_of(indices, pto_reference_number(indices, &tuple), indexed->shape[k]);
   }
   for (uint64_t d = count; d < indexed->ndims; d++) place.at[d] = rest->at[indices->ndims - 1 + d - count];
   return place;
@@ -155,7 +131,6 @@ static bool axis_shapes(const struct pto_reference_sizes *sizes, struct pto_refe
 }
 static bool tuples_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *shapes,
                           union pto_scalar *scalars) {
-  (void)scalars;
   const uint32_t count = (uint32_t)(sizes->draw % (sizes->rank + 1));
   const uint32_t outer = (uint32_t)((sizes->draw / 16 + 1) % 3);
   if (outer + sizes->rank - count > PTO_MAX_DIMS) return false;
@@ -193,98 +168,74 @@ static void gather_golden(const struct pto_kernel_args *args, const struct pto_g
   const struct pto_kernel_tensor *data = &args->tensors[0], *indices = &args->tensors[1], *y = &args->tensors[2];
   const uint64_t axis = args->scalars[0].u64;
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    const struct place to = place_of(y, i);
+    const struct place to = pto_reference_place(y, i);
     struct place from = to, position = {{0}};
     for (uint32_t d = 0; d < indices->ndims; d++) position.at[d] = to.at[axis + d];
-    from.at[axis] = index_of(indices, number_of(indices, &position), data->shape[axis]);
+    from.at[axis] = index_of(indices, pto_reference_number(indices, &position), data->shape[axis]);
     for (uint64_t d = axis + 1; d < data->ndims; d++) from.at[d] = to.at[d + indices->ndims - 1];
-    take(&golden[2], i, data, number_of(data, &from));
+    pto_reference_take(&golden[2], i, data, pto_reference_number(data, &from));
   }
 }
-REFERENCE(gather, axis_fill, PTO_REFERENCE_MOVES_LESS);
+REFERENCE(gather, gather_shapes, gather_golden, axis_fill, PTO_REFERENCE_MOVES_LESS);
 
-static bool gather_elements_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                                   union pto_scalar *scalars) {
-  return axis_shapes(sizes, tensors, scalars);
-}
 static void gather_elements_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[2]); i++) {
     const struct place from = axis_place(args, i);
-    take(&golden[2], i, &args->tensors[0], number_of(&args->tensors[0], &from));
+    pto_reference_take(&golden[2], i, &args->tensors[0], pto_reference_number(&args->tensors[0], &from));
   }
 }
-REFERENCE(gather_elements, axis_fill, PTO_REFERENCE_MOVES_LESS);
+REFERENCE(gather_elements, axis_shapes, gather_elements_golden, axis_fill, PTO_REFERENCE_MOVES_LESS);
 
-static bool gather_nd_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                             union pto_scalar *scalars) {
-  return tuples_shapes(sizes, tensors, scalars);
-}
 static void gather_nd_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *y = &args->tensors[2];
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    const struct place to = place_of(y, i), from = tuples_place(args, &to);
-    take(&golden[2], i, &args->tensors[0], number_of(&args->tensors[0], &from));
+    const struct place to = pto_reference_place(y, i), from = tuples_place(args, &to);
+    pto_reference_take(&golden[2], i, &args->tensors[0], pto_reference_number(&args->tensors[0], &from));
   }
 }
-REFERENCE(gather_nd, tuples_fill, PTO_REFERENCE_MOVES_LESS);
+REFERENCE(gather_nd, tuples_shapes, gather_nd_golden, tuples_fill, PTO_REFERENCE_MOVES_LESS);
 
-/* ---- scatter: what is indexed is tensor 0, data or y itself ---- */
+/* ---- scatter: what is indexed is tensor 0, data or, where there are three tensors, y itself ---- */
 
+static const struct pto_golden *scattered(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_golden *y = &golden[args->tensor_count == 3 ? 0 : 3];
+  take_all(y, &args->tensors[0]);
+  return y;
+}
 static void scatter_axis(const struct pto_kernel_args *args, const struct pto_golden *golden) {
-  take_all(golden, &args->tensors[0]);
+  const struct pto_golden *y = scattered(args, golden);
   for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[2]); i++) {
     const struct place to = axis_place(args, i);
-    take(golden, number_of(&args->tensors[0], &to), &args->tensors[2], i);
+    pto_reference_take(y, pto_reference_number(&args->tensors[0], &to), &args->tensors[2], i);
   }
 }
 static void scatter_tuples(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_golden *y = scattered(args, golden);
   const struct pto_kernel_tensor *updates = &args->tensors[2];
-  take_all(golden, &args->tensors[0]);
   for (uint64_t i = 0; i < pto_reference_numel(updates); i++) {
-    const struct place rest = place_of(updates, i), to = tuples_place(args, &rest);
-    take(golden, number_of(&args->tensors[0], &to), updates, i);
+    const struct place rest = pto_reference_place(updates, i), to = tuples_place(args, &rest);
+    pto_reference_take(y, pto_reference_number(&args->tensors[0], &to), updates, i);
   }
 }
 
+/* With a y beside the data. */
 static bool scatter_elements_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                     union pto_scalar *scalars) {
   const bool is_case = axis_shapes(sizes, tensors, scalars);
   tensors[3] = tensors[0];
   return is_case;
 }
-static void scatter_elements_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
-  scatter_axis(args, &golden[3]);
-}
-REFERENCE(scatter_elements, axis_fill, 0);
-
-static bool scatter_elements_inplace_shapes(const struct pto_reference_sizes *sizes,
-                                            struct pto_reference_shape *tensors, union pto_scalar *scalars) {
-  return axis_shapes(sizes, tensors, scalars);
-}
-static void scatter_elements_inplace_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
-  scatter_axis(args, &golden[0]);
-}
-REFERENCE(scatter_elements_inplace, axis_fill, PTO_REFERENCE_MOVES_LESS);
-
 static bool scatter_nd_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                               union pto_scalar *scalars) {
   const bool is_case = tuples_shapes(sizes, tensors, scalars);
   tensors[3] = tensors[0];
   return is_case;
 }
-static void scatter_nd_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
-  scatter_tuples(args, &golden[3]);
-}
-REFERENCE(scatter_nd, tuples_fill, 0);
 
-static bool scatter_nd_inplace_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                                      union pto_scalar *scalars) {
-  return tuples_shapes(sizes, tensors, scalars);
-}
-static void scatter_nd_inplace_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
-  scatter_tuples(args, &golden[0]);
-}
-REFERENCE(scatter_nd_inplace, tuples_fill, PTO_REFERENCE_MOVES_LESS);
+REFERENCE(scatter_elements, scatter_elements_shapes, scatter_axis, axis_fill, 0);
+REFERENCE(scatter_elements_inplace, axis_shapes, scatter_axis, axis_fill, PTO_REFERENCE_MOVES_LESS);
+REFERENCE(scatter_nd, scatter_nd_shapes, scatter_tuples, tuples_fill, 0);
+REFERENCE(scatter_nd_inplace, tuples_shapes, scatter_tuples, tuples_fill, PTO_REFERENCE_MOVES_LESS);
 
 /* ---- pad ---- */
 
@@ -310,7 +261,7 @@ static void pad_golden(const struct pto_kernel_args *args, const struct pto_gold
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[2];
   const uint64_t mode = args->scalars[0].u64;
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    const struct place to = place_of(y, i);
+    const struct place to = pto_reference_place(y, i);
     struct place from = {{0}};
     bool is_outside = false;
     for (uint32_t d = 0; d < x->ndims; d++) {
@@ -323,18 +274,17 @@ static void pad_golden(const struct pto_kernel_args *args, const struct pto_gold
       from.at[d] = (uint64_t)at;
     }
     if (is_outside && mode == 0)
-      take(&golden[2], i, &args->tensors[1], 0);
+      pto_reference_take(&golden[2], i, &args->tensors[1], 0);
     else
-      take(&golden[2], i, x, number_of(x, &from));
+      pto_reference_take(&golden[2], i, x, pto_reference_number(x, &from));
   }
 }
-REFERENCE(pad, NULL, 0);
+REFERENCE(pad, pad_shapes, pad_golden, NULL, 0);
 
 /* ---- tile, reverse, triangular ---- */
 
 static bool tile_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                         union pto_scalar *scalars) {
-  (void)scalars;
   tensors[0] = tensors[1] = shape_of(sizes);
   for (uint32_t d = 0; d < sizes->rank && d < 3; d++) tensors[1].shape[d] *= (sizes->draw >> 2 * d) % 4;
   return true;
@@ -342,12 +292,12 @@ static bool tile_shapes(const struct pto_reference_sizes *sizes, struct pto_refe
 static void tile_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    struct place place = place_of(y, i);
+    struct place place = pto_reference_place(y, i);
     for (uint32_t d = 0; d < x->ndims; d++) place.at[d] %= x->shape[d];
-    take(&golden[1], i, x, number_of(x, &place));
+    pto_reference_take(&golden[1], i, x, pto_reference_number(x, &place));
   }
 }
-REFERENCE(tile, NULL, 0);
+REFERENCE(tile, tile_shapes, tile_golden, NULL, 0);
 
 static bool reverse_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                            union pto_scalar *scalars) {
@@ -357,13 +307,13 @@ static bool reverse_shapes(const struct pto_reference_sizes *sizes, struct pto_r
 static void reverse_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
-    struct place place = place_of(x, i);
+    struct place place = pto_reference_place(x, i);
     for (uint32_t d = 0; d < x->ndims; d++)
       if ((args->scalars[0].u64 >> d & 1) != 0) place.at[d] = x->shape[d] - 1 - place.at[d];
-    take(&golden[1], i, x, number_of(x, &place));
+    pto_reference_take(&golden[1], i, x, pto_reference_number(x, &place));
   }
 }
-REFERENCE(reverse, NULL, 0);
+REFERENCE(reverse, reverse_shapes, reverse_golden, NULL, 0);
 
 static bool triangular_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                               union pto_scalar *scalars) {
@@ -375,11 +325,11 @@ static bool triangular_shapes(const struct pto_reference_sizes *sizes, struct pt
 static void triangular_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
-    const struct place place = place_of(x, i);
+    const struct place place = pto_reference_place(x, i);
     /* In long double, where no sum of 64 bits overflows or loses a bit. */
     const long double above =
         (long double)place.at[x->ndims - 1] - (long double)place.at[x->ndims - 2] - (long double)args->scalars[1].i64;
-    if (args->scalars[0].u64 != 0 ? above >= 0 : above <= 0) take(&golden[1], i, x, i);
+    if (args->scalars[0].u64 != 0 ? above >= 0 : above <= 0) pto_reference_take(&golden[1], i, x, i);
   }
 }
-REFERENCE(triangular, NULL, 0);
+REFERENCE(triangular, triangular_shapes, triangular_golden, NULL, 0);

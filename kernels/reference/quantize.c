@@ -7,7 +7,6 @@
 /* Scales of a random number of the dimensions, in blocks of a random divisor of each extent. */
 static bool blocks_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                           union pto_scalar *scalars) {
-  (void)scalars;
   uint64_t draw = sizes->draw;
   (void)pto_reference_same_shapes(sizes, tensors, 1);
   tensors[3] = tensors[0];
@@ -41,11 +40,11 @@ static bool scales_fill(const struct pto_kernel_args *args, uint32_t i, struct p
 /* The number of the scale of element `number` of x. */
 static uint64_t scale_of(const struct pto_kernel_args *args, uint64_t number) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *scale = &args->tensors[1];
-  uint64_t at[PTO_MAX_DIMS], result = 0;
-  for (uint32_t d = x->ndims; d-- > 0; number /= x->shape[d]) at[d] = number % x->shape[d];
+  const struct place place = pto_reference_place(x, number);
+  uint64_t result = 0;
   for (uint32_t d = 0; d < scale->ndims; d++) {
     const uint32_t of_x = x->ndims - scale->ndims + d;
-    result = result * scale->shape[d] + at[of_x] / (x->shape[of_x] / scale->shape[d]);
+    result = result * scale->shape[d] + place.at[of_x] / (x->shape[of_x] / scale->shape[d]);
   }
   return result;
 }
@@ -54,14 +53,10 @@ static double zero_of(const struct pto_kernel_args *args, uint64_t number) {
   return (double)(int64_t)pto_reference_whole(&args->tensors[2], scale_of(args, number));
 }
 
-static bool quantize_linear_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                                   union pto_scalar *scalars) {
-  return blocks_shapes(sizes, tensors, scalars);
-}
 static void quantize_linear_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[3];
-  const bool is_signed = y->dtype == PTO_INT8 || y->dtype == PTO_INT4 || y->dtype == PTO_INT32;
-  const double count = ldexp(1, (int)pto_dtype_bits(y->dtype)), least = is_signed ? -count / 2 : 0;
+  const double count = ldexp(1, (int)pto_dtype_bits(y->dtype));
+  const double least = pto_reference_is_signed(y->dtype) ? -count / 2 : 0;
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const double scale = pto_reference_element(&args->tensors[1], scale_of(args, i));
     const double quotient = (float)(pto_reference_element(x, i) / scale); /* to f32: once, see Figueroa 1995 */
@@ -69,13 +64,9 @@ static void quantize_linear_golden(const struct pto_kernel_args *args, const str
     golden[3].whole[i] = pto_reference_modulo(fmin(fmax(sum, least), least + count - 1));
   }
 }
-PTO_REFERENCE(quantize_linear, .shapes = quantize_linear_shapes, .golden = quantize_linear_golden, .ulps = 0,
+PTO_REFERENCE(quantize_linear, .shapes = blocks_shapes, .golden = quantize_linear_golden, .ulps = 0,
               .values = PTO_VALUES_ANY, .fill = scales_fill);
 
-static bool dequantize_linear_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                                     union pto_scalar *scalars) {
-  return blocks_shapes(sizes, tensors, scalars);
-}
 static void dequantize_linear_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
@@ -83,5 +74,5 @@ static void dequantize_linear_golden(const struct pto_kernel_args *args, const s
     golden[3].value[i] = difference * pto_reference_element(&args->tensors[1], scale_of(args, i));
   }
 }
-PTO_REFERENCE(dequantize_linear, .shapes = dequantize_linear_shapes, .golden = dequantize_linear_golden, .ulps = 0.5,
+PTO_REFERENCE(dequantize_linear, .shapes = blocks_shapes, .golden = dequantize_linear_golden, .ulps = 0.5,
               .values = PTO_VALUES_ANY, .fill = scales_fill);

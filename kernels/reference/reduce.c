@@ -4,6 +4,7 @@
  *
  * Slack is the bound that docs/numerics.md states for the order of sums.
  */
+#include <kernels/reference/math.h>
 #include <kernels/reference/support.h>
 
 #define UNIT 0x1p-24    /* half a unit in the last place of f32, relative */
@@ -117,42 +118,40 @@ static void reduce_log_sum_golden(const struct pto_kernel_args *args, const stru
 }
 
 /* Extreme values have no order: those of floats are NaN where one is. */
-static bool is_above(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  const uint64_t a = pto_reference_whole(t, i), b = pto_reference_whole(t, j);
-  return t->dtype == PTO_UINT64 ? a > b : (int64_t)a > (int64_t)b;
-}
 static bool is_beyond(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j, bool is_max) {
-  if (!pto_reference_is_float(t)) return is_max ? is_above(t, i, j) : is_above(t, j, i);
+  if (!pto_reference_is_float(t)) {
+    const wide above = pto_reference_wide(t, i) - pto_reference_wide(t, j);
+    return is_max ? above > 0 : above < 0;
+  }
   const double a = pto_reference_element(t, i), b = pto_reference_element(t, j);
   if (isnan(b)) return false;
   return isnan(a) || (is_max ? a > b : a < b);
 }
 
-static uint64_t whole_limit(uint32_t dtype, bool is_max) {
-  const uint32_t bits = pto_dtype_bits(dtype);
-  const bool is_unsigned = dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
-  const uint64_t all = UINT64_MAX >> (64 - bits);
+static wide whole_limit(uint32_t dtype, bool is_max) {
   if (dtype == PTO_BOOL) return !is_max;
-  if (is_unsigned) return is_max ? 0 : all;
-  return is_max ? ~(all >> 1) : all >> 1;
+  return pto_reference_saturated(dtype, is_max ? (wide)INT64_MIN : (wide)UINT64_MAX);
 }
 
 static void extreme_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_max) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  const bool is_float = pto_reference_is_float(x);
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    if (is_float) golden[1].value[i] = is_max ? -INFINITY : INFINITY;
-    if (!is_float) golden[1].whole[i] = whole_limit(x->dtype, is_max);
+    if (pto_reference_is_float(x))
+      golden[1].value[i] = is_max ? -INFINITY : INFINITY;
+    else
+      golden[1].whole[i] = (uint64_t)whole_limit(x->dtype, is_max);
   }
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const uint64_t r = result_of(args, i);
-    const double value = pto_reference_element(x, i);
-    const uint64_t read = is_float ? 0 : pto_reference_whole(x, i), best = golden[1].whole[r];
-    const uint64_t whole = x->dtype == PTO_BOOL ? read != 0 : read;
-    const bool is_greater = x->dtype == PTO_UINT64 ? whole > best : (int64_t)whole > (int64_t)best;
-    if (is_float && (isnan(value) || (is_max ? value > golden[1].value[r] : value < golden[1].value[r])))
-      golden[1].value[r] = isnan(golden[1].value[r]) ? NAN : value;
-    if (!is_float && whole != best && is_greater == is_max) golden[1].whole[r] = whole;
+    double *best = &golden[1].value[r];
+    uint64_t *whole_best = &golden[1].whole[r];
+    if (pto_reference_is_float(x)) {
+      *best = (is_max ? pto_exact_max : pto_exact_min)(*best, pto_reference_element(x, i));
+      continue;
+    }
+    const wide value = x->dtype == PTO_BOOL ? pto_reference_whole(x, i) != 0 : pto_reference_wide(x, i);
+    const wide known = pto_reference_is_signed(x->dtype) ? (wide)(int64_t)*whole_best : (wide)*whole_best;
+    if (is_max ? value > known : value < known) *whole_best = (uint64_t)value;
   }
 }
 static void reduce_max_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
@@ -178,14 +177,20 @@ static void reduce_product_golden(const struct pto_kernel_args *args, const stru
     golden[1].slack[i] = fabs(golden[1].value[i]) * UNIT * (double)reduced_count(args);
 }
 
-/* The values of a case are in [-4, 4), so that nothing overflows here, and an exponent x - m, which is rounded to f32,
- * is off by 8 units at most. */
+/* m + log Σ exp(x − m), m = max x, or m where that is no number.  The values of a case are in [-4, 4), so that an exponent
+ * x − m, which is rounded to f32, is off by 8 units at most. */
 static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const uint64_t n = reduced_count(args);
-  float_sums(args, &golden[1], exp);
+  const double slack = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+  double *sums = golden[1].slack;
+  extreme_golden(args, golden, true);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[0]); i++) {
+    const uint64_t r = result_of(args, i);
+    sums[r] += exp(pto_reference_element(&args->tensors[0], i) - golden[1].value[r]);
+  }
   for (uint64_t r = 0; r < pto_reference_numel(&args->tensors[1]); r++) {
-    golden[1].value[r] = log(golden[1].value[r]);
-    golden[1].slack[r] = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+    if (isfinite(golden[1].value[r])) golden[1].value[r] += log(sums[r]);
+    golden[1].slack[r] = slack;
   }
 }
 
@@ -210,41 +215,20 @@ REDUCTION(reduce_log_sum_exp, MOST_READ_TWICE, PTO_VALUES_FINITE, 0);
 
 /* ---- along one dimension ---- */
 
-static uint32_t draw_axis(const struct pto_reference_sizes *sizes, union pto_scalar *scalars) {
-  const uint32_t axis = (uint32_t)(sizes->draw % sizes->rank);
-  scalars[0].i64 = sizes->draw / 8 % 2 == 0 ? (int64_t)axis : (int64_t)axis - (int64_t)sizes->rank;
-  return axis;
-}
-
-/* Elements along the axis, the distance of two neighbours in row-major order, and the index of the first of row r. */
-struct axis {
-  uint64_t length, step;
-};
-static struct axis axis_of(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0];
-  const int64_t axis = args->scalars[0].i64 + (args->scalars[0].i64 < 0 ? (int64_t)x->ndims : 0);
-  struct axis a = {x->shape[axis], 1};
-  for (uint32_t d = (uint32_t)axis + 1; d < x->ndims; d++) a.step *= x->shape[d];
-  return a;
-}
-static uint64_t first_of(const struct axis *a, uint64_t row) {
-  return row / a->step * a->step * a->length + row % a->step;
-}
-
 static bool arg_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                        union pto_scalar *scalars) {
   if (sizes->rank == 0) return false;
-  const uint32_t axis = draw_axis(sizes, scalars);
+  const uint32_t axis = pto_reference_draw_axis(sizes, scalars);
   pto_reference_same_shapes(sizes, tensors, 2);
   tensors[1].shape[axis] = 1;
   return sizes->extents[axis] > 0 && sizes->extents[axis] <= MOST_READ_TWICE;
 }
 static void arg_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_max) {
-  const struct axis a = axis_of(args);
+  const struct pto_reference_axis a = pto_reference_axis_of(args);
   for (uint64_t row = 0; row < pto_reference_numel(&args->tensors[1]); row++) {
     uint64_t best = 0;
     for (uint64_t i = 1; i < a.length; i++)
-      if (is_beyond(&args->tensors[0], first_of(&a, row) + i * a.step, first_of(&a, row) + best * a.step, is_max))
+      if (is_beyond(&args->tensors[0], pto_reference_first_of(&a, row) + i * a.step, pto_reference_first_of(&a, row) + best * a.step, is_max))
         best = i;
     golden[1].whole[row] = best;
   }
@@ -261,21 +245,21 @@ PTO_REFERENCE(arg_min, .shapes = arg_shapes, .golden = arg_min_golden, .values =
 static bool cumulative_sum_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                   union pto_scalar *scalars) {
   if (sizes->rank == 0) return false;
-  draw_axis(sizes, scalars);
+  pto_reference_draw_axis(sizes, scalars);
   scalars[1].i64 = sizes->draw / 16 % 2;
   scalars[2].i64 = sizes->draw / 32 % 2 == 0 ? 0 : -1;
   return pto_reference_same_shapes(sizes, tensors, 2);
 }
 static void cumulative_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
-  const struct axis a = axis_of(args);
+  const struct pto_reference_axis a = pto_reference_axis_of(args);
   const bool is_exclusive = args->scalars[1].i64 != 0, is_reversed = args->scalars[2].i64 != 0;
   const uint64_t rows = pto_reference_numel(x) == 0 ? 0 : pto_reference_numel(x) / a.length;
   for (uint64_t row = 0; row < rows; row++) {
     double sum = 0, magnitude = 0;
     uint64_t whole = 0;
     for (uint64_t i = 0; i < a.length; i++) {
-      const uint64_t at = first_of(&a, row) + (is_reversed ? a.length - 1 - i : i) * a.step;
+      const uint64_t at = pto_reference_first_of(&a, row) + (is_reversed ? a.length - 1 - i : i) * a.step;
       const double before = sum, slack = magnitude * (ceil((double)(i + 1) / 16) + 4) * UNIT;
       const uint64_t whole_before = whole;
       if (pto_reference_is_float(x)) {

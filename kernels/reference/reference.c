@@ -7,7 +7,8 @@
 
 /* ---- elements ---- */
 
-static const uint8_t bits_of[PTO_DTYPE_COUNT] = {
+static const uint8_t bits_of[PTO_DTYPE_COUNT + 1] = {
+    [PTO_REFERENCE_DOUBLE] = 64,
 #define X(constant, value, name, bits, class_) [value] = bits,
     PTO_DTYPE_LIST(X)
 #undef X
@@ -59,6 +60,8 @@ uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index) 
 
 double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index) {
   switch (t->dtype) {
+  case PTO_REFERENCE_DOUBLE:
+    return *(const double *)address(t, index);
   case PTO_FLOAT32:
     return *(const float *)address(t, index);
   case PTO_FLOAT16:
@@ -118,7 +121,9 @@ void pto_reference_set_whole(const struct pto_kernel_tensor *t, uint64_t index, 
 
 void pto_reference_set(const struct pto_kernel_tensor *t, uint64_t index, double value) {
   const float f32 = (float)value;
-  if (t->dtype == PTO_FLOAT32)
+  if (t->dtype == PTO_REFERENCE_DOUBLE)
+    memcpy(address(t, index), &value, sizeof value);
+  else if (t->dtype == PTO_FLOAT32)
     memcpy(address(t, index), &f32, sizeof f32);
   else if (t->dtype == PTO_FLOAT16)
     pto_reference_set_whole(t, index, pto_fp16_from_f32(f32));

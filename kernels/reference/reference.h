@@ -10,7 +10,10 @@
 #ifndef PTO_KERNELS_REFERENCE_REFERENCE_H
 #define PTO_KERNELS_REFERENCE_REFERENCE_H
 
-#include <pto/kernel.h>
+#include <kernels/api/list.h>
+
+/* The dtype of a tensor of doubles, for who computes with these between kernels (graph/reference). */
+#define PTO_REFERENCE_DOUBLE PTO_DTYPE_COUNT
 
 /* The right contents of one written tensor, in row-major order; all three come in as zeros.  A float result r is right
  * where |r − value| ≤ slack + the reference's ulps in units of the last place of the tensor's dtype.  An integer is
@@ -62,6 +65,10 @@ struct pto_kernel_reference {
   const char *slack;
 };
 
+/* One for each kernel: one that is forgotten does not link. */
+#define X(name, ...) extern const struct pto_kernel_reference pto_reference_##name;
+PTO_KERNEL_LIST(X)
+#undef X
 /* The reference of pto_kernel_at(index), or NULL. */
 const struct pto_kernel_reference *pto_kernel_reference_at(uint32_t index);
 

@@ -3,11 +3,11 @@
  * The references of kernels that work on rows: softmax, the normalisations, softmax_prepare and online_update.
  * Constants; any thread.
  */
+#include <kernels/reference/math.h>
 #include <kernels/reference/support.h>
 
 static bool softmax_prepare_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                    union pto_scalar *scalars) {
-  (void)scalars;
   if (sizes->rank != 2 || sizes->extents[1] == 0) return false;
   const uint64_t rows = sizes->extents[0], cols = sizes->extents[1];
   pto_reference_set_matrix(&tensors[0], rows, cols);
@@ -92,8 +92,7 @@ PTO_REFERENCE(online_update, .shapes = online_update_shapes, .golden = online_up
 static bool softmax_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                            union pto_scalar *scalars) {
   if (sizes->rank == 0) return false;
-  const uint32_t axis = (uint32_t)(sizes->draw % sizes->rank);
-  scalars[0].i64 = sizes->draw / 8 % 2 == 0 ? (int64_t)axis : (int64_t)axis - (int64_t)sizes->rank;
+  const uint32_t axis = pto_reference_draw_axis(sizes, scalars);
   return pto_reference_same_shapes(sizes, tensors, 2) && sizes->extents[axis] <= MOST_IN_A_ROW;
 }
 
@@ -103,22 +102,19 @@ static double moved(double weight, double exponent) { return weight == 0 ? 0 : w
 /* Rounded are x − m, each exponential (by 0.8 units: at most 1.6 · 2^-24, or 0.8 of the smallest subnormal), the sum,
  * its reciprocal or logarithm, and the product or the differences. */
 static void softmax_row(const struct pto_kernel_args *args, const struct pto_golden *golden, uint64_t first,
-                        uint64_t step, uint64_t length, bool is_log) {
+                        const struct pto_reference_axis *axis, bool is_log) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
+  const uint64_t end = first + axis->length * axis->step;
   double m = -INFINITY, l = 0, slack = 0;
-  for (uint64_t i = 0; i < length; i++) {
-    const double value = pto_reference_element(x, first + i * step);
-    m = isnan(m) || isnan(value) ? NAN : fmax(m, value);
-  }
-  for (uint64_t i = 0; i < length; i++) {
-    const double d = pto_reference_element(x, first + i * step) - m, e = exp(d);
+  for (uint64_t at = first; at < end; at += axis->step) m = pto_exact_max(m, pto_reference_element(x, at));
+  for (uint64_t at = first; at < end; at += axis->step) {
+    const double d = pto_reference_element(x, at) - m, e = exp(d);
     l += e;
     slack += moved(e, d) + 2 * UNIT * e;
   }
-  slack = slack / l + pto_reference_sum_bound(length);
-  for (uint64_t i = 0; i < length; i++) {
-    const double d = pto_reference_element(x, first + i * step) - m;
-    const uint64_t at = first + i * step;
+  slack = slack / l + pto_reference_sum_bound(axis->length);
+  for (uint64_t at = first; at < end; at += axis->step) {
+    const double d = pto_reference_element(x, at) - m;
     golden[1].value[at] = is_log ? d - log(l) : exp(d) / l;
     golden[1].slack[at] = is_log ? slack + 2 * UNIT * log(l) + (isfinite(d) ? fabs(d) * UNIT : 0)
                                  : moved(exp(d) / l, d) + exp(d) / l * (slack + 4 * UNIT) + 0x1p-149;
@@ -126,13 +122,10 @@ static void softmax_row(const struct pto_kernel_args *args, const struct pto_gol
 }
 
 static void softmax_rows(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_log) {
-  const struct pto_kernel_tensor *x = &args->tensors[0];
-  const int64_t axis = args->scalars[0].i64 + (args->scalars[0].i64 < 0 ? (int64_t)x->ndims : 0);
-  uint64_t step = 1;
-  if (pto_reference_numel(x) == 0) return;
-  for (uint32_t d = (uint32_t)axis + 1; d < x->ndims; d++) step *= x->shape[d];
-  for (uint64_t row = 0; row < pto_reference_numel(x) / x->shape[axis]; row++)
-    softmax_row(args, golden, row / step * step * x->shape[axis] + row % step, step, x->shape[axis], is_log);
+  const struct pto_reference_axis axis = pto_reference_axis_of(args);
+  const uint64_t numel = pto_reference_numel(&args->tensors[0]);
+  for (uint64_t row = 0; numel > 0 && row < numel / axis.length; row++)
+    softmax_row(args, golden, pto_reference_first_of(&axis, row), &axis, is_log);
 }
 
 static void softmax_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {

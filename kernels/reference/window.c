@@ -5,23 +5,6 @@
  */
 #include <kernels/reference/support.h>
 
-/* ---- elements by their index ---- */
-
-static uint64_t number_of(const struct pto_kernel_tensor *t, const uint64_t *at) {
-  uint64_t number = 0;
-  for (uint32_t d = 0; d < t->ndims; d++) number = number * t->shape[d] + at[d];
-  return number;
-}
-static void locate(const struct pto_kernel_tensor *t, uint64_t number, uint64_t *at) {
-  for (uint32_t d = t->ndims; d-- > 0; number /= t->shape[d]) at[d] = number % t->shape[d];
-}
-static void take(const struct pto_golden *golden, uint64_t to, const struct pto_kernel_tensor *x, uint64_t from) {
-  if (pto_reference_is_float(x))
-    golden->value[to] = pto_reference_element(x, from);
-  else
-    golden->whole[to] = pto_reference_whole(x, from);
-}
-
 /* ---- windows ---- */
 
 enum { PAD, STRIDE = 2, DILATION = 4 };
@@ -66,14 +49,13 @@ static bool unfold_shapes(const struct pto_reference_sizes *sizes, struct pto_re
 static void unfold_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[2];
   for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
-    uint64_t to[PTO_MAX_DIMS];
-    locate(y, i, to);
-    const int64_t h = read_at(args, 0, to[1], to[3]), w = read_at(args, 1, to[2], to[4]);
-    const uint64_t from[] = {to[0], to[5], (uint64_t)h, (uint64_t)w};
-    if (h < 0 || w < 0 || from[2] >= x->shape[2] || from[3] >= x->shape[3])
-      take(&golden[2], i, &args->tensors[1], 0);
+    const struct place to = pto_reference_place(y, i);
+    const int64_t h = read_at(args, 0, to.at[1], to.at[3]), w = read_at(args, 1, to.at[2], to.at[4]);
+    const struct place from = {{to.at[0], to.at[5], (uint64_t)h, (uint64_t)w}};
+    if (h < 0 || w < 0 || from.at[2] >= x->shape[2] || from.at[3] >= x->shape[3])
+      pto_reference_take(&golden[2], i, &args->tensors[1], 0);
     else
-      take(&golden[2], i, x, number_of(x, from));
+      pto_reference_take(&golden[2], i, x, pto_reference_number(x, &from));
   }
 }
 PTO_REFERENCE(unfold, .shapes = unfold_shapes, .golden = unfold_golden, .values = PTO_VALUES_ANY,
@@ -98,16 +80,15 @@ static void depthwise_golden(const struct pto_kernel_args *args, const struct pt
   const struct pto_kernel_tensor *x = &args->tensors[0], *filter = &args->tensors[1], *y = &args->tensors[3];
   const uint64_t taps = filter->shape[1] * filter->shape[2];
   for (uint64_t o = 0; o < pto_reference_numel(y); o++) {
-    uint64_t to[PTO_MAX_DIMS];
-    locate(y, o, to);
-    double sum = pto_reference_element(&args->tensors[2], to[1]), magnitude = fabs(sum);
+    const struct place to = pto_reference_place(y, o);
+    double sum = pto_reference_element(&args->tensors[2], to.at[1]), magnitude = fabs(sum);
     for (uint64_t t = 0; t < taps; t++) {
       const uint64_t i = t / filter->shape[2], j = t % filter->shape[2];
-      const int64_t h = read_at(args, 0, to[2], i), w = read_at(args, 1, to[3], j);
-      const uint64_t from[] = {to[0], to[1], (uint64_t)h, (uint64_t)w}, tap[] = {to[1], i, j};
-      if (h < 0 || w < 0 || from[2] >= x->shape[2] || from[3] >= x->shape[3]) continue;
+      const int64_t h = read_at(args, 0, to.at[2], i), w = read_at(args, 1, to.at[3], j);
+      const struct place from = {{to.at[0], to.at[1], (uint64_t)h, (uint64_t)w}}, tap = {{to.at[1], i, j}};
+      if (h < 0 || w < 0 || from.at[2] >= x->shape[2] || from.at[3] >= x->shape[3]) continue;
       const double term =
-          pto_reference_element(x, number_of(x, from)) * pto_reference_element(filter, number_of(filter, tap));
+          pto_reference_element(x, pto_reference_number(x, &from)) * pto_reference_element(filter, pto_reference_number(filter, &tap));
       sum += term;
       magnitude += fabs(term);
     }
@@ -135,14 +116,14 @@ static bool resample_shapes(const struct pto_reference_sizes *sizes, struct pto_
 static double place_of(const struct pto_kernel_args *args, uint64_t o, uint64_t *low, uint64_t *high) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   const uint64_t axis = args->scalars[0].u64;
-  uint64_t at[PTO_MAX_DIMS];
-  locate(y, o, at);
+  struct place element = pto_reference_place(y, o);
+  uint64_t *at = &element.at[axis];
   const double scale = (double)x->shape[axis] / (double)y->shape[axis], last = (double)x->shape[axis] - 1;
-  const double place = fmin(fmax(((double)at[axis] + 0.5) * scale - 0.5, 0), last), below = floor(place + 1e-9);
-  at[axis] = (uint64_t)below;
-  *low = number_of(x, at);
-  at[axis] += below < last ? 1 : 0;
-  *high = number_of(x, at);
+  const double place = fmin(fmax(((double)*at + 0.5) * scale - 0.5, 0), last), below = floor(place + 1e-9);
+  *at = (uint64_t)below;
+  *low = pto_reference_number(x, &element);
+  *at += below < last ? 1 : 0;
+  *high = pto_reference_number(x, &element);
   return place - below < 1e-9 ? 0 : place - below;
 }
 
@@ -151,7 +132,7 @@ static void nearest_golden(const struct pto_kernel_args *args, const struct pto_
   for (uint64_t o = 0; o < pto_reference_numel(&args->tensors[1]); o++) {
     uint64_t low, high;
     const double weight = place_of(args, o, &low, &high);
-    take(&golden[1], o, &args->tensors[0], weight > 0.5 + 1e-9 ? high : low);
+    pto_reference_take(&golden[1], o, &args->tensors[0], weight > 0.5 + 1e-9 ? high : low);
   }
 }
 PTO_REFERENCE(resample_nearest, .shapes = resample_shapes, .golden = nearest_golden, .values = PTO_VALUES_ANY,

@@ -14,7 +14,6 @@
  * With C chunks (· kv_heads · tiles of a KV head) and B block numbers over all chunks:  tasks = C + 4·B,  edges = 5·B.
  */
 #include <orchestration/support/general_call.h>
-#include <orchestration/support/kernel.h>
 #include <orchestration/attention/paged_tiles.h>
 
 struct batch {
@@ -60,16 +59,6 @@ static int read_entry(const struct pto_kernel_args *args, struct step *step) {
   return 0;
 }
 
-/* Slice `index` of the outermost dimension. */
-static struct pto_kernel_tensor slice_of(const struct pto_kernel_tensor *t, uint64_t index) {
-  uint64_t offset = index * t->strides[0] * pto_dtype_size(t->dtype);
-  return (struct pto_kernel_tensor){.addr = offset == 0 ? t->addr : (char *)t->addr + offset,
-                                    .shape = t->shape + 1,
-                                    .strides = t->strides + 1,
-                                    .ndims = t->ndims - 1,
-                                    .dtype = t->dtype};
-}
-
 /* One request's part of a task, as a call of a general kernel. */
 struct part {
   struct pto_kernel_tensor tensors[7];
@@ -79,7 +68,7 @@ struct part {
 
 /* A cache block of a pool as a matrix [block, dim]. */
 static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t entry, struct part *part) {
-  struct pto_kernel_tensor block = slice_of(pool, entry);
+  struct pto_kernel_tensor block = general_part(pool, entry);
   part->shape[0] = block.shape[0];
   part->shape[1] = block.shape[2];
   part->strides[0] = block.strides[0];
@@ -92,16 +81,16 @@ static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool,
 
 /* lens, table, q, k_pool → s */
 static struct general_call qk_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
-  part->tensors[0] = slice_of(&args->tensors[2], step->request);
+  part->tensors[0] = general_part(&args->tensors[2], step->request);
   part->tensors[1] = pool_block(&args->tensors[3], step->entry, part);
-  part->tensors[2] = slice_of(&args->tensors[4], step->request);
+  part->tensors[2] = general_part(&args->tensors[4], step->request);
   return (struct general_call){"qk", args->core, part->tensors, &args->scalars[2], 3, 1};
 }
 
 /* lens, s → p, m_ij, l_ij: of s the columns that are tokens. */
 static struct general_call softmax_part(const struct pto_kernel_args *args, const struct step *step,
                                         struct part *part) {
-  for (int i = 0; i < 4; i++) part->tensors[i] = slice_of(&args->tensors[1 + i], step->request);
+  for (int i = 0; i < 4; i++) part->tensors[i] = general_part(&args->tensors[1 + i], step->request);
   part->shape[0] = part->tensors[0].shape[0];
   part->shape[1] = step->tokens;
   part->tensors[0].shape = part->shape;
@@ -110,23 +99,24 @@ static struct general_call softmax_part(const struct pto_kernel_args *args, cons
 
 /* lens, table, p, v_pool → o_ij */
 static struct general_call pv_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
-  part->tensors[0] = slice_of(&args->tensors[2], step->request);
+  part->tensors[0] = general_part(&args->tensors[2], step->request);
   part->tensors[1] = pool_block(&args->tensors[3], step->entry, part);
-  part->tensors[2] = slice_of(&args->tensors[4], step->request);
+  part->tensors[2] = general_part(&args->tensors[4], step->request);
   return (struct general_call){"pv", args->core, part->tensors, NULL, 3, 0};
 }
 
 /* lens, m_ij, l_ij, o_ij → m, l, o, out */
 static struct general_call update_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
-  for (int i = 0; i < 7; i++) part->tensors[i] = slice_of(&args->tensors[1 + i], step->request);
+  for (int i = 0; i < 7; i++) part->tensors[i] = general_part(&args->tensors[1 + i], step->request);
   part->ends[0].i64 = step->number == 0;
   part->ends[1].i64 = step->is_last;
   return (struct general_call){"online_update", args->core, part->tensors, part->ends, 7, 2};
 }
 
-typedef struct general_call (*part_of)(const struct pto_kernel_args *args, const struct step *step, struct part *part);
+typedef struct general_call (*find_part)(const struct pto_kernel_args *args, const struct step *step,
+                                         struct part *part);
 
-static int run_part(const struct pto_kernel_args *args, part_of part_of_task, bool has_table) {
+static int run_part(const struct pto_kernel_args *args, find_part part_of_task, bool has_table) {
   struct step step = read_step(args);
   struct part part;
   if (step.tokens == 0) return 0;
@@ -137,21 +127,12 @@ static int run_part(const struct pto_kernel_args *args, part_of part_of_task, bo
 }
 
 /* Told before lengths can be read: as if the request had a full cache block. */
-static struct pto_cost part_cost(const struct pto_kernel_args *args, part_of part_of_task) {
+static struct pto_cost part_cost(const struct pto_kernel_args *args, find_part part_of_task) {
   const struct step step = {.tokens = args->scalars[1].u64};
   struct part part;
   const struct general_call call = part_of_task(args, &step, &part);
   return general_cost(&call);
 }
-
-static int run_qk(const struct pto_kernel_args *args) { return run_part(args, qk_part, true); }
-static int run_softmax(const struct pto_kernel_args *args) { return run_part(args, softmax_part, false); }
-static int run_pv(const struct pto_kernel_args *args) { return run_part(args, pv_part, true); }
-static int run_update(const struct pto_kernel_args *args) { return run_part(args, update_part, false); }
-static struct pto_cost qk_cost(const struct pto_kernel_args *args) { return part_cost(args, qk_part); }
-static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return part_cost(args, softmax_part); }
-static struct pto_cost pv_cost(const struct pto_kernel_args *args) { return part_cost(args, pv_part); }
-static struct pto_cost update_cost(const struct pto_kernel_args *args) { return part_cost(args, update_part); }
 
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("lens", PTO_INPUT, I32, 1),
@@ -188,6 +169,14 @@ static const struct pto_kernel_param update_params[] = {
     SCALAR("block", PTO_SCALAR_U64),
 };
 
+static int run_qk(const struct pto_kernel_args *args) { return run_part(args, qk_part, true); }
+static int run_softmax(const struct pto_kernel_args *args) { return run_part(args, softmax_part, false); }
+static int run_pv(const struct pto_kernel_args *args) { return run_part(args, pv_part, true); }
+static int run_update(const struct pto_kernel_args *args) { return run_part(args, update_part, false); }
+static struct pto_cost qk_cost(const struct pto_kernel_args *args) { return part_cost(args, qk_part); }
+static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return part_cost(args, softmax_part); }
+static struct pto_cost pv_cost(const struct pto_kernel_args *args) { return part_cost(args, pv_part); }
+static struct pto_cost update_cost(const struct pto_kernel_args *args) { return part_cost(args, update_part); }
 KERNEL(batch_qk, qk_params, .name = "batch_qk", .cores = PTO_AIC, .run = run_qk, .cost = qk_cost);
 KERNEL(batch_softmax, softmax_params, .name = "batch_softmax", .cores = PTO_AIV, .run = run_softmax,
        .cost = softmax_cost);
@@ -223,7 +212,7 @@ static const struct pto_case cases[] = {
 static int prepare(struct pto_program_run *run) {
   struct batch *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const int status = read_whole_options(run, &(struct whole_option){"chunk", 1, 4096, &state->chunk}, 1);
+  const int status = READ_WHOLE_OPTIONS(run, {"chunk", 1, 4096, &state->chunk});
   return status == PTO_OK ? paged_prepare(run, &state->p) : status;
 }
 
@@ -245,47 +234,32 @@ static int submit_step(struct pto_runtime *rt, const struct paged *p, const stru
   struct pto_tensor o_ij = temporary(rt, PTO_FLOAT32, 3, rows);
   struct pto_param n = pto_scalar_u64(number), block = pto_scalar_u64(p->block);
 
-  struct pto_launch launch = {.aic = &batch_qk, .block_count = (uint32_t)chunk->requests};
-  struct pto_param qk[] = {pto_input(&chunk->lens),
-                           pto_input(&chunk->table),
-                           pto_input(&chunk->q),
-                           pto_input(&chunk->k_pool),
-                           pto_output(&s),
-                           n,
-                           block,
-                           pto_scalar_f32(p->scale)};
-  int status = pto_submit(rt, &launch, qk, 8, NULL);
-  if (status != PTO_OK) return status;
-
-  launch = (struct pto_launch){.aiv0 = &batch_softmax, .block_count = (uint32_t)chunk->requests};
-  struct pto_param softmax[] = {
-      pto_input(&chunk->lens), pto_input(&s), pto_output(&weights), pto_output(&m_ij), pto_output(&l_ij), n, block};
-  status = pto_submit(rt, &launch, softmax, 7, NULL);
-  if (status != PTO_OK) return status;
-
-  launch = (struct pto_launch){.aic = &batch_pv, .block_count = (uint32_t)chunk->requests};
-  struct pto_param pv[] = {pto_input(&chunk->lens),
-                           pto_input(&chunk->table),
-                           pto_input(&weights),
-                           pto_input(&chunk->v_pool),
-                           pto_output(&o_ij),
-                           n,
-                           block};
-  status = pto_submit(rt, &launch, pv, 7, NULL);
-  if (status != PTO_OK) return status;
-
-  launch = (struct pto_launch){.aiv0 = &batch_update, .block_count = (uint32_t)chunk->requests};
-  struct pto_param update[] = {pto_input(&chunk->lens),
-                               pto_input(&m_ij),
-                               pto_input(&l_ij),
-                               pto_input(&o_ij),
-                               pto_inout(&chunk->m),
-                               pto_inout(&chunk->l),
-                               pto_inout(&chunk->o),
-                               pto_output(&chunk->out),
-                               n,
-                               block};
-  return pto_submit(rt, &launch, update, 10, NULL);
+  const uint32_t blocks = (uint32_t)chunk->requests;
+  const struct pto_launch qk = {.aic = &batch_qk, .block_count = blocks};
+  const struct pto_launch softmax = {.aiv0 = &batch_softmax, .block_count = blocks};
+  const struct pto_launch pv = {.aic = &batch_pv, .block_count = blocks};
+  const struct pto_launch update = {.aiv0 = &batch_update, .block_count = blocks};
+  int status = pto_submit(rt, &qk,
+                          PARAMS(pto_input(&chunk->lens), pto_input(&chunk->table), pto_input(&chunk->q),
+                                 pto_input(&chunk->k_pool), pto_output(&s), n, block, pto_scalar_f32(p->scale)),
+                          NULL);
+  if (status == PTO_OK)
+    status = pto_submit(rt, &softmax,
+                        PARAMS(pto_input(&chunk->lens), pto_input(&s), pto_output(&weights), pto_output(&m_ij),
+                               pto_output(&l_ij), n, block),
+                        NULL);
+  if (status == PTO_OK)
+    status = pto_submit(rt, &pv,
+                        PARAMS(pto_input(&chunk->lens), pto_input(&chunk->table), pto_input(&weights),
+                               pto_input(&chunk->v_pool), pto_output(&o_ij), n, block),
+                        NULL);
+  if (status == PTO_OK)
+    status = pto_submit(rt, &update,
+                        PARAMS(pto_input(&chunk->lens), pto_input(&m_ij), pto_input(&l_ij), pto_input(&o_ij),
+                               pto_inout(&chunk->m), pto_inout(&chunk->l), pto_inout(&chunk->o),
+                               pto_output(&chunk->out), n, block),
+                        NULL);
+  return status;
 }
 
 static int submit_chunk(struct pto_runtime *rt, const struct paged *p, struct chunk *chunk) {
@@ -331,8 +305,8 @@ static int submit_requests(struct pto_runtime *rt, const struct paged_plan *plan
         .requests = count,
         .rows = rows,
         .block_count = block_count,
-        .lens = pto_tensor_slice(&plan->context_lens, 0, first, first + count, 1),
-        .table = pto_tensor_slice(&plan->block_table, 0, first, first + count, 1),
+        .lens = rows_of(&plan->context_lens, first, count),
+        .table = rows_of(&plan->block_table, first, count),
         .q = pto_tensor_view(&q, offsets, shape),
         .out = pto_tensor_view(&out, offsets, shape),
         .k_pool = pto_tensor_slice(&k_pool, 2, kv_head, kv_head + 1, 1),
@@ -354,15 +328,5 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "batch_paged_attention",
-    .summary = "paged attention with 16 requests a task, a block of the task for each",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = paged_expect,
-};
+PROGRAM("batch_paged_attention", "paged attention with 16 requests a task, a block of the task for each", .rtol = 1e-3,
+        .atol = 1e-3);

@@ -19,6 +19,8 @@
  */
 #include <orchestration/attention/paged_tiles.h>
 
+static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
+
 static const struct pto_case cases[] = {
     {"1x16x16x16x33", "batch=1 heads=16 dim=16 block=16 ctx=33", "three blocks, the last with one token", 13, 15,
      false},
@@ -40,15 +42,13 @@ static const struct pto_case cases[] = {
     {0},
 };
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "paged_attention",
-    .summary = "decode attention over a paged KV cache: QK, softmax, PV and running update, block by block",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = paged_options,
-    .cases = cases,
-    .prepare = paged_prepare_own,
-    .orchestrate = paged_orchestrate,
-    .expect = paged_expect,
-};
+static int prepare(struct pto_program_run *run) {
+  return paged_prepare(run, pto_program_state(run, sizeof(struct paged)));
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return paged_orchestrate(rt, run, paged_submit_tile);
+}
+
+PROGRAM("paged_attention", "decode attention over a paged KV cache: QK, softmax, PV and running update, block by block",
+        .rtol = 1e-3, .atol = 1e-3);

@@ -12,6 +12,8 @@
  */
 #include <orchestration/attention/paged_tiles.h>
 
+static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
+
 static const struct pto_case cases[] = {
     {"1x16x16x16x33", "batch=1 heads=16 dim=16 block=16 ctx=33", "three blocks, the last with one token", 13, 15,
      false},
@@ -54,20 +56,14 @@ static int submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, st
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
 
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct paged_plan plan = paged_make_plan(rt, run, pto_program_state(run, sizeof(struct paged)));
-  return paged_each_tile(rt, &plan, submit_tile);
+static int prepare(struct pto_program_run *run) {
+  return paged_prepare(run, pto_program_state(run, sizeof(struct paged)));
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "paged_attention_manual",
-    .summary = "paged_attention in manual scopes: every dependency is explicit, same graph, same results",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = paged_options,
-    .cases = cases,
-    .prepare = paged_prepare_own,
-    .orchestrate = orchestrate,
-    .expect = paged_expect,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return paged_orchestrate(rt, run, submit_tile);
+}
+
+PROGRAM("paged_attention_manual",
+        "paged_attention in manual scopes: every dependency is explicit, same graph, same results", .rtol = 1e-3,
+        .atol = 1e-3);

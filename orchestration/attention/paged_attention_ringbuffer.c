@@ -13,6 +13,8 @@
 
 static const struct pto_config config = {.size = sizeof config, .window = 64, .heap_bytes = 4 << 20};
 
+static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
+
 static const struct pto_case cases[] = {
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024", "a small one", 132, 160, false},
     {"32x16x128x128x4096", "batch=32 heads=16 dim=128 block=128 ctx=4096", "the standard case", 4128, 5120, false},
@@ -27,16 +29,14 @@ static const struct pto_case cases[] = {
     {0},
 };
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "paged_attention_ringbuffer",
-    .summary = "paged_attention with 64 task slots and 4 MiB of heap a ring: both wrap, and submits wait",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .config = &config,
-    .options = paged_options,
-    .cases = cases,
-    .prepare = paged_prepare_own,
-    .orchestrate = paged_orchestrate,
-    .expect = paged_expect,
-};
+static int prepare(struct pto_program_run *run) {
+  return paged_prepare(run, pto_program_state(run, sizeof(struct paged)));
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return paged_orchestrate(rt, run, paged_submit_tile);
+}
+
+PROGRAM("paged_attention_ringbuffer",
+        "paged_attention with 64 task slots and 4 MiB of heap a ring: both wrap, and submits wait", .rtol = 1e-3,
+        .atol = 1e-3, .config = &config);

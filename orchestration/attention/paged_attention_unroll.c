@@ -12,28 +12,17 @@
  * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.
  */
 #include <orchestration/support/general_call.h>
-#include <orchestration/support/kernel.h>
 #include <orchestration/attention/paged_tiles.h>
 
 /* ---- kernels: the general ones, block by block ---- */
 
-/* Block `index` of a pool of tokens, blocks having shape[0] rows. */
+/* Block `index` of a pool of tokens, blocks having shape[0] rows; the i-th strip of shape[1] columns. */
 static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t index,
                                            const uint64_t *shape) {
-  struct pto_kernel_tensor t = *pool;
-  uint64_t offset = index * shape[0] * pool->strides[0] * pto_dtype_size(pool->dtype);
-  if (offset != 0) t.addr = (char *)pool->addr + offset;
-  t.shape = shape;
-  return t;
+  return general_view(pool, index * shape[0] * pool->strides[0], shape);
 }
-
-/* The i-th strip of shape[1] columns. */
 static struct pto_kernel_tensor columns(const struct pto_kernel_tensor *matrix, uint64_t i, const uint64_t *shape) {
-  struct pto_kernel_tensor t = *matrix;
-  uint64_t offset = i * shape[1] * matrix->strides[1] * pto_dtype_size(matrix->dtype);
-  if (offset != 0) t.addr = (char *)matrix->addr + offset;
-  t.shape = shape;
-  return t;
+  return general_view(matrix, i * shape[1] * matrix->strides[1], shape);
 }
 
 /* Entry i of the table, if it is a block of the pool; else -1, and the kernel's error is set. */
@@ -61,12 +50,7 @@ static struct general_call qk_part(const struct pto_kernel_args *args, uint64_t 
   part->tensors[0] = *q;
   part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
   part->tensors[2] = columns(s, i, part->right_shape);
-  return (struct general_call){.name = "qk",
-                               .core = args->core,
-                               .tensors = part->tensors,
-                               .tensor_count = 3,
-                               .scalars = args->scalars,
-                               .scalar_count = 1};
+  return (struct general_call){"qk", args->core, part->tensors, args->scalars, 3, 1};
 }
 
 /* p, v_pool, table → o:  o = p[:, i·block …]·v[entry] for the first entry, o += … for the others */
@@ -77,15 +61,14 @@ static struct general_call pv_part(const struct pto_kernel_args *args, uint64_t 
   part->tensors[0] = columns(p, i, part->left_shape);
   part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
   part->tensors[2] = *o;
-  return (struct general_call){
-      .name = i == 0 ? "pv" : "matmul_accumulate", .core = args->core, .tensors = part->tensors, .tensor_count = 3};
+  return (struct general_call){i == 0 ? "pv" : "matmul_accumulate", args->core, part->tensors, NULL, 3, 0};
 }
 
-typedef struct general_call (*part_of)(const struct pto_kernel_args *args, uint64_t i, uint64_t entry,
-                                       struct part *part);
+typedef struct general_call (*find_part)(const struct pto_kernel_args *args, uint64_t i, uint64_t entry,
+                                         struct part *part);
 
 /* All entries, in the order of the table; `tokens` are the columns of the matrix of scores. */
-static int run_blocks(const struct pto_kernel_args *args, part_of part_of_table, uint64_t tokens) {
+static int run_blocks(const struct pto_kernel_args *args, find_part part_of_table, uint64_t tokens) {
   uint64_t count = args->tensors[2].shape[0];
   int status = 0;
   for (uint64_t i = 0; status == 0 && i < count; i++) {
@@ -99,7 +82,7 @@ static int run_blocks(const struct pto_kernel_args *args, part_of part_of_table,
 }
 
 /* The blocks that the table names, not the pool that they are in; one block at a time in local memory. */
-static struct pto_cost blocks_cost(const struct pto_kernel_args *args, part_of part_of_table) {
+static struct pto_cost blocks_cost(const struct pto_kernel_args *args, find_part part_of_table) {
   uint64_t count = args->tensors[2].shape[0];
   struct pto_cost cost = {0};
   for (uint64_t i = 0; i < count; i++) {
@@ -170,7 +153,7 @@ struct unroll {
 static int prepare(struct pto_program_run *run) {
   struct unroll *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const int status = read_whole_options(run, &(struct whole_option){"unroll", 1, 4096, &state->unroll}, 1);
+  const int status = READ_WHOLE_OPTIONS(run, {"unroll", 1, 4096, &state->unroll});
   return status == PTO_OK ? paged_prepare(run, &state->p) : status;
 }
 
@@ -178,34 +161,23 @@ static int prepare(struct pto_program_run *run) {
 static int submit_group(struct pto_runtime *rt, const struct paged_plan *plan, const struct paged_tile *tile,
                         uint64_t first_block, uint64_t count) {
   const struct paged *p = plan->p;
-  uint64_t tokens = count * p->block, first_token = first_block * p->block;
   uint64_t table_size = p->batch * p->max_blocks, entry = tile->request * p->max_blocks + first_block;
   struct pto_tensor flat_table = pto_tensor_reshape(&plan->block_table, 1, &table_size);
-  struct pto_tensor table = pto_tensor_slice(&flat_table, 0, entry, entry + count, 1);
+  struct pto_tensor table = rows_of(&flat_table, entry, count);
   uint64_t head = tile->kv_head * p->dim;
   struct pto_tensor k_pool = pto_tensor_slice(&plan->k_pool, 1, head, head + p->dim, 1);
   struct pto_tensor v_pool = pto_tensor_slice(&plan->v_pool, 1, head, head + p->dim, 1);
-  uint64_t scores[] = {tile->rows, tokens}, rows[] = {tile->rows, p->dim};
-  struct paged_block group = {
-      .number = first_block,
-      .is_last = first_block + count == tile->block_count,
-      .s = temporary(rt, PTO_FLOAT32, 2, scores),
-      .weights = temporary(rt, p->dtype, 2, scores),
-      .m_ij = temporary(rt, PTO_FLOAT32, 1, rows),
-      .l_ij = temporary(rt, PTO_FLOAT32, 1, rows),
-      .o_ij = temporary(rt, PTO_FLOAT32, 2, rows),
-  };
-  group.s_valid = pto_tensor_slice(&group.s, 1, 0, group.is_last ? tile->len - first_token : tokens, 1);
-
-  struct pto_param qk[] = {pto_input(&tile->q), pto_input(&k_pool), pto_input(&table), pto_output(&group.s),
-                           pto_scalar_f32(p->scale)};
-  int status = pto_submit_aic(rt, &qk_blocks, qk, 5);
+  struct paged_block group;
+  paged_make_temporaries(rt, p, tile, first_block, count, &group);
+  int status = pto_submit_aic(rt, &qk_blocks,
+                              PARAMS(pto_input(&tile->q), pto_input(&k_pool), pto_input(&table), pto_output(&group.s),
+                                     pto_scalar_f32(p->scale)));
   if (status == PTO_OK) status = paged_submit_softmax(rt, plan, &group, paged_after_nothing, NULL);
-  if (status != PTO_OK) return status;
-  struct pto_param pv[] = {pto_input(&group.weights), pto_input(&v_pool), pto_input(&table), pto_output(&group.o_ij)};
-  status = pto_submit_aic(rt, &pv_blocks, pv, 4);
-  if (status != PTO_OK) return status;
-  return paged_submit_update(rt, plan, tile, &group, paged_after_nothing, NULL);
+  if (status == PTO_OK)
+    status = pto_submit_aic(
+        rt, &pv_blocks,
+        PARAMS(pto_input(&group.weights), pto_input(&v_pool), pto_input(&table), pto_output(&group.o_ij)));
+  return status == PTO_OK ? paged_submit_update(rt, plan, tile, &group, paged_after_nothing, NULL) : status;
 }
 
 static int submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile) {
@@ -222,20 +194,8 @@ static int submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, st
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct unroll *state = pto_program_state(run, sizeof *state);
-  struct paged_plan plan = paged_make_plan(rt, run, &state->p);
-  return paged_each_tile(rt, &plan, submit_tile);
+  return paged_orchestrate(rt, run, submit_tile);
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "paged_attention_unroll",
-    .summary = "paged attention with up to 64 cache blocks a task; the kernels walk the block table",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = paged_expect,
-};
+PROGRAM("paged_attention_unroll", "paged attention with up to 64 cache blocks a task; the kernels walk the block table",
+        .rtol = 1e-3, .atol = 1e-3);

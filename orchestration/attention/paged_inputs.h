@@ -23,8 +23,7 @@
 #ifndef PTO_ORCHESTRATION_ATTENTION_PAGED_INPUTS_H
 #define PTO_ORCHESTRATION_ATTENTION_PAGED_INPUTS_H
 
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +42,6 @@ enum { PTO_PAGED_POOL_ELEMS = 8 << 20, PTO_PAGED_MAX_Q_TILE = 128 };
     "pool_blocks", PTO_OPTION_INT, "0", "blocks in the cache pool; 0: what the contexts need, at most 32 MiB of f32"   \
   }
 
-static const struct pto_option paged_options[] = {PTO_PAGED_OPTIONS, {0}};
-
 struct paged {
   uint64_t batch, heads, kv_heads, dim, block;
   uint64_t q_tile; /* query rows of a task: min(heads of a KV head, 128); divides them or the last tile is smaller */
@@ -53,7 +50,6 @@ struct paged {
   uint64_t pool_blocks;
   uint32_t dtype;
   float scale; /* 1/√dim */
-  struct pto_array *q, *k_pool, *v_pool, *block_table, *context_lens, *out;
 };
 
 static inline uint64_t paged_divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
@@ -74,12 +70,9 @@ static inline uint64_t paged_parse_lens(const char *text, int64_t *lens, uint64_
 
 /* Reads the numeric options; everything that a shape is made of is in range afterwards. */
 static inline int paged_read_sizes(struct pto_program_run *run, struct paged *p) {
-  const struct whole_option sizes[] = {{"batch", 1, 1 << 20, &p->batch},
-                                       {"heads", 1, 1 << 16, &p->heads},
-                                       {"kv_heads", 1, 1 << 16, &p->kv_heads},
-                                       {"dim", 1, 1 << 14, &p->dim},
-                                       {"block", 1, 1 << 14, &p->block}};
-  int status = READ_WHOLE_OPTIONS(run, sizes);
+  int status = READ_WHOLE_OPTIONS(run, {"batch", 1, 1 << 20, &p->batch}, {"heads", 1, 1 << 16, &p->heads},
+                                  {"kv_heads", 1, 1 << 16, &p->kv_heads}, {"dim", 1, 1 << 14, &p->dim},
+                                  {"block", 1, 1 << 14, &p->block});
   if (status == PTO_OK) status = read_float_dtype(run, &p->dtype);
   if (status != PTO_OK) return status;
   if (p->heads % p->kv_heads != 0)
@@ -105,18 +98,18 @@ static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) 
   } else if (ctx < 1 || ctx > INT32_MAX) {
     return pto_program_fail(run, "ctx %lld is not in 1 … %d", (long long)ctx, INT32_MAX);
   }
-  p->context_lens = pto_program_array(run, "context_lens", PTO_ARRAY_INPUT, PTO_INT32, 1, &p->batch);
-  if (p->context_lens == NULL) return PTO_ENOMEM;
+  int status = DECLARE_ARRAYS(run, INPUT("context_lens", PTO_INT32, 0, 0, p->batch));
+  if (status != PTO_OK) return status;
   uint64_t blocks = 0;
   for (uint64_t b = 0; b < p->batch; b++) {
     int64_t len = *list != '\0' ? lens[b] : ctx;
     uint64_t len_blocks = paged_divide_up((uint64_t)len, p->block);
-    pto_array_set(p->context_lens, b, (double)len);
+    pto_array_set(pto_program_find(run, "context_lens"), b, (double)len);
     blocks += len_blocks;
     if (len_blocks > p->max_blocks) p->max_blocks = len_blocks;
   }
   uint64_t wanted = 0;
-  const int status = read_whole_options(run, &(struct whole_option){"pool_blocks", 0, INT32_MAX, &wanted}, 1);
+  status = READ_WHOLE_OPTIONS(run, {"pool_blocks", 0, INT32_MAX, &wanted});
   if (status != PTO_OK) return status;
   uint64_t most = PTO_PAGED_POOL_ELEMS / (p->block * p->kv_heads * p->dim);
   if (most == 0) most = 1;
@@ -126,48 +119,32 @@ static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) 
 
 /* The whole of prepare: options, arrays, contents. */
 static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
-  int status = paged_read_sizes(run, p);
+  int status = p == NULL ? PTO_ENOMEM : paged_read_sizes(run, p);
   if (status == PTO_OK) status = paged_make_lens(run, p);
   if (status != PTO_OK) return status;
-  const uint64_t rows = p->batch * p->heads;
-  const double blocks = (double)p->pool_blocks;
-  const struct array_line arrays[] = {
-      {&p->q, "q", PTO_ARRAY_INPUT, p->dtype, 2, {rows, p->dim}, -0.5, 0.5},
-      {&p->k_pool, "k_pool", PTO_ARRAY_INPUT, p->dtype, 4, {p->pool_blocks, p->block, p->kv_heads, p->dim}, -0.5, 0.5},
-      {&p->v_pool, "v_pool", PTO_ARRAY_INPUT, p->dtype, 4, {p->pool_blocks, p->block, p->kv_heads, p->dim}, -1, 1},
-      {&p->block_table, "block_table", PTO_ARRAY_INPUT, PTO_INT32, 2, {p->batch, p->max_blocks}, 0, blocks},
-      {&p->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {rows, p->dim}, 0, 0},
-  };
-  return DECLARE_ARRAYS(run, arrays);
-}
-
-/* The `prepare` of a program whose state is a struct paged alone. */
-static inline int paged_prepare_own(struct pto_program_run *run) {
-  struct paged *p = pto_program_state(run, sizeof *p);
-  return p == NULL ? PTO_ENOMEM : paged_prepare(run, p);
+  return DECLARE_ARRAYS(run, INPUT("q", p->dtype, -0.5, 0.5, p->batch * p->heads, p->dim),
+                        INPUT("k_pool", p->dtype, -0.5, 0.5, p->pool_blocks, p->block, p->kv_heads, p->dim),
+                        INPUT("v_pool", p->dtype, -1, 1, p->pool_blocks, p->block, p->kv_heads, p->dim),
+                        INPUT("block_table", PTO_INT32, 0, (double)p->pool_blocks, p->batch, p->max_blocks),
+                        OUTPUT("out", PTO_FLOAT32, p->batch * p->heads, p->dim));
 }
 
 /* ---- golden: two passes over the whole context in double precision, no blocks, no running maximum ---- */
 
 struct paged_golden {
   const struct paged *p;
-  double *q;      /* [group_heads, dim] */
-  double *row;    /* [dim]: one token of a pool */
-  double *scores; /* [group_heads, most tokens of a request] */
-  double *out;    /* [group_heads, dim], part of the golden */
+  const double *k_pool, *v_pool, *block_table; /* the inputs */
+  const double *q;                             /* [group_heads, dim]: the rows of one KV head */
+  double *scores;                              /* [group_heads, most tokens of a request] */
+  double *out;                                 /* [group_heads, dim], part of the golden */
 };
 
-static inline void paged_load_token(const struct paged_golden *g, const struct pto_array *pool, uint64_t request,
-                                    uint64_t token, uint64_t kv_head) {
+/* What a pool has of one token of a request. */
+static inline const double *paged_token(const struct paged_golden *g, const double *pool, uint64_t request,
+                                        uint64_t token, uint64_t kv_head) {
   const struct paged *p = g->p;
-  uint64_t index = (uint64_t)pto_array_get(p->block_table, request * p->max_blocks + token / p->block);
-  uint64_t first = ((index * p->block + token % p->block) * p->kv_heads + kv_head) * p->dim;
-  if (pool->dtype == PTO_FLOAT32) {
-    const float *data = (const float *)pool->data + first;
-    for (uint64_t i = 0; i < p->dim; i++) g->row[i] = (double)data[i];
-  } else {
-    for (uint64_t i = 0; i < p->dim; i++) g->row[i] = pto_array_get(pool, first + i);
-  }
+  uint64_t index = (uint64_t)g->block_table[request * p->max_blocks + token / p->block];
+  return pool + ((index * p->block + token % p->block) * p->kv_heads + kv_head) * p->dim;
 }
 
 /* Four partial sums, so that the additions do not wait for one another. */
@@ -184,9 +161,9 @@ static inline double paged_dot(const double *a, const double *b, uint64_t n) {
 static inline void paged_golden_group(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
   const struct paged *p = g->p;
   for (uint64_t t = 0; t < len; t++) {
-    paged_load_token(g, p->k_pool, request, t, kv_head);
+    const double *key = paged_token(g, g->k_pool, request, t, kv_head);
     for (uint64_t h = 0; h < p->group_heads; h++)
-      g->scores[h * len + t] = paged_dot(g->q + h * p->dim, g->row, p->dim) / sqrt((double)p->dim);
+      g->scores[h * len + t] = paged_dot(g->q + h * p->dim, key, p->dim) / sqrt((double)p->dim);
   }
   for (uint64_t h = 0; h < p->group_heads; h++) {
     double *s = g->scores + h * len, most = s[0], sum = 0;
@@ -195,34 +172,34 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
     for (uint64_t t = 0; t < len; t++) s[t] /= sum;
   }
   for (uint64_t t = 0; t < len; t++) {
-    paged_load_token(g, p->v_pool, request, t, kv_head);
+    const double *value = paged_token(g, g->v_pool, request, t, kv_head);
     for (uint64_t h = 0; h < p->group_heads; h++) {
       double weight = g->scores[h * len + t], *out = g->out + h * p->dim;
-      for (uint64_t i = 0; i < p->dim; i++) out[i] += weight * g->row[i];
+      for (uint64_t i = 0; i < p->dim; i++) out[i] += weight * value[i];
     }
   }
 }
 
 /* The `expect` of all of them: their state begins with a struct paged. */
-static inline int paged_expect(struct pto_program_run *run) {
+static inline int expect(struct pto_program_run *run) {
   const struct paged *p = pto_program_state(run, sizeof *p);
-  double *golden = pto_array_golden(run, p->out);
+  const double *q = exact_copy(run, "q"), *lens = exact_copy(run, "context_lens");
+  double *golden = golden_of(run, "out");
   struct paged_golden g = {
       .p = p,
-      .q = pto_program_alloc(run, p->group_heads * p->dim * sizeof(double)),
-      .row = pto_program_alloc(run, p->dim * sizeof(double)),
+      .k_pool = exact_copy(run, "k_pool"),
+      .v_pool = exact_copy(run, "v_pool"),
+      .block_table = exact_copy(run, "block_table"),
       .scores = pto_program_alloc(run, p->group_heads * p->max_blocks * p->block * sizeof(double)),
   };
-  if (golden == NULL || g.q == NULL || g.row == NULL || g.scores == NULL) return PTO_ENOMEM;
-  for (uint64_t request = 0; request < p->batch; request++) {
-    uint64_t len = (uint64_t)pto_array_get(p->context_lens, request);
+  if (!q || !lens || !golden || !g.k_pool || !g.v_pool || !g.block_table || !g.scores) return PTO_ENOMEM;
+  for (uint64_t request = 0; request < p->batch; request++)
     for (uint64_t kv_head = 0; kv_head < p->kv_heads; kv_head++) {
       uint64_t first = (request * p->heads + kv_head * p->group_heads) * p->dim;
-      for (uint64_t i = 0; i < p->group_heads * p->dim; i++) g.q[i] = pto_array_get(p->q, first + i);
+      g.q = q + first;
       g.out = golden + first;
-      paged_golden_group(&g, request, kv_head, len);
+      paged_golden_group(&g, request, kv_head, (uint64_t)lens[request]);
     }
-  }
   return PTO_OK;
 }
 

@@ -42,10 +42,10 @@ struct paged_block {
 };
 
 /* A pool as a matrix of tokens: row = pool block · block + token, column = KV head · dim + element. */
-static inline struct pto_tensor paged_pool_matrix(struct pto_runtime *rt, const struct paged *p,
-                                                  const struct pto_array *pool) {
-  struct pto_tensor t = pto_array_tensor(rt, pool);
-  return pto_tensor_reshape(&t, 2, (uint64_t[]){p->pool_blocks * p->block, p->kv_heads * p->dim});
+static inline struct pto_tensor paged_pool_matrix(struct pto_runtime *rt, struct pto_program_run *run,
+                                                  const struct paged *p, const char *name) {
+  struct pto_tensor pool = tensor_of(rt, run, name);
+  return pto_tensor_reshape(&pool, 2, (uint64_t[]){p->pool_blocks * p->block, p->kv_heads * p->dim});
 }
 
 static inline struct paged_plan paged_make_plan(struct pto_runtime *rt, struct pto_program_run *run,
@@ -57,12 +57,12 @@ static inline struct paged_plan paged_make_plan(struct pto_runtime *rt, struct p
       .softmax_prepare = pto_kernel_find("softmax_prepare"),
       .pv = pto_kernel_find("pv"),
       .online_update = pto_kernel_find("online_update"),
-      .q = pto_array_tensor(rt, p->q),
-      .out = pto_array_tensor(rt, p->out),
-      .k_pool = paged_pool_matrix(rt, p, p->k_pool),
-      .v_pool = paged_pool_matrix(rt, p, p->v_pool),
-      .block_table = pto_array_tensor(rt, p->block_table),
-      .context_lens = pto_array_tensor(rt, p->context_lens),
+      .q = tensor_of(rt, run, "q"),
+      .out = tensor_of(rt, run, "out"),
+      .k_pool = paged_pool_matrix(rt, run, p, "k_pool"),
+      .v_pool = paged_pool_matrix(rt, run, p, "v_pool"),
+      .block_table = tensor_of(rt, run, "block_table"),
+      .context_lens = tensor_of(rt, run, "context_lens"),
   };
 }
 
@@ -110,8 +110,8 @@ static inline int paged_each_tile(struct pto_runtime *rt, const struct paged_pla
         .rows = rows,
         .len = len,
         .block_count = paged_divide_up(len, p->block),
-        .q = pto_tensor_slice(&plan->q, 0, first, first + rows, 1),
-        .out = pto_tensor_slice(&plan->out, 0, first, first + rows, 1),
+        .q = rows_of(&plan->q, first, rows),
+        .out = rows_of(&plan->out, first, rows),
     };
     status = submit(rt, plan, &tile);
     if (status != PTO_OK) return status;
@@ -122,11 +122,25 @@ static inline int paged_each_tile(struct pto_runtime *rt, const struct paged_pla
 /* o, l and m of a tile, in memory that one allocating task gives them. */
 static inline int paged_alloc_carried(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile,
                                       struct pto_task *task_out) {
-  tile->o = temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, plan->p->dim});
-  tile->l = temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  tile->m = temporary(rt, PTO_FLOAT32, 1, &tile->rows);
+  tile->o = temporary_matrix(rt, PTO_FLOAT32, tile->rows, plan->p->dim);
+  tile->l = temporary_vector(rt, PTO_FLOAT32, tile->rows);
+  tile->m = temporary_vector(rt, PTO_FLOAT32, tile->rows);
   struct pto_tensor carried[] = {tile->o, tile->l, tile->m};
   return pto_alloc_tensors(rt, carried, 3, task_out);
+}
+
+/* Makes the temporaries of a block: of cache block `number` of a tile, or of `count` of them from there on. */
+static inline void paged_make_temporaries(struct pto_runtime *rt, const struct paged *p, const struct paged_tile *tile,
+                                          uint64_t number, uint64_t count, struct paged_block *block) {
+  const uint64_t tokens = count * p->block;
+  block->number = number;
+  block->is_last = number + count == tile->block_count;
+  block->s = temporary_matrix(rt, PTO_FLOAT32, tile->rows, tokens);
+  block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block : tokens, 1);
+  block->weights = temporary_matrix(rt, p->dtype, tile->rows, tokens);
+  block->m_ij = temporary_vector(rt, PTO_FLOAT32, tile->rows);
+  block->l_ij = temporary_vector(rt, PTO_FLOAT32, tile->rows);
+  block->o_ij = temporary_matrix(rt, PTO_FLOAT32, tile->rows, p->dim);
 }
 
 /* Finds block `number` of a tile and makes its temporaries. */
@@ -137,17 +151,9 @@ static inline int paged_make_block(struct pto_runtime *rt, const struct paged_pl
   int status = paged_read_block(rt, plan, tile->request, number, &index);
   if (status != PTO_OK) return status;
   uint64_t offsets[] = {index * p->block, tile->kv_head * p->dim}, tokens[] = {p->block, p->dim};
-  uint64_t scores[] = {tile->rows, p->block}, rows[] = {tile->rows, p->dim};
-  block->number = number;
-  block->is_last = number + 1 == tile->block_count;
   block->k = pto_tensor_view(&plan->k_pool, offsets, tokens);
   block->v = pto_tensor_view(&plan->v_pool, offsets, tokens);
-  block->s = temporary(rt, PTO_FLOAT32, 2, scores);
-  block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block : p->block, 1);
-  block->weights = temporary(rt, p->dtype, 2, scores);
-  block->m_ij = temporary(rt, PTO_FLOAT32, 1, rows);
-  block->l_ij = temporary(rt, PTO_FLOAT32, 1, rows);
-  block->o_ij = temporary(rt, PTO_FLOAT32, 2, rows);
+  paged_make_temporaries(rt, p, tile, number, 1, block);
   return PTO_OK;
 }
 
@@ -161,44 +167,39 @@ static const struct paged_after paged_after_nothing = {0};
 static inline int paged_submit_qk(struct pto_runtime *rt, const struct paged_plan *plan, const struct paged_tile *tile,
                                   const struct paged_block *block, struct pto_task *task_out) {
   struct pto_launch launch = {.aic = plan->qk};
-  struct pto_param params[] = {pto_input(&tile->q), pto_input(&block->k), pto_output(&block->s),
-                               pto_scalar_f32(plan->p->scale)};
-  return pto_submit(rt, &launch, params, 4, task_out);
+  return pto_submit(
+      rt, &launch,
+      PARAMS(pto_input(&tile->q), pto_input(&block->k), pto_output(&block->s), pto_scalar_f32(plan->p->scale)),
+      task_out);
 }
 
 static inline int paged_submit_softmax(struct pto_runtime *rt, const struct paged_plan *plan,
                                        const struct paged_block *block, struct paged_after after,
                                        struct pto_task *task_out) {
   struct pto_launch launch = {.aiv0 = plan->softmax_prepare, .after = after.tasks, .after_count = after.count};
-  struct pto_param params[] = {pto_input(&block->s_valid), pto_output(&block->weights), pto_output(&block->m_ij),
-                               pto_output(&block->l_ij)};
-  return pto_submit(rt, &launch, params, 4, task_out);
+  return pto_submit(rt, &launch,
+                    PARAMS(pto_input(&block->s_valid), pto_output(&block->weights), pto_output(&block->m_ij),
+                           pto_output(&block->l_ij)),
+                    task_out);
 }
 
 static inline int paged_submit_pv(struct pto_runtime *rt, const struct paged_plan *plan,
                                   const struct paged_block *block, struct paged_after after,
                                   struct pto_task *task_out) {
   struct pto_launch launch = {.aic = plan->pv, .after = after.tasks, .after_count = after.count};
-  struct pto_param params[] = {pto_input(&block->weights), pto_input(&block->v), pto_output(&block->o_ij)};
-  return pto_submit(rt, &launch, params, 3, task_out);
+  return pto_submit(rt, &launch, PARAMS(pto_input(&block->weights), pto_input(&block->v), pto_output(&block->o_ij)),
+                    task_out);
 }
 
 static inline int paged_submit_update(struct pto_runtime *rt, const struct paged_plan *plan,
                                       const struct paged_tile *tile, const struct paged_block *block,
                                       struct paged_after after, struct pto_task *task_out) {
   struct pto_launch launch = {.aiv0 = plan->online_update, .after = after.tasks, .after_count = after.count};
-  struct pto_param params[] = {
-      pto_input(&block->m_ij),
-      pto_input(&block->l_ij),
-      pto_input(&block->o_ij),
-      pto_inout(&tile->m),
-      pto_inout(&tile->l),
-      pto_inout(&tile->o),
-      pto_output(&tile->out),
-      pto_scalar_i64(block->number == 0),
-      pto_scalar_i64(block->is_last),
-  };
-  return pto_submit(rt, &launch, params, 9, task_out);
+  return pto_submit(rt, &launch,
+                    PARAMS(pto_input(&block->m_ij), pto_input(&block->l_ij), pto_input(&block->o_ij),
+                           pto_inout(&tile->m), pto_inout(&tile->l), pto_inout(&tile->o), pto_output(&tile->out),
+                           pto_scalar_i64(block->number == 0), pto_scalar_i64(block->is_last)),
+                    task_out);
 }
 
 /* A tile as most programs have it: o, l and m in a scope, and in it a scope of four tasks for each block. */
@@ -218,10 +219,12 @@ static inline int paged_submit_tile(struct pto_runtime *rt, const struct paged_p
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
 
-/* The `orchestrate` of programs whose tiles are such. */
-static inline int paged_orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+/* The `orchestrate` of programs that submit tile by tile; their state begins with a struct paged. */
+static inline int paged_orchestrate(struct pto_runtime *rt, struct pto_program_run *run,
+                                    int (*submit)(struct pto_runtime *, const struct paged_plan *,
+                                                  struct paged_tile *)) {
   struct paged_plan plan = paged_make_plan(rt, run, pto_program_state(run, sizeof(struct paged)));
-  return paged_each_tile(rt, &plan, paged_submit_tile);
+  return paged_each_tile(rt, &plan, submit);
 }
 
 #endif

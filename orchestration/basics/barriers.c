@@ -5,7 +5,7 @@
  *   fan_in      `n` writers → barrier → one task that sums what they wrote
  *   all_to_all  `n` writers, `n` readers that each name all writers: n² edges
  */
-#include <orchestration/support/kernel.h>
+#include <orchestration/support/program.h>
 
 #include <string.h>
 
@@ -46,17 +46,13 @@ struct state {
   struct pto_task tasks[MAX_N];
 };
 
-static struct pto_tensor cell(const struct pto_tensor *t, uint64_t index) {
-  return pto_tensor_slice(t, 0, index, index + 1, 1);
-}
-
 /* ---- the patterns ---- */
 
 static int submit_step(struct pto_runtime *rt, struct state *s, const struct pto_task *after, uint32_t after_count,
                        struct pto_task *task) {
-  struct pto_tensor x = cell(&s->results, 0);
+  struct pto_tensor x = rows_of(&s->results, 0, 1);
   struct pto_launch launch = {.aiv0 = &step, .after = after, .after_count = after_count};
-  return pto_submit(rt, &launch, (struct pto_param[]){pto_inout(&x)}, 1, task);
+  return pto_submit(rt, &launch, PARAMS(pto_inout(&x)), task);
 }
 
 static int chain(struct pto_runtime *rt, struct state *s) {
@@ -72,19 +68,18 @@ static int chain(struct pto_runtime *rt, struct state *s) {
 static int writers(struct pto_runtime *rt, struct state *s) {
   int status = PTO_OK;
   for (uint32_t i = 0; i < s->n && status == PTO_OK; i++) {
-    struct pto_tensor z = cell(&s->cells, i);
+    struct pto_tensor z = rows_of(&s->cells, i, 1);
     struct pto_launch launch = {.aiv0 = &set};
-    status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&z), pto_scalar_i64(i + 1)}, 2, &s->tasks[i]);
+    status = pto_submit(rt, &launch, PARAMS(pto_output(&z), pto_scalar_i64(i + 1)), &s->tasks[i]);
   }
   return status;
 }
 
 static int submit_sum(struct pto_runtime *rt, struct state *s, uint32_t index, const struct pto_task *after,
                       uint32_t after_count) {
-  struct pto_tensor z = cell(&s->results, index);
+  struct pto_tensor z = rows_of(&s->results, index, 1);
   struct pto_launch launch = {.aiv0 = &sum, .after = after, .after_count = after_count};
-  const struct pto_param params[] = {pto_input(&s->cells), pto_output(&z), pto_scalar_i64(index + 1)};
-  return pto_submit(rt, &launch, params, 3, NULL);
+  return pto_submit(rt, &launch, PARAMS(pto_input(&s->cells), pto_output(&z), pto_scalar_i64(index + 1)), NULL);
 }
 
 static int fan_in(struct pto_runtime *rt, struct state *s) {
@@ -121,18 +116,16 @@ static int prepare(struct pto_program_run *run) {
   if (pattern == PATTERNS)
     return pto_program_fail(run, "pattern is \"%s\", not chain, fan_in or all_to_all", pto_option_text(run, "pattern"));
   if (n < 1 || n > MAX_N) return pto_program_fail(run, "n is %lld, not 1 to %d", (long long)n, MAX_N);
-  const uint64_t cells[] = {(uint64_t)n}, results[] = {pattern == ALL_TO_ALL ? (uint64_t)n : 1};
-  pto_program_array(run, "cells", PTO_ARRAY_SCRATCH, PTO_INT32, 1, cells);
-  pto_program_array(run, "results", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, results);
   pto_program_state(run, sizeof(struct state));
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, SCRATCH("cells", PTO_INT32, (uint64_t)n),
+                        OUTPUT("results", PTO_UINT32, pattern == ALL_TO_ALL ? (uint64_t)n : 1));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct state *s = pto_program_state(run, sizeof *s);
   s->n = (uint32_t)pto_option_int(run, "n");
-  s->cells = pto_array_tensor(rt, pto_program_find(run, "cells"));
-  s->results = pto_array_tensor(rt, pto_program_find(run, "results"));
+  s->cells = tensor_of(rt, run, "cells");
+  s->results = tensor_of(rt, run, "results");
   int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
   if (status == PTO_OK) status = patterns[pattern_of(run)].submit(rt, s);
   return status == PTO_OK ? pto_scope_end(rt) : status;

@@ -4,8 +4,7 @@
  * v as INPUT and at v + 1 as OUTPUT of the same bytes.  Every version is copied by a reader before the next step may
  * overwrite it, and steps that name a wrong version are refused without harm.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #define NUMEL 4096u
 
@@ -23,10 +22,7 @@ static int read_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
-#define U32 PTO_DTYPE_BIT(PTO_UINT32)
-static const struct pto_kernel_param in_out[] = {
-    {.name = "x", .mode = PTO_INPUT, .dtypes = U32, .min_rank = 1, .max_rank = 1},
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = U32, .min_rank = 1, .max_rank = 1}};
+static const struct pto_kernel_param in_out[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_OUTPUT, U32, 1)};
 KERNEL(step, in_out, .name = "step", .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE, .run = step_run);
 KERNEL(reader, in_out, .name = "reader", .cores = PTO_AIV, .run = read_run);
 
@@ -36,7 +32,7 @@ struct state {
 
 static int prepare(struct pto_program_run *run) {
   uint64_t rounds = 0;
-  const int status = read_whole_options(run, &(struct whole_option){"rounds", 1, 4096, &rounds}, 1);
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 4096, &rounds});
   if (status != PTO_OK) return status;
   const uint64_t shape[] = {NUMEL}, seen_shape[] = {rounds + 1, NUMEL};
   struct pto_array *x = pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_UINT32, 1, shape);
@@ -47,36 +43,28 @@ static int prepare(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-/* Row `version` of `seen` as a vector. */
-static struct pto_tensor row_of(const struct pto_tensor *seen, uint64_t version) {
-  const uint64_t offsets[] = {version, 0}, row[] = {1, NUMEL}, flat[] = {NUMEL};
-  struct pto_tensor view = pto_tensor_view(seen, offsets, row);
-  return pto_tensor_reshape(&view, 1, flat);
-}
-
 static int read_version(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *seen,
                         int32_t version) {
-  struct pto_tensor now = pto_tensor_with_version(x, version), row = row_of(seen, (uint64_t)version);
-  return pto_submit_aiv(rt, &reader, (struct pto_param[]){pto_input(&now), pto_output(&row)}, 2);
+  struct pto_tensor now = pto_tensor_with_version(x, version), row = part_of(seen, (uint64_t)version);
+  return pto_submit_aiv(rt, &reader, PARAMS(pto_input(&now), pto_output(&row)));
 }
 
 static int advance(struct pto_runtime *rt, const struct pto_tensor *x, int32_t from, int32_t to) {
   struct pto_tensor before = pto_tensor_with_version(x, from), after = pto_tensor_with_version(x, to);
-  return pto_submit_aiv(rt, &step, (struct pto_param[]){pto_input(&before), pto_output(&after)}, 2);
+  return pto_submit_aiv(rt, &step, PARAMS(pto_input(&before), pto_output(&after)));
 }
 
 /* Steps from a version that is past, to one that leaves one out, and to one that is past. */
 static int try_wrong_versions(struct pto_runtime *rt, const struct pto_tensor *x, int32_t now) {
   const int32_t wrong[][2] = {{now - 1, now + 1}, {now + 1, now + 1}, {now, now + 2}, {now, now - 1}};
-  for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+  for (unsigned i = 0; i < LENGTH(wrong); i++)
     if (advance(rt, x, wrong[i][0], wrong[i][1]) != PTO_EINVAL)
       return pto_report_error(rt, "a step that names a wrong version was not refused");
   return PTO_OK;
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
-  struct pto_tensor seen = pto_array_tensor(rt, pto_program_find(run, "seen"));
+  struct pto_tensor x = tensor_of(rt, run, "x"), seen = tensor_of(rt, run, "seen");
   int32_t rounds = (int32_t)pto_option_int(run, "rounds");
   int status = read_version(rt, &x, &seen, 0);
   for (int32_t version = 0; version < rounds && status == PTO_OK; version++) {

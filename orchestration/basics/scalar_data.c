@@ -4,8 +4,7 @@
  * it: read after a producer · read after an INOUT · write after a reader (the reader saw the old value) · write after a
  * writer (the writer does not undo it) · a value that was read decides what is submitted next.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #define NUMEL 256u
 
@@ -30,13 +29,13 @@ KERNEL(count, count_params, .name = "count", .cores = PTO_AIV, .run = count_run)
 KERNEL(increase, increase_params, .name = "increase", .cores = PTO_AIV, .run = increase_run);
 
 static int submit_count(struct pto_runtime *rt, const struct pto_tensor *z, int64_t first) {
-  return pto_submit_aiv(rt, &count, (struct pto_param[]){pto_output(z), pto_scalar_i64(first)}, 2);
+  return pto_submit_aiv(rt, &count, PARAMS(pto_output(z), pto_scalar_i64(first)));
 }
 static int submit_increase(struct pto_runtime *rt, const struct pto_tensor *x, int64_t amount) {
-  return pto_submit_aiv(rt, &increase, (struct pto_param[]){pto_inout(x), pto_scalar_i64(amount)}, 2);
+  return pto_submit_aiv(rt, &increase, PARAMS(pto_inout(x), pto_scalar_i64(amount)));
 }
 static int submit_copy(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *z) {
-  return pto_submit_aiv(rt, pto_kernel_find("copy"), (struct pto_param[]){pto_input(x), pto_output(z)}, 2);
+  return pto_submit_aiv(rt, pto_kernel_find("copy"), PARAMS(pto_input(x), pto_output(z)));
 }
 static int read_at(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t index, int32_t *value) {
   return pto_read_element(rt, t, &index, value);
@@ -47,29 +46,15 @@ static int write_at(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t
 
 static int prepare(struct pto_program_run *run) {
   uint64_t rounds = 0;
-  const int status = read_whole_options(run, &(struct whole_option){"rounds", 1, 1000, &rounds}, 1);
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 1000, &rounds});
   if (status != PTO_OK) return status;
-  const uint64_t read_shape[] = {rounds, 3}, copy_shape[] = {rounds, 2, NUMEL};
-  pto_program_array(run, "read", PTO_ARRAY_OUTPUT, PTO_INT32, 2, read_shape);
-  pto_program_array(run, "copies", PTO_ARRAY_OUTPUT, PTO_INT32, 3, copy_shape);
-  return PTO_OK;
-}
-
-static struct pto_tensor managed(struct pto_runtime *rt) {
-  const uint64_t shape[] = {NUMEL};
-  return pto_managed_tensor(rt, pto_create_buffer(rt, sizeof(int32_t) * NUMEL), PTO_INT32, 1, shape);
-}
-
-static struct pto_tensor copy_of_round(const struct pto_tensor *copies, uint64_t round, uint64_t which) {
-  const uint64_t offsets[] = {round, which, 0}, extent[] = {1, 1, NUMEL}, flat[] = {NUMEL};
-  struct pto_tensor view = pto_tensor_view(copies, offsets, extent);
-  return pto_tensor_reshape(&view, 1, flat);
+  return DECLARE_ARRAYS(run, OUTPUT("read", PTO_INT32, rounds, 3), OUTPUT("copies", PTO_INT32, rounds, 2, NUMEL));
 }
 
 /* One round: six tasks; what the orchestration read goes to read[0 … 2]. */
 static int round_of(struct pto_runtime *rt, const struct pto_tensor *copies, uint64_t round, int32_t *read) {
-  struct pto_tensor t = managed(rt), u = managed(rt);
-  struct pto_tensor first = copy_of_round(copies, round, 0), second = copy_of_round(copies, round, 1);
+  struct pto_tensor t = temporary_vector(rt, PTO_INT32, NUMEL), u = temporary_vector(rt, PTO_INT32, NUMEL);
+  struct pto_tensor both = part_of(copies, round), first = part_of(&both, 0), second = part_of(&both, 1);
   int s = submit_count(rt, &t, 100 * (int64_t)round);
   if (!s) s = read_at(rt, &t, 5, &read[0]); /* after a producer */
   if (!s) s = submit_increase(rt, &t, 7);
@@ -85,7 +70,7 @@ static int round_of(struct pto_runtime *rt, const struct pto_tensor *copies, uin
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_array *read = pto_program_find(run, "read");
-  struct pto_tensor copies = pto_array_tensor(rt, pto_program_find(run, "copies"));
+  struct pto_tensor copies = tensor_of(rt, run, "copies");
   int status = PTO_OK;
   for (uint64_t round = 0; round < read->shape[0] && status == PTO_OK; round++) {
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
@@ -97,7 +82,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 static int expect(struct pto_program_run *run) {
   struct pto_array *read = pto_program_find(run, "read");
-  double *values = pto_array_golden(run, read), *copies = pto_array_golden(run, pto_program_find(run, "copies"));
+  double *values = pto_array_golden(run, read), *copies = golden_of(run, "copies");
   for (uint64_t round = 0; values && copies && round < read->shape[0]; round++) {
     double base = 100 * (double)round, amount = (100 * round + 5) % 3 == 0 ? 1000 : 2000;
     double *first = copies + 2 * NUMEL * round, *second = first + NUMEL;

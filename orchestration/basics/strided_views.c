@@ -18,9 +18,10 @@
  * With V views and D dtypes that can be strided:  tasks = D·(V + 2) + 2,  edges = 0;  arithmetic: 2·V tasks for each
  * dtype and operation.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PLANES = 4, ROWS = 6, COLUMNS = 10, BOX = PLANES * ROWS * COLUMNS, REPORT = 2 + 2 * PTO_MAX_DIMS };
@@ -62,12 +63,8 @@ static int run_copy_and_report(const struct pto_kernel_args *args) {
 }
 
 static const struct pto_kernel_param copy_params[] = {
-    {.name = "x", .mode = PTO_INPUT},
-    {.name = "y", .mode = PTO_OUTPUT},
-    {.name = "report", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT64), .min_rank = 1, .max_rank = 1},
-};
-static const struct pto_kernel copy_and_report = {
-    .name = "copy_and_report", .cores = PTO_AIV, .params = copy_params, .param_count = 3, .run = run_copy_and_report};
+    {.name = "x", .mode = PTO_INPUT}, {.name = "y", .mode = PTO_OUTPUT}, TENSOR("report", PTO_OUTPUT, I64, 1)};
+KERNEL(copy_and_report, copy_params, .name = "copy_and_report", .cores = PTO_AIV, .run = run_copy_and_report);
 
 /* ---- the views: how each is made, what it must look like, and where its elements come from ---- */
 
@@ -126,7 +123,7 @@ static const struct {
     {make_broadcast, from_broadcast, 3, {2, 3, 10}, {0, 0, 1}},
     {make_single, from_single, 3, {1, 1, 1}, {60, 10, 1}},
 };
-enum { VIEWS = sizeof views / sizeof views[0] };
+enum { VIEWS = LENGTH(views) };
 
 static uint64_t view_numel(int view) {
   uint64_t numel = 1;
@@ -165,7 +162,7 @@ static const struct {
     {"add", sum_of, false, false},     {"mul", product_of, false, false}, {"maximum", larger_of, false, false},
     {"div", quotient_of, false, true}, {"exp", exp_of, true, true},       {"sqrt", sqrt_of, true, true},
 };
-enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+enum { OPERATIONS = LENGTH(operations) };
 
 /* ---- the program ---- */
 
@@ -198,10 +195,7 @@ static bool is_packed(uint32_t dtype) { return pto_dtype_bits(dtype) < 8; }
 static struct pto_array *make_array(struct pto_program_run *run, const char *kind, uint32_t dtype, uint32_t role,
                                     uint32_t element, uint32_t ndims, const uint64_t *shape) {
   char name[32];
-  size_t length = strlen(kind);
-  memcpy(name, kind, length);
-  strncpy(name + length, pto_dtype_name(dtype), sizeof name - length - 1);
-  name[sizeof name - 1] = '\0';
+  snprintf(name, sizeof name, "%s%s", kind, pto_dtype_name(dtype));
   return pto_program_array(run, name, role, element, ndims, shape);
 }
 
@@ -255,9 +249,7 @@ static int prepare(struct pto_program_run *run) {
   } else if (dtype >= 0 && is_float((uint32_t)dtype)) {
     static const double unit[PTO_DTYPE_COUNT] = {
         [PTO_FLOAT32] = 0x1p-23, [PTO_FLOAT16] = 0x1p-10, [PTO_BFLOAT16] = 0x1p-7};
-    _Static_assert(PTO_DTYPES_FLOAT ==
-                       (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
-                   "a float more: its unit goes here");
+    _Static_assert(PTO_DTYPES_FLOAT == (F32 | F16 | PTO_DTYPE_BIT(PTO_BFLOAT16)), "a float more: its unit goes here");
     state->arithmetic = PTO_DTYPE_BIT((uint32_t)dtype);
     pto_program_tolerance(run, unit[dtype], 0);
   } else {
@@ -274,12 +266,9 @@ static int submit_views(struct pto_runtime *rt, const struct strided *state, uin
   uint64_t first = 0;
   for (int v = 0; v < VIEWS; v++) {
     struct pto_tensor x = views[v].make(&box);
-    struct pto_tensor piece = pto_tensor_slice(&pieces, 0, first, first + view_numel(v), 1);
+    struct pto_tensor piece = rows_of(&pieces, first, view_numel(v)), report = part_of(&reports, (uint64_t)v);
     struct pto_tensor y = pto_tensor_reshape(&piece, views[v].ndims, views[v].shape);
-    struct pto_tensor row = pto_tensor_slice(&reports, 0, (uint64_t)v, (uint64_t)v + 1, 1);
-    struct pto_tensor report = pto_tensor_reshape(&row, 1, (uint64_t[]){REPORT});
-    struct pto_param params[] = {pto_input(&x), pto_output(&y), pto_output(&report)};
-    int status = pto_submit_aiv(rt, &copy_and_report, params, 3);
+    int status = pto_submit_aiv(rt, &copy_and_report, PARAMS(pto_input(&x), pto_output(&y), pto_output(&report)));
     if (status != PTO_OK) return status;
     first += view_numel(v);
   }
@@ -292,8 +281,7 @@ static int submit_weave(struct pto_runtime *rt, const struct strided *state, uin
   for (uint64_t parity = 0; parity < 2; parity++) {
     struct pto_tensor x = pto_tensor_slice(&box, 2, parity, COLUMNS, 2);
     struct pto_tensor y = pto_tensor_slice(&weave, 2, 1 - parity, COLUMNS, 2);
-    struct pto_param params[] = {pto_input(&x), pto_output(&y)};
-    int status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
+    int status = pto_submit_aiv(rt, pto_kernel_find("copy"), PARAMS(pto_input(&x), pto_output(&y)));
     if (status != PTO_OK) return status;
   }
   return PTO_OK;
@@ -305,8 +293,7 @@ static int copy_everything(struct pto_runtime *rt, const struct strided *state) 
     if (is_packed(d)) {
       struct pto_tensor box = pto_array_tensor(rt, state->boxes[d]), pieces = pto_array_tensor(rt, state->pieces[d]);
       struct pto_tensor flat = pto_tensor_reshape(&box, 1, (uint64_t[]){BOX});
-      struct pto_param params[] = {pto_input(&flat), pto_output(&pieces)};
-      status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
+      status = pto_submit_aiv(rt, pto_kernel_find("copy"), PARAMS(pto_input(&flat), pto_output(&pieces)));
     } else {
       status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
       if (status == PTO_OK) status = submit_views(rt, state, d);
@@ -339,12 +326,9 @@ static int submit_operation(struct pto_runtime *rt, int operation, const struct 
     for (uint64_t parity = 0; status == PTO_OK && parity < 2; parity++) {
       struct pto_tensor a = views[v].make(&boxes[parity]), b = views[v].make(&boxes[1 - parity]);
       struct pto_tensor y = every_second(&room, v, parity);
-      struct pto_param unary[] = {pto_input(&a), pto_output(&y)};
-      struct pto_param binary[] = {pto_input(&a), pto_input(&b), pto_output(&y)};
-      if (operations[operation].is_unary)
-        status = pto_submit_aiv(rt, kernel, unary, 2);
-      else
-        status = pto_submit_aiv(rt, kernel, binary, 3);
+      status = operations[operation].is_unary
+                   ? pto_submit_aiv(rt, kernel, PARAMS(pto_input(&a), pto_output(&y)))
+                   : pto_submit_aiv(rt, kernel, PARAMS(pto_input(&a), pto_input(&b), pto_output(&y)));
     }
     first += view_numel(v);
   }
@@ -426,13 +410,4 @@ static int expect(struct pto_program_run *run) {
   return state->arithmetic == 0 ? expect_copies(run, state) : expect_arithmetic(run, state);
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "strided_views",
-    .summary = "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype",
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("strided_views", "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype");

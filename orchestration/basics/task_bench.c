@@ -11,8 +11,7 @@
  *
  * To add a pattern: see task_patterns.h; a task of a new kind needs a kernel and a line in kernels here.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #include <orchestration/basics/task_patterns.h>
 
@@ -154,12 +153,9 @@ static int prepare(struct pto_program_run *run) {
   struct bench *b = pto_program_state(run, sizeof *b);
   if (!b) return PTO_ENOMEM;
   uint64_t width, grain_ns, tiles[2];
-  const struct whole_option numbers[] = {{"tasks", 1, MAX_TASKS, &b->tasks},
-                                         {"width", 1, MAX_WIDTH, &width},
-                                         {"grain_ns", 0, 1000000000, &grain_ns},
-                                         {"scope", 1, MAX_TASKS, &b->scope},
-                                         {"tile", 1, 1 << 20, &b->tile}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"tasks", 1, MAX_TASKS, &b->tasks}, {"width", 1, MAX_WIDTH, &width},
+                                        {"grain_ns", 0, 1000000000, &grain_ns}, {"scope", 1, MAX_TASKS, &b->scope},
+                                        {"tile", 1, 1 << 20, &b->tile});
   if (status != PTO_OK) return status;
   b->grain = iterations_of(grain_ns) << 32 | grain_ns;
   b->walk = task_pattern_begin(pattern, width, b->tasks, tiles);

@@ -10,8 +10,7 @@
  * are queued; the readers then see one of those.  That happens every time in virtual time, where a kernel's length is
  * its cost and not the host's mood.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #define NUMEL 16u
 
@@ -39,9 +38,8 @@ KERNEL(writer, write_params, .name = "writer", .cores = PTO_AIV, .run = write_ru
 
 static int prepare(struct pto_program_run *run) {
   uint64_t rounds, readers;
-  const struct whole_option numbers[] = {
-      {"rounds", 1, 1000000, &rounds}, {"readers", 1, 64, &readers}, {"slow_elems", 0, INT64_MAX, NULL}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 1000000, &rounds}, {"readers", 1, 64, &readers},
+                                        {"slow_elems", 0, INT64_MAX, NULL});
   if (status != PTO_OK) return status;
   const uint64_t x_shape[] = {NUMEL}, seen_shape[] = {rounds * readers, NUMEL};
   pto_program_array(run, "seen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, seen_shape);
@@ -52,26 +50,24 @@ static int prepare(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const uint64_t rounds = (uint64_t)pto_option_int(run, "rounds"), readers = (uint64_t)pto_option_int(run, "readers");
-  const uint64_t slow_elems = (uint64_t)pto_option_int(run, "slow_elems"), flat[] = {rounds * readers * NUMEL};
-  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
-  struct pto_tensor seen = pto_array_tensor(rt, pto_program_find(run, "seen"));
-  seen = pto_tensor_reshape(&seen, 1, flat);
+  const uint64_t slow_elems = (uint64_t)pto_option_int(run, "slow_elems");
+  struct pto_tensor x = tensor_of(rt, run, "x"), seen = tensor_of(rt, run, "seen");
   int status = PTO_OK;
   for (uint64_t round = 0; round < rounds && status == PTO_OK; round++) {
     for (uint64_t i = round * readers; i < (round + 1) * readers && status == PTO_OK; i++) {
-      struct pto_tensor z = pto_tensor_slice(&seen, 0, i * NUMEL, (i + 1) * NUMEL, 1);
-      status = pto_submit_aiv(rt, &reader, (struct pto_param[]){pto_input(&x), pto_output(&z)}, 2);
+      struct pto_tensor z = part_of(&seen, i);
+      status = pto_submit_aiv(rt, &reader, PARAMS(pto_input(&x), pto_output(&z)));
     }
-    const struct pto_param params[] = {pto_output(&x), pto_scalar_u64(round + 1), pto_scalar_u64(slow_elems)};
-    if (status == PTO_OK) status = pto_submit_aiv(rt, &writer, params, 3);
+    if (status == PTO_OK)
+      status =
+          pto_submit_aiv(rt, &writer, PARAMS(pto_output(&x), pto_scalar_u64(round + 1), pto_scalar_u64(slow_elems)));
   }
   return status;
 }
 
 static int expect(struct pto_program_run *run) {
   const uint64_t rounds = (uint64_t)pto_option_int(run, "rounds"), readers = (uint64_t)pto_option_int(run, "readers");
-  double *seen = pto_array_golden(run, pto_program_find(run, "seen"));
-  double *x = pto_array_golden(run, pto_program_find(run, "x"));
+  double *seen = golden_of(run, "seen"), *x = golden_of(run, "x");
   if (!seen || !x) return PTO_OK;
   for (uint64_t i = 0; i < NUMEL; i++) x[i] = (double)(rounds + i);
   for (uint64_t row = 0; row < rounds * readers; row++)

@@ -8,17 +8,13 @@
 #define TILES 256u
 static const struct pto_config config = {.size = sizeof config, .map_entries = 64};
 
-static int prepare(struct pto_program_run *run) {
-  const uint64_t shape[] = {TILES};
-  pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, shape);
-  return PTO_OK;
-}
+static int prepare(struct pto_program_run *run) { return DECLARE_ARRAYS(run, OUTPUT("z", PTO_UINT32, TILES)); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  struct pto_tensor z = tensor_of(rt, run, "z");
   int status = PTO_OK;
   for (uint64_t i = 0; i < TILES && status == PTO_OK; i++) {
-    struct pto_tensor tile = pto_tensor_slice(&z, 0, i, i + 1, 1);
+    struct pto_tensor tile = rows_of(&z, i, 1);
     status = submit_mark_of(rt, &tile);
   }
   return status;

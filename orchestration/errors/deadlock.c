@@ -4,7 +4,7 @@
  * and AIV0 first pops the question and then pushes the answer.  Nothing else runs, so this is known at once, without a
  * time-out.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
 static int ask_run(const struct pto_kernel_args *a) {
   int32_t answer, question = 1;
@@ -16,27 +16,17 @@ static int reply_run(const struct pto_kernel_args *a) {
   int status = pto_core_pop(a, PTO_ROLE_AIC, &question, sizeof question);
   return status != 0 ? status : pto_core_push(a, PTO_ROLE_AIC, &question, sizeof question);
 }
-static const struct pto_kernel_param params[] = {
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1}};
+static const struct pto_kernel_param params[] = {TENSOR("z", PTO_OUTPUT, I32, 1)};
 static const struct pto_kernel_param no_params[] = {{.name = "z", .mode = PTO_UNUSED}};
-static const struct pto_kernel asker = {
-    .name = "asker", .cores = PTO_AIC, .flags = PTO_KERNEL_WAITS, .params = params, .param_count = 1, .run = ask_run};
-static const struct pto_kernel replier = {.name = "replier",
-                                          .cores = PTO_AIV,
-                                          .flags = PTO_KERNEL_WAITS,
-                                          .params = no_params,
-                                          .param_count = 1,
-                                          .run = reply_run};
+KERNEL(asker, params, .name = "asker", .cores = PTO_AIC, .flags = PTO_KERNEL_WAITS, .run = ask_run);
+KERNEL(replier, no_params, .name = "replier", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = reply_run);
 
-static int prepare(struct pto_program_run *run) {
-  pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_INT32, 1, (const uint64_t[]){16});
-  return PTO_OK;
-}
+static int prepare(struct pto_program_run *run) { return DECLARE_ARRAYS(run, OUTPUT("z", PTO_INT32, 16)); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  struct pto_tensor z = tensor_of(rt, run, "z");
   struct pto_launch launch = {.aic = &asker, .aiv0 = &replier};
-  return pto_submit(rt, &launch, (struct pto_param[]){pto_output(&z)}, 1, NULL);
+  return pto_submit(rt, &launch, PARAMS(pto_output(&z)), NULL);
 }
 
 const struct pto_program pto_program = {

@@ -3,7 +3,7 @@
  * Mistakes in the arguments of a submit.  Each is refused as PTO_EINVAL with its parameter and values, nothing changes,
  * the run goes on and a right submit follows; then the program reports the sentences of the refusals.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +14,8 @@ static int copy_run(const struct pto_kernel_args *a) {
   for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) z[i] = x[i];
   return 0;
 }
-static const struct pto_kernel_param params[] = {
-    {.name = "x", .mode = PTO_INPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1},
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1}};
-static const struct pto_kernel copy = {
-    .name = "copy_i32", .cores = PTO_AIV, .params = params, .param_count = 2, .run = copy_run};
+static const struct pto_kernel_param params[] = {TENSOR("x", PTO_INPUT, I32, 1), TENSOR("z", PTO_OUTPUT, I32, 1)};
+KERNEL(copy, params, .name = "copy_i32", .cores = PTO_AIV, .run = copy_run);
 
 /* Two good tensors, and what is needed to make bad ones. */
 struct world {
@@ -27,17 +24,15 @@ struct world {
 };
 
 static int submit_copy(struct world *w, const struct pto_tensor *x, const struct pto_tensor *z) {
-  return pto_submit_aiv(w->rt, &copy, (struct pto_param[]){pto_input(x), pto_output(z)}, 2);
+  return pto_submit_aiv(w->rt, &copy, PARAMS(pto_input(x), pto_output(z)));
 }
 
 /* ---- the mistakes ---- */
 
 static int count(struct world *w) {
-  return pto_submit_aiv(w->rt, &copy, (struct pto_param[]){pto_input(&w->x), pto_output(&w->z), pto_scalar_i64(1)}, 3);
+  return pto_submit_aiv(w->rt, &copy, PARAMS(pto_input(&w->x), pto_output(&w->z), pto_scalar_i64(1)));
 }
-static int mode(struct world *w) {
-  return pto_submit_aiv(w->rt, &copy, (struct pto_param[]){pto_input(&w->x), pto_inout(&w->z)}, 2);
-}
+static int mode(struct world *w) { return pto_submit_aiv(w->rt, &copy, PARAMS(pto_input(&w->x), pto_inout(&w->z))); }
 static int dtype(struct world *w) {
   struct pto_tensor floats = pto_tensor_reinterpret(&w->x, PTO_FLOAT32);
   return submit_copy(w, &floats, &w->z);
@@ -48,7 +43,7 @@ static int rank(struct world *w) {
   return submit_copy(w, &matrix, &w->z);
 }
 static int core_kind(struct world *w) {
-  return pto_submit_aic(w->rt, &copy, (struct pto_param[]){pto_input(&w->x), pto_output(&w->z)}, 2);
+  return pto_submit_aic(w->rt, &copy, PARAMS(pto_input(&w->x), pto_output(&w->z)));
 }
 static int view(struct world *w) {
   struct pto_tensor outside = pto_tensor_slice(&w->x, 0, 8, 17, 1);
@@ -82,7 +77,7 @@ static const struct {
                 {"aliasing", aliasing},   {"shared_bytes", shared_bytes},
                 {"unwritten", unwritten}, {"partial_allocation", partial_allocation},
                 {"version", version}};
-#define MISTAKES (sizeof mistakes / sizeof mistakes[0])
+#define MISTAKES LENGTH(mistakes)
 
 /* ---- the program ---- */
 
@@ -93,19 +88,16 @@ static unsigned mistake_of(struct pto_program_run *run) {
 }
 
 static int prepare(struct pto_program_run *run) {
-  const uint64_t shape[] = {16};
-  pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_INT32, 1, shape);
-  pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_INT32, 1, shape);
-  if (mistake_of(run) < MISTAKES) return PTO_OK;
+  if (mistake_of(run) < MISTAKES)
+    return DECLARE_ARRAYS(run, INPUT("x", PTO_INT32, 0, 0, 16), OUTPUT("z", PTO_INT32, 16));
   return pto_program_fail(run, "there is no mistake \"%s\"", pto_option_text(run, "mistake"));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const uint64_t shape[] = {16};
   struct world w = {.rt = rt,
-                    .x = pto_array_tensor(rt, pto_program_find(run, "x")),
-                    .z = pto_array_tensor(rt, pto_program_find(run, "z")),
-                    .fresh = pto_managed_tensor(rt, pto_create_buffer(rt, 64), PTO_INT32, 1, shape)};
+                    .x = tensor_of(rt, run, "x"),
+                    .z = tensor_of(rt, run, "z"),
+                    .fresh = temporary_vector(rt, PTO_INT32, 16)};
   char sentence[512];
   int status = mistakes[mistake_of(run)].submit(&w);
   if (status != PTO_EINVAL) return pto_program_fail(run, "the mistake was answered with %s", pto_status_name(status));

@@ -2,7 +2,7 @@
 /*
  * A kernel that fails: the run ends with its sentence, and the task that depends on it does not run.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
 static int check_positive_run(const struct pto_kernel_args *a) {
   const int32_t *x = a->tensors[0].addr;
@@ -13,30 +13,22 @@ static int check_positive_run(const struct pto_kernel_args *a) {
   }
   return 0;
 }
-static const struct pto_kernel_param params[] = {
-    {.name = "x", .mode = PTO_INPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1},
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1}};
-static const struct pto_kernel check_positive = {
-    .name = "check_positive", .cores = PTO_AIV, .params = params, .param_count = 2, .run = check_positive_run};
+static const struct pto_kernel_param params[] = {TENSOR("x", PTO_INPUT, I32, 1), TENSOR("z", PTO_OUTPUT, I32, 1)};
+KERNEL(check_positive, params, .name = "check_positive", .cores = PTO_AIV, .run = check_positive_run);
 
 static int prepare(struct pto_program_run *run) {
-  const uint64_t shape[] = {16};
-  struct pto_array *x = pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_INT32, 1, shape);
-  pto_program_array(run, "y", PTO_ARRAY_SCRATCH, PTO_INT32, 1, shape);
-  pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_INT32, 1, shape);
-  if (x) pto_array_fill(x, 1);
-  if (x) pto_array_set(x, 11, -3);
-  return PTO_OK;
+  const int status =
+      DECLARE_ARRAYS(run, INPUT("x", PTO_INT32, 1, 2, 16), SCRATCH("y", PTO_INT32, 16), OUTPUT("z", PTO_INT32, 16));
+  if (status == PTO_OK) pto_array_set(pto_program_find(run, "x"), 11, -3);
+  return status;
 }
 
 static int submit_check(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *z) {
-  return pto_submit_aiv(rt, &check_positive, (struct pto_param[]){pto_input(x), pto_output(z)}, 2);
+  return pto_submit_aiv(rt, &check_positive, PARAMS(pto_input(x), pto_output(z)));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
-  struct pto_tensor y = pto_array_tensor(rt, pto_program_find(run, "y"));
-  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  struct pto_tensor x = tensor_of(rt, run, "x"), y = tensor_of(rt, run, "y"), z = tensor_of(rt, run, "z");
   int status = submit_check(rt, &x, &y);
   return status == PTO_OK ? submit_check(rt, &y, &z) : status;
 }

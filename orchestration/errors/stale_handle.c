@@ -6,18 +6,16 @@
 
 static int read_run(const struct pto_kernel_args *a) { return 0; }
 static const struct pto_kernel_param read_params[] = {{.name = "x", .mode = PTO_INPUT}};
-static const struct pto_kernel reader = {
-    .name = "reader", .cores = PTO_AIV, .params = read_params, .param_count = 1, .run = read_run};
+KERNEL(reader, read_params, .name = "reader", .cores = PTO_AIV, .run = read_run);
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const uint64_t shape[] = {16};
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status != PTO_OK) return status;
-  struct pto_tensor z = pto_managed_tensor(rt, pto_create_buffer(rt, 64), PTO_UINT32, 1, shape);
+  struct pto_tensor z = temporary_vector(rt, PTO_UINT32, 16);
   status = submit_mark_of(rt, &z);
   if (status == PTO_OK) status = pto_scope_end(rt);
   if (status != PTO_OK) return status;
-  status = pto_submit_aiv(rt, &reader, (struct pto_param[]){pto_input(&z)}, 1);
+  status = pto_submit_aiv(rt, &reader, PARAMS(pto_input(&z)));
   if (status != PTO_ESTALE)
     return pto_program_fail(run, "the use of an output after its scope was answered with %s", pto_status_name(status));
   return report_refusal(rt);

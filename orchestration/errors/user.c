@@ -2,16 +2,12 @@
 /*
  * An orchestration that finds out from the data that it cannot go on, and says so.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
-static int prepare(struct pto_program_run *run) {
-  const uint64_t shape[] = {1};
-  pto_array_fill(pto_program_array(run, "length", PTO_ARRAY_INPUT, PTO_INT32, 1, shape), 99);
-  return PTO_OK;
-}
+static int prepare(struct pto_program_run *run) { return DECLARE_ARRAYS(run, INPUT("length", PTO_INT32, 99, 100, 1)); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_tensor length = pto_array_tensor(rt, pto_program_find(run, "length"));
+  struct pto_tensor length = tensor_of(rt, run, "length");
   const uint64_t index[] = {0};
   int32_t value = 0;
   int status = pto_read_element(rt, &length, index, &value);

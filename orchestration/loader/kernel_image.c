@@ -19,7 +19,7 @@
 struct search {
   uint64_t load_address; /* of the object */
   const char *name;
-  uint32_t nth;                    /* of those to find; how many were found before */
+  uint32_t nth, before;            /* which of the name to find; how many came before */
   const struct pto_kernel *wanted; /* by address, where the number is asked for */
   const struct pto_kernel *found;
   const struct dl_phdr_info *info; /* while its segments are walked */
@@ -36,13 +36,10 @@ static bool is_within(const struct dl_phdr_info *info, uint32_t flags, uint64_t 
   return false;
 }
 
-struct code_search {
-  uint64_t addr;
-};
-static int is_code_of(struct dl_phdr_info *info, size_t size, void *context) {
-  return is_within(info, PF_X, ((struct code_search *)context)->addr, 1);
+static int is_code_of(struct dl_phdr_info *info, size_t size, void *addr) {
+  return is_within(info, PF_X, *(const uint64_t *)addr, 1);
 }
-static bool is_code(uint64_t addr) { return dl_iterate_phdr(is_code_of, &(struct code_search){addr}) != 0; }
+static bool is_code(uint64_t addr) { return dl_iterate_phdr(is_code_of, &addr) != 0; }
 
 /* ---- one candidate ---- */
 
@@ -67,14 +64,11 @@ static bool search_segment(struct search *search, uint64_t begin, uint64_t end) 
   for (uint64_t at = pto_align_up(begin, align); at + sizeof(struct pto_kernel) <= end; at += align) {
     const struct pto_kernel *candidate = (const struct pto_kernel *)(uintptr_t)at;
     if (!is_kernel(search, candidate)) continue;
-    if (search->wanted ? candidate == search->wanted : search->nth == 0) {
+    if (search->wanted ? candidate == search->wanted : search->before == search->nth) {
       search->found = candidate;
       return true;
     }
-    if (search->wanted)
-      search->nth++;
-    else
-      search->nth--;
+    search->before++;
   }
   return false;
 }
@@ -109,7 +103,7 @@ const struct pto_kernel *pto_kernel_image_find(void *handle, const char *name, u
 bool pto_kernel_image_number(void *handle, const struct pto_kernel *kernel, uint32_t *nth_out) {
   struct search search = {.name = kernel->name, .wanted = kernel};
   if (!search_handle(handle, &search)) return false;
-  *nth_out = search.nth;
+  *nth_out = search.before;
   return true;
 }
 

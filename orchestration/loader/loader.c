@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <pto/version.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
+#include <runtime/base/grow.h>
 
 #define SUFFIX ".so"
 #define SUFFIX_LENGTH 3u
@@ -79,25 +81,10 @@ static void listing_fini(struct listing *listing) {
 
 static void listing_push(struct listing *listing, const char *name, const char *path) {
   for (size_t i = 0; i < listing->count; i++)
-    if (strcmp(listing->entries[i].name, name) == 0) return; /* an earlier folder has it */
-  if (listing->count == listing->capacity) {
-    size_t capacity = listing->capacity ? 2 * listing->capacity : 32;
-    struct entry *entries = realloc(listing->entries, capacity * sizeof *entries);
-    if (!entries) {
-      listing->is_out_of_memory = true;
-      return;
-    }
-    listing->entries = entries;
-    listing->capacity = capacity;
-  }
-  struct entry entry = {strdup(name), strdup(path)};
-  if (!entry.name || !entry.path) {
-    free(entry.name);
-    free(entry.path);
-    listing->is_out_of_memory = true;
-    return;
-  }
-  listing->entries[listing->count++] = entry;
+    if (listing->is_out_of_memory || strcmp(listing->entries[i].name, name) == 0) return; /* an earlier folder has it */
+  struct entry *entry = pto_grow(&listing->entries, &listing->count, &listing->capacity, sizeof *entry);
+  if (entry) *entry = (struct entry){strdup(name), strdup(path)};
+  if (!entry || !entry->name || !entry->path) listing->is_out_of_memory = true;
 }
 
 /* Adds the programs of one folder under `prefix` ("" or "errors/"); sub-folders of the top level are entered once. */
@@ -140,7 +127,8 @@ int pto_program_list(int (*visit)(void *context, const char *name, const char *p
   struct listing listing = {0};
   each_folder(scan_folder, &listing);
   int answer = listing.is_out_of_memory ? PTO_ENOMEM : PTO_OK;
-  if (listing.count > 0) qsort(listing.entries, listing.count, sizeof *listing.entries, compare_entries);
+  if (listing.count > 0 && answer == PTO_OK)
+    qsort(listing.entries, listing.count, sizeof *listing.entries, compare_entries);
   for (size_t i = 0; i < listing.count && answer == 0; i++)
     answer = visit(context, listing.entries[i].name, listing.entries[i].path);
   listing_fini(&listing);
@@ -197,19 +185,8 @@ static int copy_of_file(const char *path) {
   int source = open(path, O_RDONLY | O_CLOEXEC);
   if (source < 0) return -1;
   int copy = memfd_create("pto-program", MFD_CLOEXEC);
-  char block[65536];
-  ssize_t got = copy < 0 ? -1 : 0;
-  while (copy >= 0 && (got = read(source, block, sizeof block)) > 0) {
-    for (ssize_t done = 0; done < got;) {
-      ssize_t put = write(copy, block + done, (size_t)(got - done));
-      if (put < 0) {
-        got = -1;
-        break;
-      }
-      done += put;
-    }
-    if (got < 0) break;
-  }
+  ssize_t got = copy < 0 ? -1 : 1;
+  while (got > 0) got = sendfile(copy, source, NULL, 1 << 20);
   int reason = errno;
   close(source);
   if (got < 0 && copy >= 0) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/grow.h>
 
 #define ARRAY_ALIGN 64u
 
@@ -29,16 +30,6 @@ static bool array_size(struct pto_array *array) {
   array->numel = numel;
   array->size_bytes = (bits + 7) / 8;
   return array->size_bytes < UINT64_C(1) << 47;
-}
-
-static bool grow(struct pto_program_run *run) {
-  if (run->array_count < run->array_capacity) return true;
-  uint32_t capacity = run->array_capacity ? 2 * run->array_capacity : 16;
-  struct pto_array_slot **arrays = realloc(run->arrays, capacity * sizeof(struct pto_array_slot *));
-  if (!arrays) return false;
-  run->arrays = arrays;
-  run->array_capacity = capacity;
-  return true;
 }
 
 static void slot_destroy(struct pto_array_slot *slot) {
@@ -81,26 +72,22 @@ static bool is_wrong_declaration(struct pto_program_run *run, const char *name, 
 struct pto_array *pto_program_array(struct pto_program_run *run, const char *name, uint32_t role, uint32_t dtype,
                                     uint32_t ndims, const uint64_t *shape) {
   if (run->error.status != PTO_OK || is_wrong_declaration(run, name, role, dtype, ndims)) return NULL;
-  struct pto_array_slot *slot = calloc(1, sizeof *slot + strlen(name) + 1);
-  if (!slot || !grow(run)) goto no_memory;
-  struct pto_array *array = &slot->array;
-  array->name = strcpy((char *)(slot + 1), name);
-  array->role = role;
-  array->dtype = dtype;
-  array->ndims = ndims;
-  for (uint32_t i = 0; i < ndims; i++) array->shape[i] = shape[i];
-  if (!array_size(array)) {
-    (void)pto_program_fail(run, "%s: array %s: its size overflows", run->program->name, name);
-    slot_destroy(slot);
-    return NULL;
+  struct pto_array_slot *slot = calloc(1, sizeof *slot + strlen(name) + 1), **place = NULL;
+  if (slot) {
+    struct pto_array *array = &slot->array;
+    *array = (struct pto_array){.name = strcpy((char *)(slot + 1), name), .role = role, .dtype = dtype, .ndims = ndims};
+    if (ndims) memcpy(array->shape, shape, ndims * sizeof *shape);
+    if (!array_size(array))
+      (void)pto_program_fail(run, "%s: array %s: its size overflows", run->program->name, name);
+    else if (allocate(run, slot))
+      place = pto_grow(&run->arrays, &run->array_count, &run->array_capacity, sizeof *place);
   }
-  if (!allocate(run, slot)) goto no_memory;
-  run->arrays[run->array_count++] = slot;
-  return array;
-
-no_memory:
+  if (place) {
+    *place = slot;
+    return &slot->array;
+  }
   slot_destroy(slot);
-  pto_program_out_of_memory(run, name);
+  pto_program_out_of_memory(run, name); /* unless it has failed for another reason */
   return NULL;
 }
 
@@ -132,7 +119,7 @@ struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct pto_arra
   return pto_external_tensor(rt, array->data, array->dtype, array->ndims, array->shape);
 }
 
-/* ---- elements ---- */
+/* ---- rounding ---- */
 
 /* A double as the float that a later rounding to fewer bits turns into what rounding the double itself would give:
  * rounded to odd, so that no tie appears which was none (Boldo and Melquiond 2008). */
@@ -152,107 +139,56 @@ static float float_to_odd(double value) {
   return near;
 }
 
-static int64_t to_signed(double value, uint32_t bits) {
+/* What an integer of so many bits holds: rounded to even, saturated. */
+static uint64_t to_integer(double value, uint32_t bits, bool is_signed) {
   if (isnan(value)) return 0;
-  double limit = ldexp(1.0, (int)bits - 1), rounded = nearbyint(value);
-  if (rounded >= limit) return bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
-  if (rounded < -limit) return bits == 64 ? INT64_MIN : -(INT64_C(1) << (bits - 1));
-  return (int64_t)rounded;
+  const double limit = ldexp(1.0, (int)bits - is_signed), rounded = nearbyint(value);
+  const uint64_t largest = UINT64_MAX >> (64 - bits + is_signed);
+  if (rounded >= limit) return largest;
+  if (rounded <= (is_signed ? -limit : 0)) return is_signed ? ~largest : 0;
+  return is_signed ? (uint64_t)(int64_t)rounded : (uint64_t)rounded;
 }
 
-static uint64_t to_unsigned(double value, uint32_t bits) {
-  if (isnan(value)) return 0;
-  double limit = ldexp(1.0, (int)bits), rounded = nearbyint(value);
-  if (rounded >= limit) return bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-  return rounded <= 0 ? 0 : (uint64_t)rounded;
-}
+/* ---- elements: by class and bits of the dtype ---- */
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how it is read and set goes here");
+static const char classes[] = {
+#define X(constant, value, name, bits, class_) [value] = class_,
+    PTO_DTYPE_LIST(X)
+#undef X
+};
+_Static_assert(PTO_DTYPES_FLOAT ==
+                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
+               "a float more: how it is read and set goes here");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low bytes of an element are its first");
 
 double pto_array_get(const struct pto_array *array, uint64_t index) {
-  const void *data = array->data;
-  switch (array->dtype) {
-  case PTO_FLOAT32:
-    return ((const float *)data)[index];
-  case PTO_FLOAT16:
-    return pto_fp16_to_f32(((const uint16_t *)data)[index]);
-  case PTO_BFLOAT16:
-    return pto_bf16_to_f32(((const uint16_t *)data)[index]);
-  case PTO_INT64:
-    return (double)((const int64_t *)data)[index];
-  case PTO_INT32:
-    return ((const int32_t *)data)[index];
-  case PTO_INT16:
-    return ((const int16_t *)data)[index];
-  case PTO_INT8:
-    return ((const int8_t *)data)[index];
-  case PTO_UINT64:
-    return (double)((const uint64_t *)data)[index];
-  case PTO_UINT32:
-    return ((const uint32_t *)data)[index];
-  case PTO_UINT16:
-    return ((const uint16_t *)data)[index];
-  case PTO_UINT8:
-    return ((const uint8_t *)data)[index];
-  case PTO_BOOL:
-    return ((const uint8_t *)data)[index] != 0;
-  default:
-    break;
-  }
-  uint32_t nibble = ((const uint8_t *)data)[index / 2] >> (index % 2 * 4) & 15u;
-  return array->dtype == PTO_INT4 && nibble >= 8 ? (double)nibble - 16 : nibble;
-}
-
-static void set_nibble(uint8_t *byte, uint64_t index, uint32_t nibble) {
-  uint32_t shift = (uint32_t)(index % 2) * 4;
-  *byte = (uint8_t)((*byte & ~(15u << shift)) | (nibble & 15u) << shift);
+  const uint32_t dtype = array->dtype, bits = pto_dtype_bits(dtype);
+  uint64_t raw = 0;
+  if (dtype == PTO_FLOAT32) return ((const float *)array->data)[index];
+  if (dtype == PTO_FLOAT16) return pto_fp16_to_f32(((const uint16_t *)array->data)[index]);
+  if (dtype == PTO_BFLOAT16) return pto_bf16_to_f32(((const uint16_t *)array->data)[index]);
+  if (bits < 8)
+    raw = ((const uint8_t *)array->data)[index / 2] >> (index % 2 * 4) & 15u;
+  else
+    memcpy(&raw, (const char *)array->data + index * (bits / 8), bits / 8);
+  if (classes[dtype] == 'i') return (double)((int64_t)(raw << (64 - bits)) >> (64 - bits));
+  return classes[dtype] == 'b' ? raw != 0 : (double)raw;
 }
 
 void pto_array_set(struct pto_array *array, uint64_t index, double value) {
-  void *data = array->data;
-  switch (array->dtype) {
-  case PTO_FLOAT32:
-    ((float *)data)[index] = (float)value;
-    break;
-  case PTO_FLOAT16:
-    ((uint16_t *)data)[index] = pto_fp16_from_f32(float_to_odd(value));
-    break;
-  case PTO_BFLOAT16:
-    ((uint16_t *)data)[index] = pto_bf16_from_f32(float_to_odd(value));
-    break;
-  case PTO_INT64:
-    ((int64_t *)data)[index] = to_signed(value, 64);
-    break;
-  case PTO_INT32:
-    ((int32_t *)data)[index] = (int32_t)to_signed(value, 32);
-    break;
-  case PTO_INT16:
-    ((int16_t *)data)[index] = (int16_t)to_signed(value, 16);
-    break;
-  case PTO_INT8:
-    ((int8_t *)data)[index] = (int8_t)to_signed(value, 8);
-    break;
-  case PTO_UINT64:
-    ((uint64_t *)data)[index] = to_unsigned(value, 64);
-    break;
-  case PTO_UINT32:
-    ((uint32_t *)data)[index] = (uint32_t)to_unsigned(value, 32);
-    break;
-  case PTO_UINT16:
-    ((uint16_t *)data)[index] = (uint16_t)to_unsigned(value, 16);
-    break;
-  case PTO_UINT8:
-    ((uint8_t *)data)[index] = (uint8_t)to_unsigned(value, 8);
-    break;
-  case PTO_BOOL:
-    ((uint8_t *)data)[index] = value != 0;
-    break;
-  case PTO_INT4:
-    set_nibble((uint8_t *)data + index / 2, index, (uint32_t)to_signed(value, 4));
-    break;
-  default:
-    set_nibble((uint8_t *)data + index / 2, index, (uint32_t)to_unsigned(value, 4));
-    break;
+  const uint32_t dtype = array->dtype, bits = pto_dtype_bits(dtype);
+  if (dtype == PTO_FLOAT32) {
+    ((float *)array->data)[index] = (float)value;
+  } else if (classes[dtype] == 'f') {
+    const float once = float_to_odd(value);
+    ((uint16_t *)array->data)[index] = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(once) : pto_bf16_from_f32(once);
+  } else {
+    const uint64_t raw = classes[dtype] == 'b' ? value != 0 : to_integer(value, bits, classes[dtype] == 'i');
+    uint8_t *at = (uint8_t *)array->data + index * bits / 8;
+    if (bits < 8)
+      *at = (uint8_t)((*at & ~(15u << index % 2 * 4)) | (raw & 15u) << index % 2 * 4);
+    else
+      memcpy(at, &raw, bits / 8);
   }
 }
 
@@ -265,9 +201,9 @@ void pto_array_fill(struct pto_array *array, double value) {
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
   if (!array) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
-  bool is_float = (PTO_DTYPE_BIT(array->dtype) & PTO_DTYPES_FLOAT) != 0;
+  bool is_float = classes[array->dtype] == 'f';
   double first = ceil(lo), span = ceil(hi) - first;
-  uint64_t choices = span >= 1 ? to_unsigned(span, 64) : 1;
+  uint64_t choices = span >= 1 ? to_integer(span, 64, false) : 1;
   for (uint64_t i = 0; i < array->numel; i++) {
     double value = is_float ? lo + (hi - lo) * pto_rng_unit(&rng) : first + (double)pto_rng_below(&rng, choices);
     pto_array_set(array, i, value);

@@ -43,6 +43,7 @@ static bool parse_bool(const char *text, struct pto_option_slot *slot) {
 }
 
 static bool parse_text(const char *text, struct pto_option_slot *slot) { return true; }
+static bool parse_none(const char *text, struct pto_option_slot *slot) { return false; }
 
 /* The types of options: what they accept in words, with its article, and their parser. */
 static const struct option_type {
@@ -54,24 +55,17 @@ static const struct option_type {
     {PTO_OPTION_FLOAT, "a ", "number", parse_float},
     {PTO_OPTION_BOOL, "", "true or false", parse_bool},
     {PTO_OPTION_TEXT, "", "text", parse_text},
+    {0, "", "?", parse_none},
 };
 
-/* The entry of `type`; NULL for a value that is none. */
+/* The entry of `type`; the last for a value that is none. */
 static const struct option_type *option_type(uint32_t type) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(option_types); i++)
-    if (option_types[i].type == type) return &option_types[i];
-  return NULL;
+  const struct option_type *entry = option_types;
+  while (entry->type && entry->type != type) entry++;
+  return entry;
 }
 
-const char *pto_option_type_name(uint32_t type) {
-  const struct option_type *entry = option_type(type);
-  return entry ? entry->words : "?";
-}
-
-static bool parse(uint32_t type, const char *text, struct pto_option_slot *slot) {
-  const struct option_type *entry = option_type(type);
-  return entry && entry->parse(text, slot);
-}
+const char *pto_option_type_name(uint32_t type) { return option_type(type)->words; }
 
 /* ---- from text to values ---- */
 
@@ -86,9 +80,8 @@ static void append_option_names(struct pto_error *error, const struct pto_progra
     pto_error_append(error, "%s%s", separator, option->name);
 }
 
-/* Gives the option named by key[0 … key_length) the value text[0 … text_length). */
-static int set_option(struct pto_program_run *run, struct pto_error *error, const char *source, const char *setting,
-                      size_t length) {
+/* Does what setting[0 … length) says: "key=value". */
+static int set_option(struct pto_program_run *run, struct pto_error *error, const char *setting, size_t length) {
   const struct pto_program *program = run->program;
   const char *equals = memchr(setting, '=', length);
   if (!equals || equals == setting)
@@ -102,11 +95,10 @@ static int set_option(struct pto_program_run *run, struct pto_error *error, cons
     if (!text) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
     free(slot->text);
     slot->text = text;
-    slot->source = source;
-    if (parse(option->type, text, slot)) return PTO_OK;
     const struct option_type *type = option_type(option->type);
+    if (type->parse(text, slot)) return PTO_OK;
     return pto_error_set(error, PTO_EINVAL, "%s: option %s: \"%s\" is not %s%s", program->name, option->name, text,
-                         type ? type->article : "", pto_option_type_name(option->type));
+                         type->article, type->words);
   }
   pto_error_set(error, PTO_EINVAL, "%s has no option \"%.*s\"", program->name, (int)key_length, setting);
   append_option_names(error, program);
@@ -117,9 +109,8 @@ static int set_default(struct pto_program_run *run, uint32_t index, struct pto_e
   const struct pto_option *option = &run->program->options[index];
   struct pto_option_slot *slot = &run->options[index];
   slot->text = strdup(option->default_value ? option->default_value : "");
-  slot->source = "default";
   if (!slot->text) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", run->program->name);
-  if (parse(option->type, slot->text, slot)) return PTO_OK;
+  if (option_type(option->type)->parse(slot->text, slot)) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "%s: option %s: its default \"%s\" is not of its type (%s)",
                        run->program->name, option->name, slot->text, pto_option_type_name(option->type));
 }
@@ -128,7 +119,7 @@ static int apply_case(struct pto_program_run *run, struct pto_error *error) {
   const char *settings = run->chosen_case->settings ? run->chosen_case->settings : "";
   while (*(settings += strspn(settings, " "))) {
     size_t length = strcspn(settings, " ");
-    int status = set_option(run, error, "case", settings, length);
+    int status = set_option(run, error, settings, length);
     if (status != PTO_OK) return status;
     settings += length;
   }
@@ -147,21 +138,13 @@ int pto_program_options_init(struct pto_program_run *run, const struct pto_progr
   for (uint32_t i = 0; i < count && status == PTO_OK; i++) status = set_default(run, i, error);
   if (status == PTO_OK && run->chosen_case) status = apply_case(run, error);
   for (uint32_t i = 0; i < request->setting_count && status == PTO_OK; i++)
-    status = set_option(run, error, "set", request->settings[i], strlen(request->settings[i]));
+    status = set_option(run, error, request->settings[i], strlen(request->settings[i]));
   return status;
 }
 
 void pto_program_options_fini(struct pto_program_run *run) {
   for (uint32_t i = 0; i < run->option_count; i++) free(run->options[i].text);
   free(run->options);
-}
-
-bool pto_program_run_option(const struct pto_program_run *run, uint32_t index, struct pto_option_value *value) {
-  if (index >= run->option_count) return false;
-  value->option = &run->program->options[index];
-  value->value = run->options[index].text;
-  value->source = run->options[index].source;
-  return true;
 }
 
 /* ---- what the program asks for ---- */

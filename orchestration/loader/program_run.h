@@ -112,13 +112,6 @@ uint64_t pto_program_run_digest(const struct pto_program_run *run);
 /* XXH64 of `size` bytes, after its published specification. */
 uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
 
-/* Options in the program's order, with the value in force as text and where it comes from; false past the end. */
-struct pto_option_value {
-  const struct pto_option *option;
-  const char *value;
-  const char *source; /* "set", "case" or "default" */
-};
-bool pto_program_run_option(const struct pto_program_run *run, uint32_t index, struct pto_option_value *value);
 /* Arrays in order of declaration; NULL past the end. */
 struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
 

@@ -80,16 +80,10 @@ static void test_an_option_has_its_default_unless_case_or_set_say_otherwise(void
 
 static void test_a_set_beats_the_case_and_the_case_the_default(void **state) {
   struct pto_program_run *run = run_of(&program, "small", "tile=32");
-  struct pto_option_value value;
-  static const char *const want[][2] = {{"32", "set"}, {"0.5", "default"}, {"false", "default"}, {"fp16", "case"}};
-  for (uint32_t i = 0; i < 4; i++) {
-    assert_true(pto_program_run_option(run, i, &value));
-    assert_ptr_equal(value.option, &options[i]);
-    assert_string_equal(value.value, want[i][0]);
-    assert_string_equal(value.source, want[i][1]);
-  }
-  assert_false(pto_program_run_option(run, 4, &value));
   assert_int_equal(pto_option_int(run, "tile"), 32);
+  assert_true(pto_option_float(run, "scale") == 0.5);
+  assert_false(pto_option_bool(run, "causal"));
+  assert_string_equal(pto_option_text(run, "dtype"), "fp16");
   assert_string_equal(pto_program_run_case(run)->name, "small");
   pto_program_run_destroy(run);
 }

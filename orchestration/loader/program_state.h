@@ -13,7 +13,6 @@
 /* The value of one option, checked: text as given, and its meaning by type. */
 struct pto_option_slot {
   char *text;
-  const char *source; /* "set", "case" or "default" */
   union {
     int64_t integer;
     double number;
@@ -43,7 +42,7 @@ struct pto_program_run {
   struct pto_option_slot *options;
   uint32_t option_count;
   struct pto_array_slot **arrays;
-  uint32_t array_count, array_capacity;
+  size_t array_count, array_capacity;
   uint64_t margin_bytes; /* around each, as requested */
   struct pto_program_block *blocks;
   bool has_tolerance; /* of its own: rtol and atol hold */

@@ -10,14 +10,11 @@
  * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
  */
 #include <orchestration/support/general_call.h>
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 struct alternating {
   uint64_t matmul_count, add_count; /* tasks */
   uint64_t matmul_batch, add_batch; /* tiles a task */
-  struct pto_array *a, *b, *c, *x, *y, *z;
 };
 
 /* ---- kernel: C[i] = A[i]·B[i] for each tile i ---- */
@@ -25,23 +22,17 @@ struct alternating {
 static const struct pto_kernel_param batch_params[] = {TENSOR("a", PTO_INPUT, F32, 3), TENSOR("b", PTO_INPUT, F32, 3),
                                                        TENSOR("c", PTO_OUTPUT, F32, 3)};
 
-/* The index-th matrix of a stack. */
-static struct pto_kernel_tensor matrix_of(const struct pto_kernel_tensor *stack, uint64_t index) {
-  return (struct pto_kernel_tensor){
-      .addr = index == 0 ? stack->addr : (float *)stack->addr + index * stack->strides[0],
-      .shape = stack->shape + 1,
-      .strides = stack->strides + 1,
-      .ndims = 2,
-      .dtype = stack->dtype,
-  };
+/* The product of tile i; `abc` has room for its three matrices. */
+static struct general_call tile_product(const struct pto_kernel_args *args, uint64_t i, struct pto_kernel_tensor *abc) {
+  for (int k = 0; k < 3; k++) abc[k] = general_part(&args->tensors[k], i);
+  return (struct general_call){.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
 }
 
 static int matmul_batch(const struct pto_kernel_args *args) {
+  struct pto_kernel_tensor abc[3];
   int status = 0;
   for (uint64_t i = 0; status == 0 && i < args->tensors[2].shape[0]; i++) {
-    struct pto_kernel_tensor abc[3];
-    for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], i);
-    const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+    const struct general_call matmul = tile_product(args, i, abc);
     status = general_run(&matmul);
   }
   return status;
@@ -50,8 +41,7 @@ static int matmul_batch(const struct pto_kernel_args *args) {
 /* One tile after the other, in the local memory of one. */
 static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
   struct pto_kernel_tensor abc[3];
-  for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], 0);
-  const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+  const struct general_call matmul = tile_product(args, 0, abc);
   struct pto_cost cost = general_cost(&matmul);
   uint64_t tiles = args->tensors[2].shape[0];
   cost.bytes_in *= tiles;
@@ -87,13 +77,9 @@ static const struct pto_case cases[] = {
 
 static int prepare(struct pto_program_run *run) {
   uint64_t batch, m, n, matmul_batch, add_batch, tile;
-  const struct whole_option numbers[] = {{"batch", 1, 100000, &batch},
-                                         {"m", 1, 100000, &m},
-                                         {"n", 1, 100000, &n},
-                                         {"matmul_batch", 1, 100000, &matmul_batch},
-                                         {"add_batch", 1, 100000, &add_batch},
-                                         {"tile", 1, 100000, &tile}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"batch", 1, 100000, &batch}, {"m", 1, 100000, &m}, {"n", 1, 100000, &n},
+                                        {"matmul_batch", 1, 100000, &matmul_batch},
+                                        {"add_batch", 1, 100000, &add_batch}, {"tile", 1, 100000, &tile});
   if (status != PTO_OK) return status;
   const uint64_t products = batch * m, sums = batch * n;
   if (products % matmul_batch != 0 || sums % add_batch != 0)
@@ -102,54 +88,45 @@ static int prepare(struct pto_program_run *run) {
                             (unsigned long long)add_batch);
   struct alternating *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  state->matmul_batch = matmul_batch;
-  state->add_batch = add_batch;
-  state->matmul_count = products / matmul_batch;
-  state->add_count = sums / add_batch;
+  *state = (struct alternating){products / matmul_batch, sums / add_batch, matmul_batch, add_batch};
   const struct array_line arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {products, tile, tile}, -1, 1},
-      {&state->b, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {products, tile, tile}, -1, 1},
-      {&state->c, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, {products, tile, tile}, 0, 0},
-      {&state->x, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {sums, tile, tile}, -1, 1},
-      {&state->y, "y", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {sums, tile, tile}, -1, 1},
-      {&state->z, "z", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, {sums, tile, tile}, 0, 0},
+      INPUT("a", PTO_FLOAT32, -1, 1, products, tile, tile), INPUT("b", PTO_FLOAT32, -1, 1, products, tile, tile),
+      OUTPUT("c", PTO_FLOAT32, products, tile, tile),       INPUT("x", PTO_FLOAT32, -1, 1, sums, tile, tile),
+      INPUT("y", PTO_FLOAT32, -1, 1, sums, tile, tile),     OUTPUT("z", PTO_FLOAT32, sums, tile, tile),
   };
-  return DECLARE_ARRAYS(run, arrays);
+  return declare_arrays(run, arrays, LENGTH(arrays));
 }
 
 /* Tiles index·count … of three stacks, as the parameters of one task. */
-static int submit_tiles(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_tensor stacks[3],
+static int submit_tiles(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_tensor stacks[3],
                         uint64_t index, uint64_t count) {
   struct pto_tensor t[3];
-  for (int i = 0; i < 3; i++) t[i] = pto_tensor_slice(&stacks[i], 0, index * count, (index + 1) * count, 1);
-  struct pto_param params[] = {pto_input(&t[0]), pto_input(&t[1]), pto_output(&t[2])};
-  return pto_submit(rt, launch, params, 3, NULL);
+  for (int i = 0; i < 3; i++) t[i] = rows_of(&stacks[i], index * count, count);
+  return submit_kernel(rt, kernel, PARAMS(pto_input(&t[0]), pto_input(&t[1]), pto_output(&t[2])));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct alternating *state = pto_program_state(run, sizeof *state);
-  const struct pto_launch matmul = {.aic = &kernel_matmul_batch}, add = {.aiv0 = pto_kernel_find("add")};
-  struct pto_tensor abc[] = {pto_array_tensor(rt, state->a), pto_array_tensor(rt, state->b),
-                             pto_array_tensor(rt, state->c)};
-  struct pto_tensor xyz[] = {pto_array_tensor(rt, state->x), pto_array_tensor(rt, state->y),
-                             pto_array_tensor(rt, state->z)};
+  const struct pto_kernel *matmul = &kernel_matmul_batch, *add = pto_kernel_find("add");
+  struct pto_tensor abc[] = {tensor_of(rt, run, "a"), tensor_of(rt, run, "b"), tensor_of(rt, run, "c")};
+  struct pto_tensor xyz[] = {tensor_of(rt, run, "x"), tensor_of(rt, run, "y"), tensor_of(rt, run, "z")};
   uint64_t turns = state->matmul_count > state->add_count ? state->matmul_count : state->add_count;
   int status = PTO_OK;
   for (uint64_t i = 0; status == PTO_OK && i < turns; i++) {
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK && i < state->matmul_count) status = submit_tiles(rt, &matmul, abc, i, state->matmul_batch);
-    if (status == PTO_OK && i < state->add_count) status = submit_tiles(rt, &add, xyz, i, state->add_batch);
+    if (status == PTO_OK && i < state->matmul_count) status = submit_tiles(rt, matmul, abc, i, state->matmul_batch);
+    if (status == PTO_OK && i < state->add_count) status = submit_tiles(rt, add, xyz, i, state->add_batch);
     if (status == PTO_OK) status = pto_scope_end(rt);
   }
   return status;
 }
 
 static int expect(struct pto_program_run *run) {
-  const struct alternating *state = pto_program_state(run, sizeof *state);
-  double *c = pto_array_golden(run, state->c), *z = pto_array_golden(run, state->z);
+  const struct pto_array *products = pto_program_find(run, "c"), *sums = pto_program_find(run, "z");
+  double *c = golden_of(run, "c"), *z = golden_of(run, "z");
   if (c == NULL || z == NULL) return PTO_ENOMEM;
-  const float *a = state->a->data, *b = state->b->data, *x = state->x->data, *y = state->y->data;
-  uint64_t tile = state->c->shape[1], rows = state->c->shape[0] * tile;
+  const float *a = data_of(run, "a"), *b = data_of(run, "b"), *x = data_of(run, "x"), *y = data_of(run, "y");
+  uint64_t tile = products->shape[1], rows = products->shape[0] * tile;
   for (uint64_t row = 0; row < rows; row++) {
     const float *b_tile = b + row / tile * tile * tile;
     for (uint64_t k = 0; k < tile; k++) {
@@ -157,19 +134,9 @@ static int expect(struct pto_program_run *run) {
       for (uint64_t j = 0; j < tile; j++) c[row * tile + j] += value * (double)b_tile[k * tile + j];
     }
   }
-  for (uint64_t i = 0; i < state->z->numel; i++) z[i] = (double)x[i] + (double)y[i];
+  for (uint64_t i = 0; i < sums->numel; i++) z[i] = (double)x[i] + (double)y[i];
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "alternating_matmul_add",
-    .summary = "independent AIC products between independent AIV sums, several tiles a task",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("alternating_matmul_add", "independent AIC products between independent AIV sums, several tiles a task",
+        .rtol = 1e-3, .atol = 1e-3);

@@ -10,13 +10,11 @@
  * With t = task_num products and g = t / grid_k groups:  tasks = 2·t,  edges = t (product → sum) + g·(grid_k − 1) (sum
  * → sum).
  */
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 struct bgemm {
   uint64_t tile, grid_m, grid_n, grid_k;
   uint32_t sum_dtype; /* of products and C */
-  struct pto_array *a, *b, *c;
 };
 
 static const struct pto_option options[] = {
@@ -52,9 +50,8 @@ static int prepare(struct pto_program_run *run) {
   struct bgemm *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
   uint64_t task_num;
-  const struct whole_option numbers[] = {
-      {"tile", 1, 4096, &state->tile}, {"grid_k", 1, 1000000, &state->grid_k}, {"task_num", 1, 1000000, &task_num}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"tile", 1, 4096, &state->tile}, {"grid_k", 1, 1000000, &state->grid_k},
+                                        {"task_num", 1, 1000000, &task_num});
   if (status != PTO_OK) return status;
   if (task_num % state->grid_k != 0)
     return pto_program_fail(run, "bgemm: task_num %llu is no multiple of grid_k %llu", (unsigned long long)task_num,
@@ -68,13 +65,9 @@ static int prepare(struct pto_program_run *run) {
   state->grid_n = groups / state->grid_m;
   uint64_t m = state->grid_m * state->tile, n = state->grid_n * state->tile, k = state->grid_k * state->tile;
   const double bound = dtype == PTO_INT8 ? 128 : 1;
-  const struct array_line arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, {m, k}, -bound, bound},
-      {&state->b, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, {k, n}, -bound, bound},
-      {&state->c, "c", PTO_ARRAY_OUTPUT, state->sum_dtype, 2, {m, n}, 0, 0},
-  };
   if (dtype == PTO_INT8) pto_program_tolerance(run, 0, 0);
-  return DECLARE_ARRAYS(run, arrays);
+  return DECLARE_ARRAYS(run, INPUT("a", (uint32_t)dtype, -bound, bound, m, k),
+                        INPUT("b", (uint32_t)dtype, -bound, bound, k, n), OUTPUT("c", state->sum_dtype, m, n));
 }
 
 /* Everything that every group uses. */
@@ -96,12 +89,9 @@ static int submit_group(struct pto_runtime *rt, const struct plan *plan, uint64_
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   for (uint64_t k = 0; status == PTO_OK && k < plan->state->grid_k; k++) {
     struct pto_tensor a = tile_of(plan, &plan->a, m, k), b = tile_of(plan, &plan->b, k, n);
-    struct pto_tensor p = temporary(rt, plan->state->sum_dtype, 2, (uint64_t[]){tile, tile});
-    struct pto_param product[] = {pto_input(&a), pto_input(&b), pto_output(&p)};
-    status = pto_submit_aic(rt, plan->matmul, product, 3);
-    if (status != PTO_OK) break;
-    struct pto_param sum[] = {pto_input(&p), pto_inout(&c)};
-    status = pto_submit_aiv(rt, plan->add_in_place, sum, 2);
+    struct pto_tensor p = temporary_matrix(rt, plan->state->sum_dtype, tile, tile);
+    status = pto_submit_aic(rt, plan->matmul, PARAMS(pto_input(&a), pto_input(&b), pto_output(&p)));
+    if (status == PTO_OK) status = pto_submit_aiv(rt, plan->add_in_place, PARAMS(pto_input(&p), pto_inout(&c)));
   }
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
@@ -112,9 +102,9 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
       .state = state,
       .matmul = pto_kernel_find(state->sum_dtype == PTO_INT32 ? "matmul_int8" : "matmul"),
       .add_in_place = pto_kernel_find("add_inplace"),
-      .a = pto_array_tensor(rt, state->a),
-      .b = pto_array_tensor(rt, state->b),
-      .c = pto_array_tensor(rt, state->c),
+      .a = tensor_of(rt, run, "a"),
+      .b = tensor_of(rt, run, "b"),
+      .c = tensor_of(rt, run, "c"),
   };
   int status = PTO_OK;
   for (uint64_t m = 0; status == PTO_OK && m < state->grid_m; m++) {
@@ -125,29 +115,18 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 /* Row by row, without tiles, in double precision; the inner loop runs along rows of B and C. */
 static int expect(struct pto_program_run *run) {
-  const struct bgemm *state = pto_program_state(run, sizeof *state);
-  double *c = pto_array_golden(run, state->c), *b = pto_program_alloc(run, state->b->numel * sizeof *b);
+  const struct pto_array *a = pto_program_find(run, "a");
+  double *c = golden_of(run, "c"), *b = exact_copy(run, "b");
   if (c == NULL || b == NULL) return PTO_ENOMEM;
-  uint64_t m = state->c->shape[0], n = state->c->shape[1], k = state->a->shape[1];
-  for (uint64_t i = 0; i < state->b->numel; i++) b[i] = pto_array_get(state->b, i);
+  uint64_t m = a->shape[0], k = a->shape[1], n = pto_program_find(run, "c")->shape[1];
   for (uint64_t i = 0; i < m; i++) {
     for (uint64_t l = 0; l < k; l++) {
-      double x = pto_array_get(state->a, i * k + l);
+      double x = pto_array_get(a, i * k + l);
       for (uint64_t j = 0; j < n; j++) c[i * n + j] += x * b[l * n + j];
     }
   }
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "bgemm",
-    .summary = "matrix product in tiles: AIC products, AIV sums into views of one matrix",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("bgemm", "matrix product in tiles: AIC products, AIV sums into views of one matrix", .rtol = 1e-3,
+        .atol = 1e-3);

@@ -11,28 +11,13 @@
  * tasks = 5, edges = 5.
  */
 #include <orchestration/support/general_call.h>
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
-
-struct diamond {
-  struct pto_array *a, *w1, *w2, *f;
-};
 
 /* ---- kernel: y = √(log x), row by row through local memory in f32, so that it is rounded to fp16 once ---- */
 
 static const uint64_t dense[] = {1};
-
-static struct pto_kernel_tensor row_of(const struct pto_kernel_tensor *matrix, uint64_t row) {
-  return (struct pto_kernel_tensor){.addr =
-                                        row == 0 ? matrix->addr : (uint16_t *)matrix->addr + row * matrix->strides[0],
-                                    .shape = matrix->shape + 1,
-                                    .strides = matrix->strides + 1,
-                                    .ndims = 1,
-                                    .dtype = matrix->dtype};
-}
 
 /* The two calls for one row, between them the logarithms at `logs`. */
 struct row_calls {
@@ -41,9 +26,9 @@ struct row_calls {
 };
 
 static void make_calls(struct row_calls *calls, const struct pto_kernel_args *args, uint64_t row, float *logs) {
-  calls->tensors[0] = row_of(&args->tensors[0], row);
+  calls->tensors[0] = general_part(&args->tensors[0], row);
   calls->tensors[1] = (struct pto_kernel_tensor){logs, args->tensors[0].shape + 1, dense, 1, PTO_FLOAT32};
-  calls->tensors[2] = row_of(&args->tensors[1], row);
+  calls->tensors[2] = general_part(&args->tensors[1], row);
   calls->log = (struct general_call){"log", args->core, &calls->tensors[0], NULL, 2, 0};
   calls->sqrt = (struct general_call){"sqrt", args->core, &calls->tensors[1], NULL, 2, 0};
 }
@@ -76,10 +61,8 @@ static struct pto_cost sqrt_log_cost(const struct pto_kernel_args *args) {
   };
 }
 
-static const struct pto_kernel_param sqrt_log_params[] = {
-    TENSOR("x", PTO_INPUT, F16, 2),
-    TENSOR("y", PTO_OUTPUT, F16, 2),
-};
+static const struct pto_kernel_param sqrt_log_params[] = {TENSOR("x", PTO_INPUT, F16, 2),
+                                                          TENSOR("y", PTO_OUTPUT, F16, 2)};
 KERNEL(sqrt_log, sqrt_log_params, .name = "sqrt_log", .cores = PTO_AIV, .run = run_sqrt_log, .cost = sqrt_log_cost);
 
 /* ---- the program ---- */
@@ -98,75 +81,50 @@ static const struct pto_case cases[] = {
 
 static int prepare(struct pto_program_run *run) {
   uint64_t size = 0;
-  const int status = read_whole_options(run, &(struct whole_option){"size", 1, 1024, &size}, 1);
+  int status = READ_WHOLE_OPTIONS(run, {"size", 1, 1024, &size});
   if (status != PTO_OK) return status;
-  struct diamond *state = pto_program_state(run, sizeof *state);
-  if (state == NULL) return PTO_ENOMEM;
   /* Keeps the sums of a row of products near 1. */
   const double bound = 0.7 / sqrt((double)size);
-  const struct array_line arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, 2, 60},
-      {&state->w1, "w1", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, -bound, bound},
-      {&state->w2, "w2", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, -bound, bound},
-      {&state->f, "f", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {size, size}, 0, 0},
-  };
-  if (DECLARE_ARRAYS(run, arrays) != PTO_OK) return PTO_ENOMEM;
-  if (pto_option_bool(run, "constant")) {
-    pto_array_fill(state->a, exp(4));
-    pto_array_fill(state->w1, 1.0 / 256);
-    pto_array_fill(state->w2, 1.0 / 256);
+  status = DECLARE_ARRAYS(run, INPUT("a", PTO_FLOAT16, 2, 60, size, size),
+                          INPUT("w1", PTO_FLOAT16, -bound, bound, size, size),
+                          INPUT("w2", PTO_FLOAT16, -bound, bound, size, size), OUTPUT("f", PTO_FLOAT32, size, size));
+  if (status == PTO_OK && pto_option_bool(run, "constant")) {
+    pto_array_fill(pto_program_find(run, "a"), exp(4));
+    pto_array_fill(pto_program_find(run, "w1"), 1.0 / 256);
+    pto_array_fill(pto_program_find(run, "w2"), 1.0 / 256);
   }
-  return PTO_OK;
+  return status;
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct diamond *state = pto_program_state(run, sizeof *state);
-  const struct pto_kernel *matmul = pto_kernel_find("matmul");
-  struct pto_tensor a = pto_array_tensor(rt, state->a), f = pto_array_tensor(rt, state->f);
-  struct pto_tensor w1 = pto_array_tensor(rt, state->w1), w2 = pto_array_tensor(rt, state->w2);
-  struct pto_tensor t = temporary(rt, PTO_FLOAT16, 2, state->a->shape);
-  struct pto_tensor p = temporary(rt, PTO_FLOAT32, 2, state->a->shape),
-                    q = temporary(rt, PTO_FLOAT32, 2, state->a->shape);
-  struct pto_tensor s = temporary(rt, PTO_FLOAT32, 2, state->a->shape);
-  const struct pto_param make_t[] = {pto_input(&a), pto_output(&t)};
-  const struct pto_param make_p[] = {pto_input(&t), pto_input(&w1), pto_output(&p)};
-  const struct pto_param make_q[] = {pto_input(&t), pto_input(&w2), pto_output(&q)};
-  const struct pto_param make_s[] = {pto_input(&p), pto_input(&q), pto_output(&s)};
-  const struct pto_param make_f[] = {pto_input(&s), pto_output(&f)};
-  int status = pto_submit_aiv(rt, &sqrt_log, make_t, 2);
-  if (status == PTO_OK) status = pto_submit_aic(rt, matmul, make_p, 3);
-  if (status == PTO_OK) status = pto_submit_aic(rt, matmul, make_q, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("add"), make_s, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("exp"), make_f, 2);
-  return status;
+  const struct pto_kernel *matmul = pto_kernel_find("matmul"), *add = pto_kernel_find("add");
+  struct pto_tensor a = tensor_of(rt, run, "a"), f = tensor_of(rt, run, "f");
+  struct pto_tensor w1 = tensor_of(rt, run, "w1"), w2 = tensor_of(rt, run, "w2");
+  struct pto_tensor t = temporary(rt, PTO_FLOAT16, 2, a.shape), p = temporary(rt, PTO_FLOAT32, 2, a.shape);
+  struct pto_tensor q = temporary(rt, PTO_FLOAT32, 2, a.shape), s = temporary(rt, PTO_FLOAT32, 2, a.shape);
+  int status = pto_submit_aiv(rt, &sqrt_log, PARAMS(pto_input(&a), pto_output(&t)));
+  if (!status) status = pto_submit_aic(rt, matmul, PARAMS(pto_input(&t), pto_input(&w1), pto_output(&p)));
+  if (!status) status = pto_submit_aic(rt, matmul, PARAMS(pto_input(&t), pto_input(&w2), pto_output(&q)));
+  if (!status) status = pto_submit_aiv(rt, add, PARAMS(pto_input(&p), pto_input(&q), pto_output(&s)));
+  return status ? status : pto_submit_aiv(rt, pto_kernel_find("exp"), PARAMS(pto_input(&s), pto_output(&f)));
 }
 
 /* f = exp(√(log A)·(W1 + W2)), nothing rounded in between. */
 static int expect(struct pto_program_run *run) {
-  const struct diamond *state = pto_program_state(run, sizeof *state);
-  double *f = pto_array_golden(run, state->f);
-  if (f == NULL) return PTO_ENOMEM;
-  uint64_t n = state->f->shape[0];
+  const struct pto_array *a = pto_program_find(run, "a");
+  const double *w1 = exact_copy(run, "w1"), *w2 = exact_copy(run, "w2");
+  double *f = golden_of(run, "f");
+  if (w1 == NULL || w2 == NULL || f == NULL) return PTO_ENOMEM;
+  uint64_t n = a->shape[0];
   for (uint64_t i = 0; i < n; i++) {
     for (uint64_t k = 0; k < n; k++) {
-      double t = sqrt(log(pto_array_get(state->a, i * n + k)));
-      for (uint64_t j = 0; j < n; j++)
-        f[i * n + j] += t * (pto_array_get(state->w1, k * n + j) + pto_array_get(state->w2, k * n + j));
+      double t = sqrt(log(pto_array_get(a, i * n + k)));
+      for (uint64_t j = 0; j < n; j++) f[i * n + j] += t * (w1[k * n + j] + w2[k * n + j]);
     }
   }
   for (uint64_t i = 0; i < n * n; i++) f[i] = exp(f[i]);
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "diamond_matmul",
-    .summary = "a diamond: two AIC products of one AIV result, summed; fp16 in, f32 out",
-    .rtol = 1e-2,
-    .atol = 1e-2,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("diamond_matmul", "a diamond: two AIC products of one AIV result, summed; fp16 in, f32 out", .rtol = 1e-2,
+        .atol = 1e-2);

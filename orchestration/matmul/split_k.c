@@ -9,15 +9,13 @@
  *
  * tasks = as the option says, all into one C; edges = tasks − 1, since successive sums have an order too.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #include <string.h>
 
 struct state {
   uint64_t m, n, k, blocks, tasks;
   bool adds_on_aiv;
-  struct pto_array *a, *b, *c; /* [tasks, m, blocks · k], [tasks, blocks · k, n], [m, n] */
 };
 
 /* ---- kernels: a[m, blocks · k], b[blocks · k, n], c[m, n] ---- */
@@ -134,9 +132,7 @@ static const struct pto_case cases[] = {
 
 /* Numbers of 11 bits, so that their products are exact in f32, and of sizes 2^-9 … 2^9 by their place in the inner
  * dimension, so that hardly any sum is: another order gives other bits. */
-static void fill(struct pto_program_run *run, struct pto_array *x, uint64_t inner, uint64_t stride) {
-  if (x == NULL) return;
-  pto_array_fill_uniform(run, x, -1, 1);
+static void scale(struct pto_array *x, uint64_t inner, uint64_t stride) {
   for (uint64_t i = 0; i < x->numel; i++) {
     uint64_t place = i / stride % inner;
     double scale = 1 << (place * 7 % 19);
@@ -147,43 +143,33 @@ static void fill(struct pto_program_run *run, struct pto_array *x, uint64_t inne
 static int prepare(struct pto_program_run *run) {
   struct state *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const struct whole_option numbers[] = {{"m", 1, 4096, &state->m},
-                                         {"n", 1, 4096, &state->n},
-                                         {"k", 1, 4096, &state->k},
-                                         {"blocks", 1, 4096, &state->blocks},
-                                         {"tasks", 1, 4096, &state->tasks}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  int status = READ_WHOLE_OPTIONS(run, {"m", 1, 4096, &state->m}, {"n", 1, 4096, &state->n}, {"k", 1, 4096, &state->k},
+                                  {"blocks", 1, 4096, &state->blocks}, {"tasks", 1, 4096, &state->tasks});
   if (status != PTO_OK) return status;
   const char *add_on = pto_option_text(run, "add");
   state->adds_on_aiv = strcmp(add_on, "aiv") == 0;
   if (!state->adds_on_aiv && strcmp(add_on, "aic") != 0)
     return pto_program_fail(run, "split_k: add \"%s\" is neither aic nor aiv", add_on);
   uint64_t inner = state->blocks * state->k;
-  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, (uint64_t[]){state->tasks, state->m, inner});
-  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, (uint64_t[]){state->tasks, inner, state->n});
-  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){state->m, state->n});
-  fill(run, state->a, inner, 1);
-  fill(run, state->b, inner, state->n);
-  return state->a && state->b && state->c ? PTO_OK : PTO_ENOMEM;
-}
-
-static struct pto_tensor matrix(const struct pto_tensor *all, uint64_t index) {
-  struct pto_tensor one = pto_tensor_slice(all, 0, index, index + 1, 1);
-  return pto_tensor_reshape(&one, 2, all->shape + 1);
+  status = DECLARE_ARRAYS(run, INPUT("a", PTO_FLOAT32, -1, 1, state->tasks, state->m, inner),
+                          INPUT("b", PTO_FLOAT32, -1, 1, state->tasks, inner, state->n),
+                          OUTPUT("c", PTO_FLOAT32, state->m, state->n));
+  if (status != PTO_OK) return status;
+  scale(pto_program_find(run, "a"), inner, 1);
+  scale(pto_program_find(run, "b"), inner, state->n);
+  return PTO_OK;
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct state *state = pto_program_state(run, sizeof *state);
-  struct pto_tensor a = pto_array_tensor(rt, state->a), b = pto_array_tensor(rt, state->b);
-  struct pto_tensor c = pto_array_tensor(rt, state->c);
+  struct pto_tensor a = tensor_of(rt, run, "a"), b = tensor_of(rt, run, "b"), c = tensor_of(rt, run, "c");
   struct pto_launch launch = {.block_count = (uint32_t)state->blocks};
   launch.aic = state->adds_on_aiv ? &factor : &whole;
   launch.aiv0 = state->adds_on_aiv ? &sum : NULL;
   int status = PTO_OK;
   for (uint64_t i = 0; i < state->tasks && status == PTO_OK; i++) {
-    struct pto_tensor left = matrix(&a, i), right = matrix(&b, i);
-    struct pto_param params[] = {pto_input(&left), pto_input(&right), pto_accumulate(&c)};
-    status = pto_submit(rt, &launch, params, 3, NULL);
+    struct pto_tensor left = part_of(&a, i), right = part_of(&b, i);
+    status = pto_submit(rt, &launch, PARAMS(pto_input(&left), pto_input(&right), pto_accumulate(&c)), NULL);
   }
   return status;
 }
@@ -192,9 +178,9 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
  * two floats is the double sum rounded to float, so no compiler's choices show here. */
 static int expect(struct pto_program_run *run) {
   const struct state *state = pto_program_state(run, sizeof *state);
-  double *golden = pto_array_golden(run, state->c);
+  double *golden = golden_of(run, "c");
   if (golden == NULL) return PTO_ENOMEM;
-  const float *a = state->a->data, *b = state->b->data;
+  const float *a = data_of(run, "a"), *b = data_of(run, "b");
   uint64_t inner = state->blocks * state->k;
   for (uint64_t task = 0; task < state->tasks; task++) {
     for (uint64_t at = 0; at < state->m * state->n; at++) {
@@ -211,13 +197,4 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "split_k",
-    .summary = "a product cut along its inner dimension: blocks add into one output, with the bits of block order",
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("split_k", "a product cut along its inner dimension: blocks add into one output, with the bits of block order");

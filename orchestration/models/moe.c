@@ -25,17 +25,14 @@
  * taken as it is.
  */
 #include <orchestration/models/moe_kernels.h>
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
 
 struct moe {
   uint64_t tokens, dim, hidden, experts, k, tile;
-  uint32_t dtype;                                        /* T below */
-  struct pto_array *x, *router;                          /* T[tokens, dim], T[dim, experts] */
-  struct pto_array *w1, *w3, *w2;                        /* T[experts, dim, hidden] twice, T[experts, hidden, dim] */
-  struct pto_array *out, *chosen, *weights, *load, *ran; /* see prepare */
+  uint32_t dtype; /* of x, router, w1, w2 and w3 */
+  struct pto_array *x, *router;
 };
 
 /* ---- inputs ---- */
@@ -57,10 +54,9 @@ static const struct pto_option options[] = {
 /* tokens, dim, hidden, experts, k, tile, dtype */
 static int read_options(struct pto_program_run *run, struct moe *moe) {
   enum { MOST = 1 << 16 };
-  const struct whole_option numbers[] = {{"tokens", 1, MOST, &moe->tokens}, {"dim", 1, MOST, &moe->dim},
-                                         {"hidden", 1, MOST, &moe->hidden}, {"experts", 1, MOST, &moe->experts},
-                                         {"k", 1, MOST, &moe->k},           {"tile", 1, MOST, &moe->tile}};
-  int status = READ_WHOLE_OPTIONS(run, numbers);
+  int status = READ_WHOLE_OPTIONS(run, {"tokens", 1, MOST, &moe->tokens}, {"dim", 1, MOST, &moe->dim},
+                                  {"hidden", 1, MOST, &moe->hidden}, {"experts", 1, MOST, &moe->experts},
+                                  {"k", 1, MOST, &moe->k}, {"tile", 1, MOST, &moe->tile});
   if (status == PTO_OK) status = read_float_dtype(run, &moe->dtype);
   if (status != PTO_OK) return status;
   if (moe->k > moe->experts)
@@ -150,19 +146,21 @@ static int prepare(struct pto_program_run *run) {
   if (status != PTO_OK) return status;
   double into = sqrt(3 / (double)moe->dim), back = sqrt(3 / (double)moe->hidden); /* keep the variance of a token */
   const struct array_line arrays[] = {
-      {&moe->x, "x", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->tokens, moe->dim}, 0, 0},
-      {&moe->router, "router", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->dim, moe->experts}, 0, 0},
-      {&moe->w1, "w1", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}, -into, into},
-      {&moe->w3, "w3", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}, -into, into},
-      {&moe->w2, "w2", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->hidden, moe->dim}, -back, back},
-      {&moe->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->dim}, 0, 0},
-      {&moe->chosen, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->tokens, moe->k}, 0, 0},
-      {&moe->weights, "weights", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->k}, 0, 0},
-      {&moe->load, "load", PTO_ARRAY_OUTPUT, PTO_INT32, 1, {moe->experts}, 0, 0},                /* tokens of each */
-      {&moe->ran, "ran", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->experts, tile_count(moe)}, 0, 0}, /* 1: the tile did */
+      INPUT("x", moe->dtype, 0, 0, moe->tokens, moe->dim),
+      INPUT("router", moe->dtype, 0, 0, moe->dim, moe->experts),
+      INPUT("w1", moe->dtype, -into, into, moe->experts, moe->dim, moe->hidden),
+      INPUT("w3", moe->dtype, -into, into, moe->experts, moe->dim, moe->hidden),
+      INPUT("w2", moe->dtype, -back, back, moe->experts, moe->hidden, moe->dim),
+      OUTPUT("out", PTO_FLOAT32, moe->tokens, moe->dim),
+      OUTPUT("chosen", PTO_INT32, moe->tokens, moe->k),
+      OUTPUT("weights", PTO_FLOAT32, moe->tokens, moe->k),
+      OUTPUT("load", PTO_INT32, moe->experts),                 /* tokens of each */
+      OUTPUT("ran", PTO_INT32, moe->experts, tile_count(moe)), /* 1: the tile did */
   };
-  status = DECLARE_ARRAYS(run, arrays);
+  status = declare_arrays(run, arrays, LENGTH(arrays));
   if (status != PTO_OK) return status;
+  moe->x = pto_program_find(run, "x");
+  moe->router = pto_program_find(run, "router");
   status = make_router(run, moe);
   return status == PTO_OK ? make_tokens(run, moe) : status;
 }
@@ -186,35 +184,26 @@ static struct tile tile_at(const struct moe *moe, uint64_t index) {
   return (struct tile){first, left < moe->tile ? left : moe->tile};
 }
 
-static struct pto_tensor rows_of(const struct pto_tensor *matrix, struct tile tile) {
-  return pto_tensor_slice(matrix, 0, tile.first, tile.first + tile.rows, 1);
-}
-
-/* Rows of the index-th matrix of a stack. */
-static struct pto_tensor matrix_of(const struct pto_tensor *stack, uint64_t index, struct tile rows) {
-  uint64_t shape[] = {rows.rows, stack->shape[2]};
-  struct pto_tensor part =
-      pto_tensor_view(stack, (uint64_t[]){index, rows.first, 0}, (uint64_t[]){1, shape[0], shape[1]});
-  return pto_tensor_reshape(&part, 2, shape);
+static struct pto_tensor tile_of(const struct pto_tensor *matrix, struct tile tile) {
+  return rows_of(matrix, tile.first, tile.rows);
 }
 
 static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
-  uint64_t shape[] = {tile.rows, plan->moe->experts};
-  struct pto_tensor x = rows_of(&plan->x, tile), chosen = rows_of(&plan->chosen, tile);
-  struct pto_tensor weights = rows_of(&plan->weights, tile);
-  struct pto_tensor logits = temporary(rt, PTO_FLOAT32, 2, shape), p = temporary(rt, PTO_FLOAT32, 2, shape);
-  struct pto_param product[] = {pto_input(&x), pto_input(&plan->router), pto_output(&logits)};
-  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p), pto_scalar_i64(1)};
-  struct pto_param choose[] = {pto_input(&p), pto_output(&chosen), pto_output(&weights)};
-  int status = pto_submit_aic(rt, pto_kernel_find("matmul"), product, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("softmax"), softmax, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_choose, choose, 3);
-  return status;
+  const struct pto_kernel *matmul = pto_kernel_find("matmul"), *softmax = pto_kernel_find("softmax");
+  struct pto_tensor x = tile_of(&plan->x, tile), chosen = tile_of(&plan->chosen, tile);
+  struct pto_tensor weights = tile_of(&plan->weights, tile);
+  struct pto_tensor logits = temporary_matrix(rt, PTO_FLOAT32, tile.rows, plan->moe->experts);
+  struct pto_tensor p = temporary_matrix(rt, PTO_FLOAT32, tile.rows, plan->moe->experts);
+  int status = submit_kernel(rt, matmul, PARAMS(pto_input(&x), pto_input(&plan->router), pto_output(&logits)));
+  if (!status) status = submit_kernel(rt, softmax, PARAMS(pto_input(&logits), pto_output(&p), pto_scalar_i64(1)));
+  return status ? status
+                : submit_kernel(rt, &moe_choose, PARAMS(pto_input(&p), pto_output(&chosen), pto_output(&weights)));
 }
 
 /* A task of the tile that `gate` lets run. */
-static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate, const struct pto_kernel *kernel,
+static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate, const char *name,
                         const struct pto_param *params, uint32_t count) {
+  const struct pto_kernel *kernel = pto_kernel_find(name);
   struct pto_launch launch = {.predicate = *gate};
   *(kernel->cores & PTO_AIC ? &launch.aic : &launch.aiv0) = kernel;
   return pto_submit(rt, &launch, params, count, NULL);
@@ -223,43 +212,33 @@ static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate
 /* Tokens number tile.first … of expert e, if it has so many. */
 static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64_t e, struct tile tile) {
   const struct moe *moe = plan->moe;
-  const struct pto_kernel *matmul = pto_kernel_find("matmul");
-  uint64_t narrow[] = {tile.rows, moe->dim}, wide[] = {tile.rows, moe->hidden};
-  struct pto_tensor load = pto_tensor_slice(&plan->load, 0, e, e + 1, 1);
+  struct pto_tensor load = rows_of(&plan->load, e, 1);
   struct pto_predicate gate = {.tensor = &load, .compare = PTO_IF_GT, .value = (int64_t)tile.first};
   struct pto_tensor ran = pto_tensor_view(&plan->ran, (uint64_t[]){e, tile.first / moe->tile}, (uint64_t[]){1, 1});
-  struct pto_tensor slots = pto_tensor_view(&plan->slots, (uint64_t[]){e, tile.first}, (uint64_t[]){1, tile.rows});
-  slots = pto_tensor_reshape(&slots, 1, &tile.rows);
-  struct pto_tensor w1 = matrix_of(&plan->w1, e, (struct tile){0, moe->dim});
-  struct pto_tensor w3 = matrix_of(&plan->w3, e, (struct tile){0, moe->dim});
-  struct pto_tensor w2 = matrix_of(&plan->w2, e, (struct tile){0, moe->hidden});
-  struct pto_tensor y = matrix_of(&plan->y, e, tile);
-  struct pto_tensor tokens = temporary(rt, moe->dtype, 2, narrow), gated = temporary(rt, moe->dtype, 2, wide);
-  struct pto_tensor gates = temporary(rt, PTO_FLOAT32, 2, wide), up = temporary(rt, PTO_FLOAT32, 2, wide);
-  struct pto_tensor active = temporary(rt, PTO_FLOAT32, 2, wide);
-  struct pto_param mark[] = {pto_output(&ran), pto_scalar_i64(1)};
-  struct pto_param gather[] = {pto_input(&plan->x), pto_input(&slots), pto_output(&tokens), pto_scalar_u64(0)};
-  struct pto_param times_w1[] = {pto_input(&tokens), pto_input(&w1), pto_output(&gates)};
-  struct pto_param times_w3[] = {pto_input(&tokens), pto_input(&w3), pto_output(&up)};
-  struct pto_param silu[] = {pto_input(&gates), pto_output(&active)};
-  struct pto_param multiply[] = {pto_input(&active), pto_input(&up), pto_output(&gated)};
-  struct pto_param times_w2[] = {pto_input(&gated), pto_input(&w2), pto_output(&y)};
-  int status = submit_gated(rt, &gate, pto_kernel_find("fill_int"), mark, 2);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("gather"), gather, 4);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w1, 3);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w3, 3);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("silu"), silu, 2);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("mul"), multiply, 3);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w2, 3);
-  return status;
+  struct pto_tensor all_slots = part_of(&plan->slots, e), slots = tile_of(&all_slots, tile);
+  struct pto_tensor w1 = part_of(&plan->w1, e), w3 = part_of(&plan->w3, e), w2 = part_of(&plan->w2, e);
+  struct pto_tensor all_y = part_of(&plan->y, e), y = tile_of(&all_y, tile);
+  struct pto_tensor tokens = temporary_matrix(rt, moe->dtype, tile.rows, moe->dim);
+  struct pto_tensor gated = temporary_matrix(rt, moe->dtype, tile.rows, moe->hidden);
+  struct pto_tensor gates = temporary(rt, PTO_FLOAT32, 2, gated.shape), up = temporary(rt, PTO_FLOAT32, 2, gated.shape);
+  struct pto_tensor active = temporary(rt, PTO_FLOAT32, 2, gated.shape);
+  int s = submit_gated(rt, &gate, "fill_int", PARAMS(pto_output(&ran), pto_scalar_i64(1)));
+  if (!s)
+    s = submit_gated(rt, &gate, "gather",
+                     PARAMS(pto_input(&plan->x), pto_input(&slots), pto_output(&tokens), pto_scalar_u64(0)));
+  if (!s) s = submit_gated(rt, &gate, "matmul", PARAMS(pto_input(&tokens), pto_input(&w1), pto_output(&gates)));
+  if (!s) s = submit_gated(rt, &gate, "matmul", PARAMS(pto_input(&tokens), pto_input(&w3), pto_output(&up)));
+  if (!s) s = submit_gated(rt, &gate, "silu", PARAMS(pto_input(&gates), pto_output(&active)));
+  if (!s) s = submit_gated(rt, &gate, "mul", PARAMS(pto_input(&active), pto_input(&up), pto_output(&gated)));
+  return s ? s : submit_gated(rt, &gate, "matmul", PARAMS(pto_input(&gated), pto_input(&w2), pto_output(&y)));
 }
 
 static int submit_combine(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
-  struct pto_tensor chosen = rows_of(&plan->chosen, tile), weights = rows_of(&plan->weights, tile);
-  struct pto_tensor places = rows_of(&plan->places, tile), out = rows_of(&plan->out, tile);
-  struct pto_param params[] = {pto_input(&chosen), pto_input(&weights), pto_input(&places), pto_input(&plan->y),
-                               pto_output(&out)};
-  return pto_submit_aiv(rt, &moe_combine, params, 5);
+  struct pto_tensor chosen = tile_of(&plan->chosen, tile), weights = tile_of(&plan->weights, tile);
+  struct pto_tensor places = tile_of(&plan->places, tile), out = tile_of(&plan->out, tile);
+  return submit_kernel(
+      rt, &moe_combine,
+      PARAMS(pto_input(&chosen), pto_input(&weights), pto_input(&places), pto_input(&plan->y), pto_output(&out)));
 }
 
 /* Calls `submit` for each tile of tokens, in a scope of its own: what a tile allocates comes back when it is done. */
@@ -288,24 +267,25 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct moe *moe = pto_program_state(run, sizeof *moe);
   struct plan plan = {
       .moe = moe,
-      .x = pto_array_tensor(rt, moe->x),
-      .router = pto_array_tensor(rt, moe->router),
-      .w1 = pto_array_tensor(rt, moe->w1),
-      .w3 = pto_array_tensor(rt, moe->w3),
-      .w2 = pto_array_tensor(rt, moe->w2),
-      .out = pto_array_tensor(rt, moe->out),
-      .chosen = pto_array_tensor(rt, moe->chosen),
-      .weights = pto_array_tensor(rt, moe->weights),
-      .load = pto_array_tensor(rt, moe->load),
-      .ran = pto_array_tensor(rt, moe->ran),
-      .slots = temporary(rt, PTO_INT32, 2, (uint64_t[]){moe->experts, moe->tokens}),
-      .places = temporary(rt, PTO_INT32, 2, (uint64_t[]){moe->tokens, moe->k}),
+      .x = tensor_of(rt, run, "x"),
+      .router = tensor_of(rt, run, "router"),
+      .w1 = tensor_of(rt, run, "w1"),
+      .w3 = tensor_of(rt, run, "w3"),
+      .w2 = tensor_of(rt, run, "w2"),
+      .out = tensor_of(rt, run, "out"),
+      .chosen = tensor_of(rt, run, "chosen"),
+      .weights = tensor_of(rt, run, "weights"),
+      .load = tensor_of(rt, run, "load"),
+      .ran = tensor_of(rt, run, "ran"),
+      .slots = temporary_matrix(rt, PTO_INT32, moe->experts, moe->tokens),
+      .places = temporary_matrix(rt, PTO_INT32, moe->tokens, moe->k),
       .y = temporary(rt, PTO_FLOAT32, 3, (uint64_t[]){moe->experts, moe->tokens, moe->dim}),
   };
-  struct pto_param dispatch[] = {pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots),
-                                 pto_output(&plan.places)};
   int status = each_tile(rt, &plan, submit_router);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_dispatch, dispatch, 4);
+  if (status == PTO_OK)
+    status = submit_kernel(
+        rt, &moe_dispatch,
+        PARAMS(pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots), pto_output(&plan.places)));
   if (status == PTO_OK) status = pto_alloc_tensors(rt, &plan.y, 1, NULL);
   if (status == PTO_OK) status = each_tile(rt, &plan, submit_experts);
   return status == PTO_OK ? each_tile(rt, &plan, submit_combine) : status;
@@ -316,7 +296,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 struct golden {
   const struct moe *moe;
   double *out, *chosen, *weights, *load, *ran; /* of the outputs */
-  double *w1, *w3, *w2;                        /* of one expert */
+  const double *w1, *w3, *w2;                  /* the inputs */
   double *gate, *up;                           /* [hidden] */
 };
 
@@ -345,53 +325,42 @@ static int expect_choices(struct pto_program_run *run, const struct golden *g) {
 }
 
 /* out += weight · expert(x) */
-static void add_answer(const struct golden *g, uint64_t token, double weight) {
+static void add_answer(const struct golden *g, uint64_t token, uint64_t expert, double weight) {
   const struct moe *moe = g->moe;
+  const uint64_t first = expert * moe->dim * moe->hidden;
+  const double *w1 = g->w1 + first, *w3 = g->w3 + first, *w2 = g->w2 + first;
   for (uint64_t j = 0; j < moe->hidden; j++) g->gate[j] = g->up[j] = 0;
   for (uint64_t i = 0; i < moe->dim; i++) {
     double x = pto_array_get(moe->x, token * moe->dim + i);
     for (uint64_t j = 0; j < moe->hidden; j++) {
-      g->gate[j] += x * g->w1[i * moe->hidden + j];
-      g->up[j] += x * g->w3[i * moe->hidden + j];
+      g->gate[j] += x * w1[i * moe->hidden + j];
+      g->up[j] += x * w3[i * moe->hidden + j];
     }
   }
   for (uint64_t j = 0; j < moe->hidden; j++) {
     double middle = weight * g->gate[j] / (1 + exp(-g->gate[j])) * g->up[j];
-    for (uint64_t i = 0; i < moe->dim; i++) g->out[token * moe->dim + i] += middle * g->w2[j * moe->dim + i];
+    for (uint64_t i = 0; i < moe->dim; i++) g->out[token * moe->dim + i] += middle * w2[j * moe->dim + i];
   }
-}
-
-static void expect_expert(const struct golden *g, uint64_t e) {
-  const struct moe *moe = g->moe;
-  uint64_t numel = moe->dim * moe->hidden;
-  if (g->load[e] == 0) return;
-  for (uint64_t i = 0; i < numel; i++) {
-    g->w1[i] = pto_array_get(moe->w1, e * numel + i);
-    g->w3[i] = pto_array_get(moe->w3, e * numel + i);
-    g->w2[i] = pto_array_get(moe->w2, e * numel + i);
-  }
-  for (uint64_t i = 0; i < moe->tokens * moe->k; i++)
-    if (g->chosen[i] == (double)e) add_answer(g, i / moe->k, g->weights[i]);
 }
 
 static int expect(struct pto_program_run *run) {
   const struct moe *moe = pto_program_state(run, sizeof *moe);
-  uint64_t numel = moe->dim * moe->hidden;
-  double *memory = pto_program_alloc(run, (3 * numel + 2 * moe->hidden) * sizeof(double));
   struct golden g = {.moe = moe,
-                     .out = pto_array_golden(run, moe->out),
-                     .chosen = pto_array_golden(run, moe->chosen),
-                     .weights = pto_array_golden(run, moe->weights),
-                     .load = pto_array_golden(run, moe->load),
-                     .ran = pto_array_golden(run, moe->ran)};
-  if (!memory || !g.out || !g.chosen || !g.weights || !g.load || !g.ran) return PTO_ENOMEM;
-  g.w1 = memory;
-  g.w3 = g.w1 + numel;
-  g.w2 = g.w3 + numel;
-  g.gate = g.w2 + numel;
-  g.up = g.gate + moe->hidden;
+                     .out = golden_of(run, "out"),
+                     .chosen = golden_of(run, "chosen"),
+                     .weights = golden_of(run, "weights"),
+                     .load = golden_of(run, "load"),
+                     .ran = golden_of(run, "ran"),
+                     .w1 = exact_copy(run, "w1"),
+                     .w3 = exact_copy(run, "w3"),
+                     .w2 = exact_copy(run, "w2"),
+                     .gate = pto_program_alloc(run, moe->hidden * sizeof(double)),
+                     .up = pto_program_alloc(run, moe->hidden * sizeof(double))};
+  if (!g.out || !g.chosen || !g.weights || !g.load || !g.ran || !g.w1 || !g.w3 || !g.w2 || !g.gate || !g.up)
+    return PTO_ENOMEM;
   int status = expect_choices(run, &g);
-  for (uint64_t e = 0; status == PTO_OK && e < moe->experts; e++) expect_expert(&g, e);
+  for (uint64_t i = 0; status == PTO_OK && i < moe->tokens * moe->k; i++)
+    add_answer(&g, i / moe->k, (uint64_t)g.chosen[i], g.weights[i]);
   return status;
 }
 
@@ -409,15 +378,5 @@ static const struct pto_case cases[] = {
     {0},
 };
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "moe",
-    .summary = "a mixture of experts: router, top-k, experts behind predicates, weighted sum",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("moe", "a mixture of experts: router, top-k, experts behind predicates, weighted sum", .rtol = 1e-3,
+        .atol = 1e-3);

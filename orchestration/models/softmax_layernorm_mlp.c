@@ -18,8 +18,7 @@
  * of scores and of values each wait for r + 1 tiles' keys or values, and from r = 1 on the softmax waits for the scores
  * that no mask was added to as well as for the others.
  */
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
 
@@ -28,9 +27,6 @@ static const double EPSILON = 1e-5, ROPE_BASE = 10000;
 struct block {
   uint64_t seq, dim, heads, kv_heads, head_dim, hidden, tile;
   uint32_t dtype;
-  struct pto_array *x, *norm1, *wq, *wk, *wv, *wo, *norm2, *w1, *w2, *w3, *out;
-  struct pto_array *cos, *sin; /* f32[seq, head_dim / 2]: of position p and pair i, p / base^(2i / head_dim) */
-  struct pto_array *mask;      /* f32[tile, tile]: −∞ right of the diagonal */
 };
 
 /* ---- inputs ---- */
@@ -58,10 +54,9 @@ static const struct pto_case cases[] = {
 
 static int read_options(struct pto_program_run *run, struct block *b) {
   enum { MOST = 16384 };
-  const struct whole_option numbers[] = {{"seq", 1, MOST, &b->seq},       {"dim", 1, MOST, &b->dim},
-                                         {"heads", 1, MOST, &b->heads},   {"kv_heads", 1, MOST, &b->kv_heads},
-                                         {"hidden", 1, MOST, &b->hidden}, {"tile", 1, MOST, &b->tile}};
-  int status = READ_WHOLE_OPTIONS(run, numbers);
+  int status = READ_WHOLE_OPTIONS(run, {"seq", 1, MOST, &b->seq}, {"dim", 1, MOST, &b->dim},
+                                  {"heads", 1, MOST, &b->heads}, {"kv_heads", 1, MOST, &b->kv_heads},
+                                  {"hidden", 1, MOST, &b->hidden}, {"tile", 1, MOST, &b->tile});
   if (status == PTO_OK) status = read_float_dtype(run, &b->dtype);
   if (status != PTO_OK) return status;
   b->head_dim = b->dim / b->heads;
@@ -74,17 +69,19 @@ static int read_options(struct pto_program_run *run, struct block *b) {
   return PTO_OK;
 }
 
-/* The constants that the tasks read besides the inputs. */
-static void fill_tables(struct block *b) {
+/* The constants that the tasks read besides the inputs: angles of position p and pair i, p / base^(2i / head_dim), and
+ * −∞ right of the diagonal. */
+static void fill_tables(struct pto_program_run *run, const struct block *b) {
+  struct pto_array *cosines = pto_program_find(run, "cos"), *sines = pto_program_find(run, "sin");
+  struct pto_array *mask = pto_program_find(run, "mask");
   const uint64_t pairs = b->head_dim / 2;
   for (uint64_t i = 0; i < b->seq * pairs; i++) {
     double angle = (double)(i / pairs) / pow(ROPE_BASE, (double)(i % pairs) / (double)pairs);
-    pto_array_set(b->cos, i, cos(angle));
-    pto_array_set(b->sin, i, sin(angle));
+    pto_array_set(cosines, i, cos(angle));
+    pto_array_set(sines, i, sin(angle));
   }
   for (uint64_t row = 0; row < b->tile; row++) {
-    for (uint64_t column = row + 1; column < b->tile; column++)
-      pto_array_set(b->mask, row * b->tile + column, -INFINITY);
+    for (uint64_t column = row + 1; column < b->tile; column++) pto_array_set(mask, row * b->tile + column, -INFINITY);
   }
 }
 
@@ -97,23 +94,23 @@ static int prepare(struct pto_program_run *run) {
   /* Weights keep the variance of a product's columns. */
   const double of_dim = sqrt(3.0 / (double)b->dim), of_hidden = sqrt(3.0 / (double)b->hidden);
   const struct array_line arrays[] = {
-      {&b->x, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {b->seq, b->dim}, -1, 1},
-      {&b->norm1, "norm1", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, {b->dim}, 0.5, 1.5},
-      {&b->wq, "wq", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->dim}, -of_dim, of_dim},
-      {&b->wk, "wk", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, kv_dim}, -of_dim, of_dim},
-      {&b->wv, "wv", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, kv_dim}, -of_dim, of_dim},
-      {&b->wo, "wo", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->dim}, -of_dim, of_dim},
-      {&b->norm2, "norm2", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, {b->dim}, 0.5, 1.5},
-      {&b->w1, "w1", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->hidden}, -of_dim, of_dim},
-      {&b->w3, "w3", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->hidden}, -of_dim, of_dim},
-      {&b->w2, "w2", PTO_ARRAY_INPUT, b->dtype, 2, {b->hidden, b->dim}, -of_hidden, of_hidden},
-      {&b->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {b->seq, b->dim}, 0, 0},
-      {&b->cos, "cos", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->seq, b->head_dim / 2}, 0, 0},
-      {&b->sin, "sin", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->seq, b->head_dim / 2}, 0, 0},
-      {&b->mask, "mask", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->tile, b->tile}, 0, 0},
+      INPUT("x", PTO_FLOAT32, -1, 1, b->seq, b->dim),
+      INPUT("norm1", PTO_FLOAT32, 0.5, 1.5, b->dim),
+      INPUT("wq", b->dtype, -of_dim, of_dim, b->dim, b->dim),
+      INPUT("wk", b->dtype, -of_dim, of_dim, b->dim, kv_dim),
+      INPUT("wv", b->dtype, -of_dim, of_dim, b->dim, kv_dim),
+      INPUT("wo", b->dtype, -of_dim, of_dim, b->dim, b->dim),
+      INPUT("norm2", PTO_FLOAT32, 0.5, 1.5, b->dim),
+      INPUT("w1", b->dtype, -of_dim, of_dim, b->dim, b->hidden),
+      INPUT("w3", b->dtype, -of_dim, of_dim, b->dim, b->hidden),
+      INPUT("w2", b->dtype, -of_hidden, of_hidden, b->hidden, b->dim),
+      OUTPUT("out", PTO_FLOAT32, b->seq, b->dim),
+      SCRATCH("cos", PTO_FLOAT32, b->seq, b->head_dim / 2),
+      SCRATCH("sin", PTO_FLOAT32, b->seq, b->head_dim / 2),
+      SCRATCH("mask", PTO_FLOAT32, b->tile, b->tile),
   };
-  status = DECLARE_ARRAYS(run, arrays);
-  if (status == PTO_OK) fill_tables(b);
+  status = declare_arrays(run, arrays, LENGTH(arrays));
+  if (status == PTO_OK) fill_tables(run, b);
   return status;
 }
 
@@ -130,29 +127,20 @@ struct tile {
   uint64_t first, rows;
 };
 
-static struct pto_tensor matrix(struct pto_runtime *rt, uint32_t dtype, uint64_t rows, uint64_t columns) {
-  return temporary(rt, dtype, 2, (uint64_t[]){rows, columns});
+static struct pto_tensor tile_of(const struct pto_tensor *matrix, const struct tile *tile) {
+  return rows_of(matrix, tile->first, tile->rows);
 }
 
-static struct pto_tensor rows_of(const struct pto_tensor *matrix, const struct tile *tile) {
-  return pto_tensor_slice(matrix, 0, tile->first, tile->first + tile->rows, 1);
-}
-
-/* y = kernel(x) and c = kernel(a, b): on the core that the kernel is for. */
-static int submit(struct pto_runtime *rt, const char *name, const struct pto_param *params, uint32_t count) {
-  const struct pto_kernel *kernel = pto_kernel_find(name);
-  return kernel->cores & PTO_AIC ? pto_submit_aic(rt, kernel, params, count)
-                                 : pto_submit_aiv(rt, kernel, params, count);
-}
+/* c = kernel(a, b) */
 static int combine(struct pto_runtime *rt, const char *name, const struct pto_tensor *a, const struct pto_tensor *b,
                    const struct pto_tensor *c) {
-  return submit(rt, name, (struct pto_param[]){pto_input(a), pto_input(b), pto_output(c)}, 3);
+  return submit_kernel(rt, pto_kernel_find(name), PARAMS(pto_input(a), pto_input(b), pto_output(c)));
 }
 
 static int rmsnorm(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *gain,
                    const struct pto_tensor *y) {
-  struct pto_param params[] = {pto_input(x), pto_input(gain), pto_output(y), pto_scalar_f32((float)EPSILON)};
-  return submit(rt, "rmsnorm", params, 4);
+  return submit_kernel(rt, pto_kernel_find("rmsnorm"),
+                       PARAMS(pto_input(x), pto_input(gain), pto_output(y), pto_scalar_f32((float)EPSILON)));
 }
 
 /* y = x, the heads of each token turned by its position: pairs are neighbours. */
@@ -160,9 +148,9 @@ static int rope(struct pto_runtime *rt, const struct plan *plan, const struct ti
                 const struct pto_tensor *y) {
   uint64_t heads[] = {tile->rows, x->shape[1] / plan->b->head_dim, plan->b->head_dim};
   struct pto_tensor from = pto_tensor_reshape(x, 3, heads), to = pto_tensor_reshape(y, 3, heads);
-  struct pto_param params[] = {pto_input(&from), pto_input(&plan->cos),       pto_input(&plan->sin),
-                               pto_output(&to),  pto_scalar_u64(tile->first), pto_scalar_u64(0)};
-  return submit(rt, "rope", params, 6);
+  return submit_kernel(rt, pto_kernel_find("rope"),
+                       PARAMS(pto_input(&from), pto_input(&plan->cos), pto_input(&plan->sin), pto_output(&to),
+                              pto_scalar_u64(tile->first), pto_scalar_u64(0)));
 }
 
 /* One head: its columns of `a` from its columns of q and the keys and values up to the end of the tile. */
@@ -174,31 +162,30 @@ static int submit_head(struct pto_runtime *rt, const struct plan *plan, const st
   struct pto_tensor a_head = pto_tensor_slice(a, 1, at, at + b->head_dim, 1);
   struct pto_tensor k = pto_tensor_view(&plan->keys, (uint64_t[]){0, kv}, (uint64_t[]){seen, b->head_dim});
   struct pto_tensor v = pto_tensor_view(&plan->values, (uint64_t[]){0, kv}, (uint64_t[]){seen, b->head_dim});
-  struct pto_tensor s = matrix(rt, PTO_FLOAT32, tile->rows, seen), p = matrix(rt, b->dtype, tile->rows, seen);
+  struct pto_tensor s = temporary_matrix(rt, PTO_FLOAT32, tile->rows, seen),
+                    p = temporary_matrix(rt, b->dtype, tile->rows, seen);
   struct pto_tensor own = pto_tensor_slice(&s, 1, tile->first, seen, 1);
   struct pto_tensor mask = pto_tensor_view(&plan->mask, (uint64_t[]){0, 0}, (uint64_t[]){tile->rows, tile->rows});
-  struct pto_param scores[] = {pto_input(&q_head), pto_input(&k), pto_output(&s),
-                               pto_scalar_f32((float)(1 / sqrt((double)b->head_dim)))};
-  struct pto_param hide[] = {pto_input(&mask), pto_inout(&own)};
-  struct pto_param softmax[] = {pto_input(&s), pto_output(&p), pto_scalar_i64(1)};
-  int status = submit(rt, "qk", scores, 4);
-  if (status == PTO_OK) status = submit(rt, "add_inplace", hide, 2);
-  if (status == PTO_OK) status = submit(rt, "softmax", softmax, 3);
-  if (status == PTO_OK) status = combine(rt, "matmul", &p, &v, &a_head);
-  return status;
+  float scale = (float)(1 / sqrt((double)b->head_dim));
+  const struct pto_kernel *qk = pto_kernel_find("qk"), *hide = pto_kernel_find("add_inplace");
+  const struct pto_kernel *softmax = pto_kernel_find("softmax");
+  int status = submit_kernel(rt, qk, PARAMS(pto_input(&q_head), pto_input(&k), pto_output(&s), pto_scalar_f32(scale)));
+  if (!status) status = submit_kernel(rt, hide, PARAMS(pto_input(&mask), pto_inout(&own)));
+  if (!status) status = submit_kernel(rt, softmax, PARAMS(pto_input(&s), pto_output(&p), pto_scalar_i64(1)));
+  return status ? status : combine(rt, "matmul", &p, &v, &a_head);
 }
 
 /* y = x + attention(rmsnorm(x))·Wo */
 static int submit_attention(struct pto_runtime *rt, const struct plan *plan, const struct tile *tile,
                             const struct pto_tensor *y) {
   const struct block *b = plan->b;
-  struct pto_tensor x = rows_of(&plan->x, tile), keys = rows_of(&plan->keys, tile);
-  struct pto_tensor values = rows_of(&plan->values, tile), h = matrix(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor q = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
-  struct pto_tensor k = matrix(rt, PTO_FLOAT32, tile->rows, keys.shape[1]);
-  struct pto_tensor turned = matrix(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor a = matrix(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor projected = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor x = tile_of(&plan->x, tile), keys = tile_of(&plan->keys, tile);
+  struct pto_tensor values = tile_of(&plan->values, tile), h = temporary_matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor q = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor k = temporary_matrix(rt, PTO_FLOAT32, tile->rows, keys.shape[1]);
+  struct pto_tensor turned = temporary_matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor a = temporary_matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor projected = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
   int status = rmsnorm(rt, &x, &plan->norm1, &h);
   if (status == PTO_OK) status = combine(rt, "matmul", &h, &plan->wq, &q);
   if (status == PTO_OK) status = combine(rt, "matmul", &h, &plan->wk, &k);
@@ -216,16 +203,17 @@ static int submit_attention(struct pto_runtime *rt, const struct plan *plan, con
 static int submit_feed_forward(struct pto_runtime *rt, const struct plan *plan, const struct tile *tile,
                                const struct pto_tensor *y) {
   const struct block *b = plan->b;
-  struct pto_tensor g = matrix(rt, b->dtype, tile->rows, b->dim), out = rows_of(&plan->out, tile);
-  struct pto_tensor gate = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor wide = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor active = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor gated = matrix(rt, b->dtype, tile->rows, b->hidden);
-  struct pto_tensor narrow = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor g = temporary_matrix(rt, b->dtype, tile->rows, b->dim), out = tile_of(&plan->out, tile);
+  struct pto_tensor gate = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor wide = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor active = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor gated = temporary_matrix(rt, b->dtype, tile->rows, b->hidden);
+  struct pto_tensor narrow = temporary_matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
+  const struct pto_kernel *silu = pto_kernel_find("silu");
   int status = rmsnorm(rt, y, &plan->norm2, &g);
   if (status == PTO_OK) status = combine(rt, "matmul", &g, &plan->w1, &gate);
   if (status == PTO_OK) status = combine(rt, "matmul", &g, &plan->w3, &wide);
-  if (status == PTO_OK) status = submit(rt, "silu", (struct pto_param[]){pto_input(&gate), pto_output(&active)}, 2);
+  if (status == PTO_OK) status = submit_kernel(rt, silu, PARAMS(pto_input(&gate), pto_output(&active)));
   if (status == PTO_OK) status = combine(rt, "mul", &active, &wide, &gated);
   if (status == PTO_OK) status = combine(rt, "matmul", &gated, &plan->w2, &narrow);
   return status == PTO_OK ? combine(rt, "add", y, &narrow, &out) : status;
@@ -235,29 +223,29 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct block *b = pto_program_state(run, sizeof *b);
   struct plan plan = {
       .b = b,
-      .x = pto_array_tensor(rt, b->x),
-      .norm1 = pto_array_tensor(rt, b->norm1),
-      .wq = pto_array_tensor(rt, b->wq),
-      .wk = pto_array_tensor(rt, b->wk),
-      .wv = pto_array_tensor(rt, b->wv),
-      .wo = pto_array_tensor(rt, b->wo),
-      .norm2 = pto_array_tensor(rt, b->norm2),
-      .w1 = pto_array_tensor(rt, b->w1),
-      .w2 = pto_array_tensor(rt, b->w2),
-      .w3 = pto_array_tensor(rt, b->w3),
-      .out = pto_array_tensor(rt, b->out),
-      .cos = pto_array_tensor(rt, b->cos),
-      .sin = pto_array_tensor(rt, b->sin),
-      .mask = pto_array_tensor(rt, b->mask),
-      .keys = matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
-      .values = matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
+      .x = tensor_of(rt, run, "x"),
+      .norm1 = tensor_of(rt, run, "norm1"),
+      .wq = tensor_of(rt, run, "wq"),
+      .wk = tensor_of(rt, run, "wk"),
+      .wv = tensor_of(rt, run, "wv"),
+      .wo = tensor_of(rt, run, "wo"),
+      .norm2 = tensor_of(rt, run, "norm2"),
+      .w1 = tensor_of(rt, run, "w1"),
+      .w2 = tensor_of(rt, run, "w2"),
+      .w3 = tensor_of(rt, run, "w3"),
+      .out = tensor_of(rt, run, "out"),
+      .cos = tensor_of(rt, run, "cos"),
+      .sin = tensor_of(rt, run, "sin"),
+      .mask = tensor_of(rt, run, "mask"),
+      .keys = temporary_matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
+      .values = temporary_matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
   };
   const struct pto_tensor cache[] = {plan.keys, plan.values};
   int status = pto_alloc_tensors(rt, cache, 2, NULL);
   for (uint64_t first = 0; status == PTO_OK && first < b->seq; first += b->tile) {
     struct tile tile = {first, b->seq - first < b->tile ? b->seq - first : b->tile};
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    struct pto_tensor y = matrix(rt, PTO_FLOAT32, tile.rows, b->dim);
+    struct pto_tensor y = temporary_matrix(rt, PTO_FLOAT32, tile.rows, b->dim);
     if (status == PTO_OK) status = submit_attention(rt, &plan, &tile, &y);
     if (status == PTO_OK) status = submit_feed_forward(rt, &plan, &tile, &y);
     if (status == PTO_OK) status = pto_scope_end(rt);
@@ -267,32 +255,25 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 /* ---- golden: token by token in double precision, no tiles ---- */
 
-/* A matrix of the inputs, in double precision. */
-struct weights {
-  uint64_t rows, columns;
-  double *elements;
-};
-
 struct golden {
   const struct block *b;
-  struct weights wq, wk, wv, wo, w1, w3, w2;
-  double *keys, *values; /* of the tokens so far, keys rotated */
+  const double *x, *norm1, *norm2, *wq, *wk, *wv, *wo, *w1, *w3, *w2; /* the inputs */
+  double *keys, *values;                                              /* of the tokens so far, keys rotated */
   double *h, *q, *a, *y, *gate, *wide, *scores;
 };
 
-/* y = x·W, x of W's rows. */
-static void project(const double *x, const struct weights *w, double *y) {
-  for (uint64_t j = 0; j < w->columns; j++) y[j] = 0;
-  for (uint64_t i = 0; i < w->rows; i++) {
-    for (uint64_t j = 0; j < w->columns; j++) y[j] += x[i] * w->elements[i * w->columns + j];
+/* y = x·W */
+static void project(const double *x, const double *w, double *y, uint64_t rows, uint64_t columns) {
+  for (uint64_t j = 0; j < columns; j++) y[j] = 0;
+  for (uint64_t i = 0; i < rows; i++) {
+    for (uint64_t j = 0; j < columns; j++) y[j] += x[i] * w[i * columns + j];
   }
 }
 
-static void normalise(const double *x, const struct pto_array *gain, double *y) {
-  uint64_t n = gain->shape[0];
+static void normalise(const double *x, const double *gain, double *y, uint64_t n) {
   double sum = 0;
   for (uint64_t i = 0; i < n; i++) sum += x[i] * x[i];
-  for (uint64_t i = 0; i < n; i++) y[i] = x[i] / sqrt(sum / (double)n + EPSILON) * pto_array_get(gain, i);
+  for (uint64_t i = 0; i < n; i++) y[i] = x[i] / sqrt(sum / (double)n + EPSILON) * gain[i];
 }
 
 static void rotate(double *x, uint64_t heads, uint64_t head_dim, uint64_t position) {
@@ -326,46 +307,40 @@ static void attend(const struct golden *g, uint64_t position) {
 
 static void expect_token(const struct golden *g, uint64_t t, double *out) {
   const struct block *b = g->b;
-  const float *x = (const float *)b->x->data + t * b->dim;
+  const double *x = g->x + t * b->dim;
   uint64_t kv_dim = b->kv_heads * b->head_dim;
-  for (uint64_t i = 0; i < b->dim; i++) g->y[i] = (double)x[i];
-  normalise(g->y, b->norm1, g->h);
-  project(g->h, &g->wq, g->q);
-  project(g->h, &g->wk, g->keys + t * kv_dim);
-  project(g->h, &g->wv, g->values + t * kv_dim);
+  normalise(x, g->norm1, g->h, b->dim);
+  project(g->h, g->wq, g->q, b->dim, b->dim);
+  project(g->h, g->wk, g->keys + t * kv_dim, b->dim, kv_dim);
+  project(g->h, g->wv, g->values + t * kv_dim, b->dim, kv_dim);
   rotate(g->q, b->heads, b->head_dim, t);
   rotate(g->keys + t * kv_dim, b->kv_heads, b->head_dim, t);
   attend(g, t);
-  project(g->a, &g->wo, g->h);
-  for (uint64_t i = 0; i < b->dim; i++) g->y[i] += g->h[i];
-  normalise(g->y, b->norm2, g->h);
-  project(g->h, &g->w1, g->gate);
-  project(g->h, &g->w3, g->wide);
+  project(g->a, g->wo, g->h, b->dim, b->dim);
+  for (uint64_t i = 0; i < b->dim; i++) g->y[i] = x[i] + g->h[i];
+  normalise(g->y, g->norm2, g->h, b->dim);
+  project(g->h, g->w1, g->gate, b->dim, b->hidden);
+  project(g->h, g->w3, g->wide, b->dim, b->hidden);
   for (uint64_t i = 0; i < b->hidden; i++) g->gate[i] = g->gate[i] / (1 + exp(-g->gate[i])) * g->wide[i];
-  project(g->gate, &g->w2, out);
+  project(g->gate, g->w2, out, b->hidden, b->dim);
   for (uint64_t i = 0; i < b->dim; i++) out[i] += g->y[i];
 }
 
-static bool load_weights(struct pto_program_run *run, struct golden *g) {
-  const struct block *b = g->b;
-  struct pto_array *const arrays[] = {b->wq, b->wk, b->wv, b->wo, b->w1, b->w3, b->w2};
-  struct weights *const weights[] = {&g->wq, &g->wk, &g->wv, &g->wo, &g->w1, &g->w3, &g->w2};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-    *weights[i] = (struct weights){.rows = arrays[i]->shape[0], .columns = arrays[i]->shape[1]};
-    weights[i]->elements = pto_program_alloc(run, arrays[i]->numel * sizeof(double));
-    if (weights[i]->elements == NULL) return false;
-    for (uint64_t k = 0; k < arrays[i]->numel; k++) weights[i]->elements[k] = pto_array_get(arrays[i], k);
-  }
+static bool copy_inputs(struct pto_program_run *run, struct golden *g) {
+  static const char *const names[] = {"x", "norm1", "norm2", "wq", "wk", "wv", "wo", "w1", "w3", "w2"};
+  const double **const copies[] = {&g->x, &g->norm1, &g->norm2, &g->wq, &g->wk, &g->wv, &g->wo, &g->w1, &g->w3, &g->w2};
+  for (size_t i = 0; i < LENGTH(names); i++)
+    if ((*copies[i] = exact_copy(run, names[i])) == NULL) return false;
   return true;
 }
 
 static int expect(struct pto_program_run *run) {
   const struct block *b = pto_program_state(run, sizeof *b);
-  double *out = pto_array_golden(run, b->out);
+  double *out = golden_of(run, "out");
   uint64_t cache = b->seq * b->kv_heads * b->head_dim;
   double *memory = pto_program_alloc(run, (2 * cache + 4 * b->dim + 2 * b->hidden + b->seq) * sizeof(double));
   struct golden g = {.b = b};
-  if (out == NULL || memory == NULL || !load_weights(run, &g)) return PTO_ENOMEM;
+  if (out == NULL || memory == NULL || !copy_inputs(run, &g)) return PTO_ENOMEM;
   g.keys = memory;
   g.values = g.keys + cache;
   g.h = g.values + cache;
@@ -379,15 +354,6 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "softmax_layernorm_mlp",
-    .summary = "a transformer block's forward pass in tiles of tokens: rmsnorm, rope, grouped-query attention, swiglu",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("softmax_layernorm_mlp",
+        "a transformer block's forward pass in tiles of tokens: rmsnorm, rope, grouped-query attention, swiglu",
+        .rtol = 1e-3, .atol = 1e-3);

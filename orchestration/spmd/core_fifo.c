@@ -11,13 +11,10 @@
  *
  * tasks = 2 · rounds, edges = 0.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 struct state {
-  uint64_t rounds, blocks, tiles, tile;
-  struct pto_array *x, *piped, *met; /* [rounds, blocks · tiles, tile] */
+  uint64_t rounds, blocks;
 };
 
 /* ---- along the cluster: x[tiles of all blocks, tile], y of the same shape ---- */
@@ -31,7 +28,7 @@ struct rows {
   float *first;
   uint64_t count, stride, tile_elems;
 };
-static struct rows rows_of(const struct pto_kernel_args *args, uint32_t tensor, uint64_t block) {
+static struct rows share_of(const struct pto_kernel_args *args, uint32_t tensor, uint64_t block) {
   const struct pto_kernel_tensor *t = &args->tensors[tensor];
   uint64_t begin = t->shape[0] * block / args->core->block_count;
   uint64_t end = t->shape[0] * (block + 1) / args->core->block_count;
@@ -55,7 +52,7 @@ static struct pto_cost sink_work(const struct pto_kernel_args *args, uint64_t ti
 }
 
 static int source_run(const struct pto_kernel_args *args) {
-  struct rows x = rows_of(args, 0, args->core->block_index);
+  struct rows x = share_of(args, 0, args->core->block_index);
   const struct pto_cost one = source_work(args, 1);
   for (uint64_t i = 0; i < x.count; i++) {
     int status = pto_core_work(args, &one);
@@ -66,7 +63,7 @@ static int source_run(const struct pto_kernel_args *args) {
 }
 
 static int middle_run(const struct pto_kernel_args *args) {
-  struct rows x = rows_of(args, 0, args->core->block_index);
+  struct rows x = share_of(args, 0, args->core->block_index);
   float *tile = args->core->local.addr;
   const struct pto_cost one = middle_work(args, 1);
   for (uint64_t i = 0; i < x.count; i++) {
@@ -81,7 +78,7 @@ static int middle_run(const struct pto_kernel_args *args) {
 }
 
 static int sink_run(const struct pto_kernel_args *args) {
-  struct rows y = rows_of(args, 1, args->core->block_index);
+  struct rows y = share_of(args, 1, args->core->block_index);
   float *tile = args->core->local.addr;
   const struct pto_cost one = sink_work(args, 1);
   for (uint64_t i = 0; i < y.count; i++) {
@@ -95,13 +92,13 @@ static int sink_run(const struct pto_kernel_args *args) {
 }
 
 static struct pto_cost source_cost(const struct pto_kernel_args *args) {
-  return source_work(args, rows_of(args, 0, args->core->block_index).count);
+  return source_work(args, share_of(args, 0, args->core->block_index).count);
 }
 static struct pto_cost middle_cost(const struct pto_kernel_args *args) {
-  return middle_work(args, rows_of(args, 0, args->core->block_index).count);
+  return middle_work(args, share_of(args, 0, args->core->block_index).count);
 }
 static struct pto_cost sink_cost(const struct pto_kernel_args *args) {
-  return sink_work(args, rows_of(args, 1, args->core->block_index).count);
+  return sink_work(args, share_of(args, 1, args->core->block_index).count);
 }
 
 KERNEL(source, source_params, .name = "read_tiles", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = source_run,
@@ -118,7 +115,7 @@ static const struct pto_kernel_param meet_params[] = {MATRIX("x", PTO_INPUT), MA
 
 /* Either half of it. */
 static struct pto_cost half_work(const struct pto_kernel_args *args) {
-  struct rows own = rows_of(args, 0, args->core->block_index);
+  struct rows own = share_of(args, 0, args->core->block_index);
   uint64_t elems = own.count * own.tile_elems;
   return (struct pto_cost){
       .bytes_in = elems * sizeof(float), .bytes_out = elems * sizeof(float), .vector_elems = elems};
@@ -131,7 +128,7 @@ static struct pto_cost meet_cost(const struct pto_kernel_args *args) {
 
 static int meet_run(const struct pto_kernel_args *args) {
   uint32_t block = args->core->block_index, neighbour = (block + 1) % args->core->block_count;
-  struct rows x = rows_of(args, 0, block), doubled = rows_of(args, 1, block);
+  struct rows x = share_of(args, 0, block), doubled = share_of(args, 1, block);
   for (uint64_t i = 0; i < x.count; i++) {
     for (uint64_t k = 0; k < x.tile_elems; k++) doubled.first[i * doubled.stride + k] = 2 * x.first[i * x.stride + k];
   }
@@ -139,7 +136,7 @@ static int meet_run(const struct pto_kernel_args *args) {
   int status = pto_core_work(args, &half);
   if (status == 0) status = pto_core_barrier(args);
   if (status != 0) return status;
-  struct rows theirs = rows_of(args, 1, neighbour), y = rows_of(args, 2, neighbour);
+  struct rows theirs = share_of(args, 1, neighbour), y = share_of(args, 2, neighbour);
   for (uint64_t i = 0; i < y.count; i++) {
     for (uint64_t k = 0; k < y.tile_elems; k++) y.first[i * y.stride + k] = theirs.first[i * theirs.stride + k] + 3;
   }
@@ -171,34 +168,21 @@ static const struct pto_case cases[] = {
 static int prepare(struct pto_program_run *run) {
   struct state *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const struct whole_option numbers[] = {{"rounds", 1, 100000, &state->rounds},
-                                         {"blocks", 1, 4096, &state->blocks},
-                                         {"tiles", 1, 4096, &state->tiles},
-                                         {"tile", 1, 32768, &state->tile}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  uint64_t tiles, tile;
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 100000, &state->rounds}, {"blocks", 1, 4096, &state->blocks},
+                                        {"tiles", 1, 4096, &tiles}, {"tile", 1, 32768, &tile});
   if (status != PTO_OK) return status;
-  const uint64_t shape[] = {state->rounds, state->blocks * state->tiles, state->tile};
-  state->x = pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, shape);
-  state->piped = pto_program_array(run, "piped", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, shape);
-  state->met = pto_program_array(run, "met", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, shape);
-  if (state->x == NULL || state->piped == NULL || state->met == NULL) return PTO_ENOMEM;
-  pto_array_fill_uniform(run, state->x, -1, 1);
-  return PTO_OK;
-}
-
-/* The matrix of one round. */
-static struct pto_tensor matrix(const struct pto_tensor *all, uint64_t round) {
-  struct pto_tensor one = pto_tensor_slice(all, 0, round, round + 1, 1);
-  return pto_tensor_reshape(&one, 2, all->shape + 1);
+  return DECLARE_ARRAYS(run, INPUT("x", PTO_FLOAT32, -1, 1, state->rounds, state->blocks * tiles, tile),
+                        OUTPUT("piped", PTO_FLOAT32, state->rounds, state->blocks * tiles, tile),
+                        OUTPUT("met", PTO_FLOAT32, state->rounds, state->blocks * tiles, tile));
 }
 
 /* Its scratch buffer dies with the scope that this is called in. */
 static int submit_rendezvous(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *y,
                              uint32_t blocks) {
   struct pto_tensor scratch = temporary(rt, PTO_FLOAT32, 2, x->shape);
-  struct pto_param params[] = {pto_input(x), pto_output(&scratch), pto_output(y)};
   struct pto_launch launch = {.aiv0 = &meet, .block_count = blocks, .sync_start = true};
-  return pto_submit(rt, &launch, params, 3, NULL);
+  return pto_submit(rt, &launch, PARAMS(pto_input(x), pto_output(&scratch), pto_output(y)), NULL);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
@@ -208,15 +192,13 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
     return pto_program_fail(run, "core_fifo: %llu blocks cannot meet on the chip's %llu AIVs",
                             (unsigned long long)together, (unsigned long long)room);
   if (together == 0) together = state->blocks < room ? state->blocks : room;
-  struct pto_tensor x = pto_array_tensor(rt, state->x);
-  struct pto_tensor piped = pto_array_tensor(rt, state->piped), met = pto_array_tensor(rt, state->met);
+  struct pto_tensor x = tensor_of(rt, run, "x"), piped = tensor_of(rt, run, "piped"), met = tensor_of(rt, run, "met");
   int status = PTO_OK;
   for (uint64_t round = 0; round < state->rounds && status == PTO_OK; round++) {
-    struct pto_tensor from = matrix(&x, round), to = matrix(&piped, round), to_too = matrix(&met, round);
+    struct pto_tensor from = part_of(&x, round), to = part_of(&piped, round), to_too = part_of(&met, round);
     struct pto_launch launch = {.aic = &middle, .aiv0 = &source, .aiv1 = &sink, .block_count = (uint32_t)state->blocks};
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK)
-      status = pto_submit(rt, &launch, (struct pto_param[]){pto_input(&from), pto_output(&to)}, 2, NULL);
+    if (status == PTO_OK) status = pto_submit(rt, &launch, PARAMS(pto_input(&from), pto_output(&to)), NULL);
     if (status == PTO_OK) status = submit_rendezvous(rt, &from, &to_too, (uint32_t)together);
     if (status == PTO_OK) status = pto_scope_end(rt);
   }
@@ -225,21 +207,11 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 /* 2x is exact in f32, and 2x + 3 in double: one rounding, as in the kernels. */
 static int expect(struct pto_program_run *run) {
-  const struct state *state = pto_program_state(run, sizeof *state);
-  double *piped = pto_array_golden(run, state->piped), *met = pto_array_golden(run, state->met);
+  const struct pto_array *x = pto_program_find(run, "x");
+  double *piped = golden_of(run, "piped"), *met = golden_of(run, "met");
   if (piped == NULL || met == NULL) return PTO_ENOMEM;
-  for (uint64_t i = 0; i < state->x->numel; i++)
-    piped[i] = met[i] = (double)(float)(2.0 * pto_array_get(state->x, i) + 3.0);
+  for (uint64_t i = 0; i < x->numel; i++) piped[i] = met[i] = (double)(float)(2.0 * pto_array_get(x, i) + 3.0);
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "core_fifo",
-    .summary = "2x + 3 by cores that hand tiles to each other, and by blocks that meet at a barrier",
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("core_fifo", "2x + 3 by cores that hand tiles to each other, and by blocks that meet at a barrier");

@@ -12,47 +12,18 @@
  * tasks = 5 · iterations, edges = 0.
  */
 #include <orchestration/support/general_call.h>
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
-#include <orchestration/support/tensors.h>
+#include <orchestration/support/program.h>
 
 enum task_shape { AIC_AIV0_AIV1, AIC_ONLY, AIV_ONLY, AIV0_AIV1, AIC_AIV0, TASK_SHAPES };
-
-struct mixed {
-  uint64_t iterations, tile;
-  struct pto_array *a, *b, *d, *e, *g, *h;    /* [iterations · tile, tile] */
-  struct pto_array *products, *sums, *scaled; /* [iterations · tasks that write it · tile, tile] */
-};
 
 /* ---- kernels ---- */
 
 /* Two inputs and an output from position 0, 3 or 6; a task of fewer parameters uses the first 3 or 6 entries. */
-static const struct pto_kernel_param params_at_0[9] = {
-    MATRIX("left", PTO_INPUT),
-    MATRIX("right", PTO_INPUT),
-    MATRIX("out", PTO_OUTPUT),
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-};
-static const struct pto_kernel_param params_at_3[9] = {
-    ABSENT, ABSENT, ABSENT, MATRIX("left", PTO_INPUT), MATRIX("right", PTO_INPUT), MATRIX("out", PTO_OUTPUT),
-    ABSENT, ABSENT, ABSENT,
-};
-static const struct pto_kernel_param params_at_6[9] = {
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    ABSENT,
-    MATRIX("left", PTO_INPUT),
-    MATRIX("right", PTO_INPUT),
-    MATRIX("out", PTO_OUTPUT),
-};
+#define OWN MATRIX("left", PTO_INPUT), MATRIX("right", PTO_INPUT), MATRIX("out", PTO_OUTPUT)
+#define OTHERS ABSENT, ABSENT, ABSENT
+static const struct pto_kernel_param params_at_0[] = {OWN, OTHERS, OTHERS};
+static const struct pto_kernel_param params_at_3[] = {OTHERS, OWN, OTHERS};
+static const struct pto_kernel_param params_at_6[] = {OTHERS, OTHERS, OWN};
 
 /* The general kernel `name` on the three tensors from position `first`. */
 static struct general_call call_at(const struct pto_kernel_args *args, const char *name, uint32_t first) {
@@ -79,24 +50,21 @@ static struct pto_cost add_at_3_cost(const struct pto_kernel_args *args) { retur
 static struct pto_cost scale_at_3_cost(const struct pto_kernel_args *args) { return cost_at(args, "mul", 3); }
 static struct pto_cost scale_at_6_cost(const struct pto_kernel_args *args) { return cost_at(args, "mul", 6); }
 
-#define CUBE(count)                                                                                                    \
+#define OF(cores_, name_, position, count, at)                                                                         \
   {                                                                                                                    \
-    .name = "mixed_matmul", .cores = PTO_AIC, .params = params_at_0, .param_count = count, .run = matmul_at_0_run,     \
-    .cost = matmul_at_0_cost                                                                                           \
-  }
-#define VECTOR(name_, position, count, at)                                                                             \
-  {                                                                                                                    \
-    .name = name_, .cores = PTO_AIV, .params = params_at_##position, .param_count = count, .run = at##_run,            \
+    .name = name_, .cores = cores_, .params = params_at_##position, .param_count = count, .run = at##_run,             \
     .cost = at##_cost                                                                                                  \
   }
 
-static const struct pto_kernel matmul_of_9 = CUBE(9), matmul_of_6 = CUBE(6), matmul_of_3 = CUBE(3);
-static const struct pto_kernel add_of_9 = VECTOR("mixed_add", 3, 9, add_at_3);
-static const struct pto_kernel add_of_6 = VECTOR("mixed_add", 3, 6, add_at_3);
-static const struct pto_kernel add_first_of_6 = VECTOR("mixed_add", 0, 6, add_at_0);
-static const struct pto_kernel add_of_3 = VECTOR("mixed_add", 0, 3, add_at_0);
-static const struct pto_kernel scale_of_9 = VECTOR("mixed_mul", 6, 9, scale_at_6);
-static const struct pto_kernel scale_of_6 = VECTOR("mixed_mul", 3, 6, scale_at_3);
+static const struct pto_kernel matmul_of_9 = OF(PTO_AIC, "mixed_matmul", 0, 9, matmul_at_0);
+static const struct pto_kernel matmul_of_6 = OF(PTO_AIC, "mixed_matmul", 0, 6, matmul_at_0);
+static const struct pto_kernel matmul_of_3 = OF(PTO_AIC, "mixed_matmul", 0, 3, matmul_at_0);
+static const struct pto_kernel add_of_9 = OF(PTO_AIV, "mixed_add", 3, 9, add_at_3);
+static const struct pto_kernel add_of_6 = OF(PTO_AIV, "mixed_add", 3, 6, add_at_3);
+static const struct pto_kernel add_first_of_6 = OF(PTO_AIV, "mixed_add", 0, 6, add_at_0);
+static const struct pto_kernel add_of_3 = OF(PTO_AIV, "mixed_add", 0, 3, add_at_0);
+static const struct pto_kernel scale_of_9 = OF(PTO_AIV, "mixed_mul", 6, 9, scale_at_6);
+static const struct pto_kernel scale_of_6 = OF(PTO_AIV, "mixed_mul", 3, 6, scale_at_3);
 
 /* ---- the program ---- */
 
@@ -127,31 +95,28 @@ static const struct pto_case cases[] = {
 };
 
 static int prepare(struct pto_program_run *run) {
-  struct mixed *state = pto_program_state(run, sizeof *state);
-  if (state == NULL) return PTO_ENOMEM;
-  const struct whole_option numbers[] = {{"iterations", 1, 100000, &state->iterations},
-                                         {"tile", 1, 1024, &state->tile}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  uint64_t iterations, tile;
+  const int status = READ_WHOLE_OPTIONS(run, {"iterations", 1, 100000, &iterations}, {"tile", 1, 1024, &tile});
   if (status != PTO_OK) return status;
-  const uint64_t rows = state->iterations * state->tile, tile = state->tile;
+  const uint64_t rows = iterations * tile;
   const struct array_line arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->b, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->d, "d", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->e, "e", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->g, "g", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->h, "h", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
-      {&state->products, "products", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {PRODUCTS * rows, tile}, 0, 0},
-      {&state->sums, "sums", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {SUMS * rows, tile}, 0, 0},
-      {&state->scaled, "scaled", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {SCALED * rows, tile}, 0, 0},
+      INPUT("a", PTO_FLOAT32, -1, 1, rows, tile),
+      INPUT("b", PTO_FLOAT32, -1, 1, rows, tile),
+      INPUT("d", PTO_FLOAT32, -1, 1, rows, tile),
+      INPUT("e", PTO_FLOAT32, -1, 1, rows, tile),
+      INPUT("g", PTO_FLOAT32, -1, 1, rows, tile),
+      INPUT("h", PTO_FLOAT32, -1, 1, rows, tile),
+      OUTPUT("products", PTO_FLOAT32, PRODUCTS * rows, tile),
+      OUTPUT("sums", PTO_FLOAT32, SUMS * rows, tile),
+      OUTPUT("scaled", PTO_FLOAT32, SCALED * rows, tile),
   };
-  return DECLARE_ARRAYS(run, arrays);
+  return declare_arrays(run, arrays, LENGTH(arrays));
 }
 
 /* The index-th square of a stack of squares. */
 static struct pto_tensor square(const struct pto_tensor *stack, uint64_t index) {
   uint64_t tile = stack->shape[1];
-  return pto_tensor_slice(stack, 0, index * tile, (index + 1) * tile, 1);
+  return rows_of(stack, index * tile, tile);
 }
 
 /* Inputs and outputs of one task: positions 0 … 2 are the product's where there is one, then the sum's, then the scaled
@@ -169,15 +134,13 @@ static void add_operands(struct operands *operands, const struct pto_tensor *lef
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct mixed *state = pto_program_state(run, sizeof *state);
-  struct pto_tensor a = pto_array_tensor(rt, state->a), b = pto_array_tensor(rt, state->b);
-  struct pto_tensor d = pto_array_tensor(rt, state->d), e = pto_array_tensor(rt, state->e);
-  struct pto_tensor g = pto_array_tensor(rt, state->g), h = pto_array_tensor(rt, state->h);
-  struct pto_tensor products = pto_array_tensor(rt, state->products), sums = pto_array_tensor(rt, state->sums);
-  struct pto_tensor scaled = pto_array_tensor(rt, state->scaled);
-  uint64_t product = 0, sum = 0, scale = 0;
+  struct pto_tensor a = tensor_of(rt, run, "a"), b = tensor_of(rt, run, "b"), d = tensor_of(rt, run, "d");
+  struct pto_tensor e = tensor_of(rt, run, "e"), g = tensor_of(rt, run, "g"), h = tensor_of(rt, run, "h");
+  struct pto_tensor products = tensor_of(rt, run, "products"), sums = tensor_of(rt, run, "sums");
+  struct pto_tensor scaled = tensor_of(rt, run, "scaled");
+  uint64_t iterations = a.shape[0] / a.shape[1], product = 0, sum = 0, scale = 0;
   int status = PTO_OK;
-  for (uint64_t i = 0; status == PTO_OK && i < state->iterations; i++) {
+  for (uint64_t i = 0; status == PTO_OK && i < iterations; i++) {
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
     for (int shape = 0; status == PTO_OK && shape < TASK_SHAPES; shape++) {
       struct operands operands = {.count = 0};
@@ -195,14 +158,12 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 }
 
 static int expect(struct pto_program_run *run) {
-  const struct mixed *state = pto_program_state(run, sizeof *state);
-  double *products = pto_array_golden(run, state->products), *sums = pto_array_golden(run, state->sums);
-  double *scaled = pto_array_golden(run, state->scaled);
+  const uint64_t *shape = pto_program_find(run, "a")->shape, tile = shape[1], square_elems = tile * tile;
+  double *products = golden_of(run, "products"), *sums = golden_of(run, "sums"), *scaled = golden_of(run, "scaled");
   if (products == NULL || sums == NULL || scaled == NULL) return PTO_ENOMEM;
-  const float *a = state->a->data, *b = state->b->data, *d = state->d->data, *e = state->e->data;
-  const float *g = state->g->data, *h = state->h->data;
-  uint64_t tile = state->tile, square_elems = tile * tile;
-  for (uint64_t i = 0; i < state->iterations; i++) {
+  const float *a = data_of(run, "a"), *b = data_of(run, "b"), *d = data_of(run, "d");
+  const float *e = data_of(run, "e"), *g = data_of(run, "g"), *h = data_of(run, "h");
+  for (uint64_t i = 0; i < shape[0] / tile; i++) {
     for (uint64_t row = 0; row < tile; row++) {
       for (uint64_t column = 0; column < tile; column++) {
         uint64_t at = row * tile + column, in = i * square_elems + at;
@@ -219,15 +180,6 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "mixed_example",
-    .summary = "tasks of all five shapes a cluster allows, each kernel picking its own of the task's parameters",
-    .rtol = 1e-3,
-    .atol = 1e-3,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("mixed_example",
+        "tasks of all five shapes a cluster allows, each kernel picking its own of the task's parameters", .rtol = 1e-3,
+        .atol = 1e-3);

@@ -20,13 +20,4 @@ static const struct pto_case cases[] = {
     {0},
 };
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "spmd",
-    .summary = "tasks of many blocks, on single AIVs and on whole clusters: each core writes its slot",
-    .options = options,
-    .cases = cases,
-    .prepare = spmd_prepare,
-    .orchestrate = spmd_orchestrate,
-    .expect = spmd_expect,
-};
+PROGRAM("spmd", "tasks of many blocks, on single AIVs and on whole clusters: each core writes its slot");

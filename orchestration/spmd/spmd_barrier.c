@@ -10,19 +10,18 @@
  *
  * tasks = rounds, edges = 0.  Twelve blocks of MIX together need twelve clusters: smaller chips are refused.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #include <string.h>
 
 struct state {
   uint64_t rounds, blocks, steps, roles;
-  struct pto_array *held, *sums; /* i64[rounds, cores]; cores = blocks · roles, block by block */
 };
 
 static int64_t initial(uint64_t round, uint64_t core) { return (int64_t)(1000000 * (round + 1) + 1000 * core + 1); }
 
-/* ---- kernels: held i64[cores], sums i64[cores], slots i64[2, cores], round, steps ---- */
+/* ---- kernels, of cores = blocks · roles, block by block: held i64[cores], sums i64[cores], slots i64[2, cores],
+ * round, steps ---- */
 
 static const struct pto_kernel_param params[] = {
     TENSOR("held", PTO_OUTPUT, I64, 1), TENSOR("sums", PTO_OUTPUT, I64, 1), TENSOR("slots", PTO_OUTPUT, I64, 2),
@@ -79,34 +78,27 @@ static const struct pto_case cases[] = {
 static int prepare(struct pto_program_run *run) {
   struct state *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const struct whole_option numbers[] = {
-      {"rounds", 1, 100000, &state->rounds}, {"blocks", 1, 4096, &state->blocks}, {"steps", 1, 1000000, &state->steps}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 100000, &state->rounds}, {"blocks", 1, 4096, &state->blocks},
+                                        {"steps", 1, 1000000, &state->steps});
   if (status != PTO_OK) return status;
   const char *shape = pto_option_text(run, "shape");
   state->roles = strcmp(shape, "mix") == 0 ? 3 : 1;
   if (state->roles == 1 && strcmp(shape, "aiv") != 0)
     return pto_program_fail(run, "spmd_barrier: shape \"%s\" is neither aiv nor mix", shape);
-  const uint64_t dims[] = {state->rounds, state->blocks * state->roles};
-  state->held = pto_program_array(run, "held", PTO_ARRAY_OUTPUT, PTO_INT64, 2, dims);
-  state->sums = pto_program_array(run, "sums", PTO_ARRAY_OUTPUT, PTO_INT64, 2, dims);
-  return state->held && state->sums ? PTO_OK : PTO_ENOMEM;
+  return DECLARE_ARRAYS(run, OUTPUT("held", PTO_INT64, state->rounds, state->blocks * state->roles),
+                        OUTPUT("sums", PTO_INT64, state->rounds, state->blocks * state->roles));
 }
 
 static int submit_round(struct pto_runtime *rt, const struct state *state, uint64_t round,
-                        const struct pto_tensor all[2]) {
-  const uint64_t cores = state->blocks * state->roles, slots_shape[] = {2, cores};
-  struct pto_tensor rows[2], slots;
-  for (int i = 0; i < 2; i++) {
-    struct pto_tensor row = pto_tensor_slice(&all[i], 0, round, round + 1, 1);
-    rows[i] = pto_tensor_reshape(&row, 1, &cores);
-  }
-  slots = pto_managed_tensor(rt, pto_create_buffer(rt, 2 * cores * sizeof(int64_t)), PTO_INT64, 2, slots_shape);
-  struct pto_param list[] = {pto_output(&rows[0]), pto_output(&rows[1]), pto_output(&slots), pto_scalar_u64(round),
-                             pto_scalar_u64(state->steps)};
+                        const struct pto_tensor *all_held, const struct pto_tensor *all_sums) {
+  struct pto_tensor held = part_of(all_held, round), sums = part_of(all_sums, round);
+  struct pto_tensor slots = temporary_matrix(rt, PTO_INT64, 2, state->blocks * state->roles);
   struct pto_launch launch = {.aiv0 = &ring, .block_count = (uint32_t)state->blocks, .sync_start = true};
   if (state->roles == 3) launch.aic = launch.aiv1 = &ring;
-  return pto_submit(rt, &launch, list, 5, NULL);
+  return pto_submit(rt, &launch,
+                    PARAMS(pto_output(&held), pto_output(&sums), pto_output(&slots), pto_scalar_u64(round),
+                           pto_scalar_u64(state->steps)),
+                    NULL);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
@@ -115,11 +107,11 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   if (state->blocks > room)
     return pto_program_fail(run, "spmd_barrier: %llu blocks cannot start together, the chip has room for %u",
                             (unsigned long long)state->blocks, room);
-  struct pto_tensor all[2] = {pto_array_tensor(rt, state->held), pto_array_tensor(rt, state->sums)};
+  struct pto_tensor held = tensor_of(rt, run, "held"), sums = tensor_of(rt, run, "sums");
   int status = PTO_OK;
   for (uint64_t round = 0; round < state->rounds && status == PTO_OK; round++) {
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK) status = submit_round(rt, state, round, all);
+    if (status == PTO_OK) status = submit_round(rt, state, round, &held, &sums);
     if (status == PTO_OK) status = pto_scope_end(rt);
   }
   return status;
@@ -127,7 +119,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 static int expect(struct pto_program_run *run) {
   const struct state *state = pto_program_state(run, sizeof *state);
-  double *held = pto_array_golden(run, state->held), *sums = pto_array_golden(run, state->sums);
+  double *held = golden_of(run, "held"), *sums = golden_of(run, "sums");
   if (held == NULL || sums == NULL) return PTO_ENOMEM;
   uint64_t cores = state->blocks * state->roles;
   for (uint64_t i = 0; i < state->rounds * cores; i++) {
@@ -138,14 +130,5 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "spmd_barrier",
-    .summary = "cores that start together pass numbers around a ring, with a barrier in every step",
-    .min_clusters = 12,
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("spmd_barrier", "cores that start together pass numbers around a ring, with a barrier in every step",
+        .min_clusters = 12);

@@ -15,7 +15,7 @@
 #ifndef PTO_ORCHESTRATION_SPMD_SPMD_SLOTS_H
 #define PTO_ORCHESTRATION_SPMD_SPMD_SLOTS_H
 
-#include <orchestration/support/kernel.h>
+#include <orchestration/support/program.h>
 
 #include <string.h>
 
@@ -33,7 +33,6 @@ struct spmd {
   uint32_t task_count;
   uint32_t clusters_needed;
   struct spmd_task tasks[SPMD_MAX_TASKS];
-  struct pto_array *slots;
 };
 
 static inline uint32_t spmd_lanes_of(enum spmd_shape shape) { return shape == SPMD_AIV ? 1 : 3; }
@@ -44,10 +43,8 @@ static inline double spmd_slot_value(uint64_t task, uint32_t block, uint32_t lan
 
 /* ---- kernels: slots f32[blocks, lanes, 1], task number ---- */
 
-static const struct pto_kernel_param spmd_slot_params[] = {
-    TENSOR("slots", PTO_OUTPUT, F32, 3),
-    SCALAR("task", PTO_SCALAR_U64),
-};
+static const struct pto_kernel_param spmd_slot_params[] = {TENSOR("slots", PTO_OUTPUT, F32, 3),
+                                                           SCALAR("task", PTO_SCALAR_U64)};
 
 static inline int spmd_write_slot(const struct pto_kernel_args *args, uint32_t lane) {
   const struct pto_kernel_tensor *slots = &args->tensors[0];
@@ -90,9 +87,11 @@ static inline bool spmd_parse_task(const char *text, size_t length, struct spmd_
   return false;
 }
 
-static inline int spmd_parse_tasks(struct pto_program_run *run, struct spmd *state, uint64_t *slot_count) {
+static inline int prepare(struct pto_program_run *run) {
+  struct spmd *state = pto_program_state(run, sizeof *state);
   const char *text = pto_option_text(run, "tasks");
   uint64_t slots = 0;
+  if (state == NULL) return PTO_ENOMEM;
   for (;;) {
     size_t length = strcspn(text, ",");
     struct spmd_task *task = &state->tasks[state->task_count];
@@ -107,53 +106,37 @@ static inline int spmd_parse_tasks(struct pto_program_run *run, struct spmd *sta
     if (text[length] == '\0') break;
     text += length + 1;
   }
-  *slot_count = slots;
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, OUTPUT("slots", PTO_FLOAT32, slots, SPMD_LINE_ELEMS));
 }
 
-static inline int spmd_prepare(struct pto_program_run *run) {
-  struct spmd *state = pto_program_state(run, sizeof *state);
-  if (state == NULL) return PTO_ENOMEM;
-  uint64_t slot_count = 0;
-  int status = spmd_parse_tasks(run, state, &slot_count);
-  if (status != PTO_OK) return status;
-  state->slots =
-      pto_program_array(run, "slots", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){slot_count, SPMD_LINE_ELEMS});
-  return state->slots == NULL ? PTO_ENOMEM : PTO_OK;
-}
-
-static inline int spmd_orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+static inline int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct spmd *state = pto_program_state(run, sizeof *state);
   uint32_t clusters = pto_core_count(rt, PTO_CLUSTER);
   if (clusters < state->clusters_needed)
     return pto_program_fail(run, "a sync_start task of %u blocks needs %u clusters, the chip has %u",
                             state->clusters_needed, state->clusters_needed, clusters);
-  struct pto_tensor all = pto_array_tensor(rt, state->slots);
+  struct pto_tensor all = tensor_of(rt, run, "slots");
   for (uint32_t i = 0; i < state->task_count; i++) {
     const struct spmd_task *task = &state->tasks[i];
     uint32_t lanes = spmd_lanes_of(task->shape);
-    struct pto_tensor rows =
-        pto_tensor_slice(&all, 0, task->first_slot, task->first_slot + (uint64_t)task->blocks * lanes, 1);
+    struct pto_tensor rows = rows_of(&all, task->first_slot, (uint64_t)task->blocks * lanes);
     struct pto_tensor lines = pto_tensor_reshape(&rows, 3, (uint64_t[]){task->blocks, lanes, SPMD_LINE_ELEMS});
     struct pto_tensor slots = pto_tensor_slice(&lines, 2, 0, 1, 1); /* the rest of each line is room alone */
     struct pto_launch launch = {.block_count = task->blocks, .sync_start = task->shape == SPMD_SYNC};
-    if (task->shape == SPMD_AIV) {
-      launch.aiv0 = &spmd_kernel_alone;
-    } else {
+    launch.aiv0 = task->shape == SPMD_AIV ? &spmd_kernel_alone : &spmd_kernel_aiv;
+    if (task->shape != SPMD_AIV) {
       launch.aic = &spmd_kernel_aic;
-      launch.aiv0 = &spmd_kernel_aiv;
       launch.aiv1 = &spmd_kernel_aiv;
     }
-    struct pto_param params[] = {pto_output(&slots), pto_scalar_u64(i)};
-    int status = pto_submit(rt, &launch, params, 2, NULL);
+    int status = pto_submit(rt, &launch, PARAMS(pto_output(&slots), pto_scalar_u64(i)), NULL);
     if (status != PTO_OK) return status;
   }
   return PTO_OK;
 }
 
-static inline int spmd_expect(struct pto_program_run *run) {
+static inline int expect(struct pto_program_run *run) {
   const struct spmd *state = pto_program_state(run, sizeof *state);
-  double *golden = pto_array_golden(run, state->slots);
+  double *golden = golden_of(run, "slots");
   if (golden == NULL) return PTO_ENOMEM;
   for (uint32_t i = 0; i < state->task_count; i++) {
     const struct spmd_task *task = &state->tasks[i];

@@ -25,14 +25,5 @@ static const struct pto_case cases[] = {
     {0},
 };
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "spmd_sync_start",
-    .summary = "tasks whose blocks start together, among others that keep the clusters busy",
-    .min_clusters = 12,
-    .options = options,
-    .cases = cases,
-    .prepare = spmd_prepare,
-    .orchestrate = spmd_orchestrate,
-    .expect = spmd_expect,
-};
+PROGRAM("spmd_sync_start", "tasks whose blocks start together, among others that keep the clusters busy",
+        .min_clusters = 12);

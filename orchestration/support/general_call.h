@@ -29,6 +29,22 @@ static inline struct pto_kernel_args general_args(const struct general_call *cal
                                   .scalar_count = call->scalar_count};
 }
 
+/* What of `t` begins `offset` elements behind it and has that shape. */
+static inline struct pto_kernel_tensor general_view(const struct pto_kernel_tensor *t, uint64_t offset,
+                                                    const uint64_t *shape) {
+  struct pto_kernel_tensor view = *t;
+  if (offset != 0) view.addr = (char *)t->addr + offset * pto_dtype_size(t->dtype); /* costs are asked without one */
+  view.shape = shape;
+  return view;
+}
+/* Index `index` of the outermost dimension, without that dimension. */
+static inline struct pto_kernel_tensor general_part(const struct pto_kernel_tensor *t, uint64_t index) {
+  struct pto_kernel_tensor part = general_view(t, index * t->strides[0], t->shape + 1);
+  part.strides++;
+  part.ndims--;
+  return part;
+}
+
 /* `bytes` of local memory, as what they take up there. */
 static inline uint64_t general_line_bytes(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How programs write down their kernels: a parameter in a line, and a kernel with its parameters.
+ * How programs write down their kernels: a parameter in a line, a kernel with its parameters; and what a task gives it.
  *
  *   static const struct pto_kernel_param params[] = {TENSOR("x", PTO_INPUT, F32, 2), SCALAR("s", PTO_SCALAR_F32)};
  *   KERNEL(scale, params, .name = "scale", .cores = PTO_AIV, .run = scale_run);
@@ -30,5 +30,15 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define KERNEL(variable, params_, ...)                                                                                 \
   static const struct pto_kernel variable = {.params = params_, .param_count = LENGTH(params_), __VA_ARGS__}
+
+/* The parameters of a task and their count: pto_submit_aiv(rt, &scale, PARAMS(pto_input(&x), pto_scalar_f32(2))). */
+#define PARAMS(...) (const struct pto_param[]){__VA_ARGS__}, (uint32_t)LENGTH(((const struct pto_param[]){__VA_ARGS__}))
+
+/* A task of one kernel on the core that it is for. */
+static inline int submit_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                                uint32_t count) {
+  return kernel->cores & PTO_AIC ? pto_submit_aic(rt, kernel, params, count)
+                                 : pto_submit_aiv(rt, kernel, params, count);
+}
 
 #endif

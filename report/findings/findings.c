@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/findings/findings.h>
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,4 +76,67 @@ void pto_findings_add(struct pto_findings *findings, const struct pto_finding *f
   free(kept.sentence);
   free(kept.remedy);
   findings->is_short = true;
+}
+
+/* ---- for people, and as JSON ---- */
+
+/* The others of a group follow its first and have no count of their own. */
+static bool is_first_of_group(const struct pto_findings *findings, uint32_t index) {
+  const struct pto_finding *finding = &findings->items[index];
+  for (uint32_t i = 0; i < index; i++)
+    if (findings->items[i].group == finding->group && findings->items[i].kind == finding->kind) return false;
+  return true;
+}
+
+static void print_line(const struct pto_finding *finding, FILE *stream) {
+  fprintf(stream, "%s: %s", pto_finding_kind_name(finding->kind), finding->sentence);
+  if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
+  fputc('\n', stream);
+}
+
+void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines) {
+  uint32_t lines = 0, left_out = 0;
+  for (int notes = 0; notes <= 1; notes++)
+    for (uint32_t i = 0; i < findings->count; i++) {
+      const struct pto_finding *finding = &findings->items[i];
+      if (pto_finding_kind_is_note(finding->kind) != notes || !is_first_of_group(findings, i)) continue;
+      if (max_lines && lines == max_lines) {
+        left_out++;
+        continue;
+      }
+      print_line(finding, stream);
+      lines++;
+    }
+  if (left_out) fprintf(stream, "and %" PRIu32 " more lines: --json has them\n", left_out);
+  if (findings->is_short) fputs("memory ran out: there are more than are told here\n", stream);
+}
+
+static void put_numbers(struct pto_json_writer *w, const char *key, const uint64_t values[2]) {
+  pto_json_put_array(w, key);
+  for (int i = 0; i < 2; i++) {
+    if (values[i] == PTO_FINDING_NONE)
+      pto_json_null(w);
+    else
+      pto_json_u64(w, values[i]);
+  }
+  pto_json_array_end(w);
+}
+
+void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w) {
+  pto_json_put_u64(w, "finding_count", findings->total);
+  pto_json_put_array(w, "findings");
+  for (uint32_t i = 0; i < findings->count; i++) {
+    const struct pto_finding *finding = &findings->items[i];
+    pto_json_newline(w);
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "kind", pto_finding_kind_name(finding->kind));
+    pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
+    put_numbers(w, "tasks", finding->tasks);
+    put_numbers(w, "params", finding->params);
+    pto_json_put_string(w, "sentence", finding->sentence);
+    pto_json_put_string(w, "remedy", finding->remedy);
+    pto_json_put_u64(w, "more", finding->more);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
 }

@@ -17,6 +17,8 @@
 #include <runtime/base/error.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <formats/json_writer.h>
 
 /* X(kind, name in JSON and at the head of the line, whether it is a note alone, what it means) */
 #define PTO_FINDING_LIST(X)                                                                                            \
@@ -83,5 +85,12 @@ static inline bool pto_findings_is_clean(const struct pto_findings *findings) { 
 const char *pto_finding_kind_name(uint32_t kind);
 bool pto_finding_kind_is_note(uint32_t kind);
 const char *pto_finding_kind_meaning(uint32_t kind);
+
+/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it; notes last.  At most
+ * `max_lines` (0: all), then how many were left out. */
+void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
+/* Keys "findings" (an array of kind, note, tasks, params, sentence, remedy, more) and "finding_count" into the object
+ * that is open. */
+void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);
 
 #endif

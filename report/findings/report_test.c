@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <formats/units.h>
+#include <report/run/trace_view.h>
 
 #define MOST_PRINTED 12u
 
@@ -23,15 +24,14 @@ int pto_group_times_init(struct pto_group_times *times, const struct pto_trace *
   if (!(times->items = calloc(groups->count + 1u, sizeof *times->items)))
     return pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   for (uint32_t n = 0; n < groups->count; n++) times->items[n].group = n;
-  for (uint32_t worker = 0; worker < trace->span_log_count; worker++)
-    for (uint64_t i = 0; i < trace->spans[worker].count; i++) {
-      const struct pto_trace_span *span = pto_trace_log_at(&trace->spans[worker], i);
-      if (span->task >= groups->task_count) continue;
-      struct pto_group_time *time = &times->items[groups->group_of[span->task]];
-      time->calls++;
-      time->seconds += (double)(span->end - span->begin) * unit;
-      times->seconds += (double)(span->end - span->begin) * unit;
-    }
+  const struct pto_trace_span *span;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(trace, &walk)) != NULL;) {
+    if (span->task >= groups->task_count) continue;
+    struct pto_group_time *time = &times->items[groups->group_of[span->task]];
+    time->calls++;
+    time->seconds += (double)(span->end - span->begin) * unit;
+    times->seconds += (double)(span->end - span->begin) * unit;
+  }
   qsort(times->items, groups->count, sizeof *times->items, order_times);
   return PTO_OK;
 }

@@ -2,7 +2,6 @@
 #include <report/stopped/stopped.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,39 +34,31 @@ static void task_text(const struct pto_picture_task *task, bool is_long, char *t
 
 static void ring_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
   const struct pto_picture_ring *ring = &picture->rings[index];
+  snprintf(text, size, "ring %" PRIu32, index);
   if (is_long)
-    snprintf(text, size, "ring %" PRIu32 " (%" PRIu64 " of %" PRIu64 " slots: tail %" PRIu64 ", head %" PRIu64 ")",
-             index, ring->head - ring->tail, ring->slots, ring->tail, ring->head);
-  else
-    snprintf(text, size, "ring %" PRIu32, index);
+    pto_text_append(text, size, " (%" PRIu64 " of %" PRIu64 " slots: tail %" PRIu64 ", head %" PRIu64 ")",
+                    ring->head - ring->tail, ring->slots, ring->tail, ring->head);
 }
 
 static void heap_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
   const struct pto_picture_ring *ring = &picture->rings[index];
+  snprintf(text, size, "heap ring %" PRIu32, index);
   if (is_long)
-    snprintf(text, size, "heap ring %" PRIu32 " (%" PRIu64 " of %" PRIu64 " bytes)", index, ring->heap_used_bytes,
-             ring->heap_size_bytes);
-  else
-    snprintf(text, size, "heap ring %" PRIu32, index);
+    pto_text_append(text, size, " (%" PRIu64 " of %" PRIu64 " bytes)", ring->heap_used_bytes, ring->heap_size_bytes);
 }
 
 static void scope_text(const struct pto_picture_scope *scope, bool is_long, char *text, size_t size) {
+  snprintf(text, size, "scope %" PRIu32, scope->serial);
   if (is_long)
-    snprintf(text, size,
-             "scope %" PRIu32 " (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32
-             ")",
-             scope->serial, scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks,
-             scope->tasks == 1 ? "" : "s", scope->bytes, scope->ring);
-  else
-    snprintf(text, size, "scope %" PRIu32, scope->serial);
+    pto_text_append(text, size,
+                    " (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32 ")",
+                    scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks, scope->tasks == 1 ? "" : "s",
+                    scope->bytes, scope->ring);
 }
 
 static void table_text(const struct pto_wait_picture *picture, bool is_long, char *text, size_t size) {
-  const char *name = picture->doing.table ? picture->doing.table : "?";
-  if (is_long)
-    snprintf(text, size, "the %s (of %" PRIu64 ")", name, picture->doing.table_capacity);
-  else
-    snprintf(text, size, "the %s", name);
+  snprintf(text, size, "the %s", picture->doing.table ? picture->doing.table : "?");
+  if (is_long) pto_text_append(text, size, " (of %" PRIu64 ")", picture->doing.table_capacity);
 }
 
 const char *pto_stopped_node_text(const struct pto_wait_picture *picture, struct pto_picture_node node, bool is_long,
@@ -95,10 +86,8 @@ const char *pto_stopped_node_text(const struct pto_wait_picture *picture, struct
     break;
   case PTO_NODE_CORE: {
     const uint32_t core = picture->cores[node.index].core;
-    if (is_long)
-      snprintf(text, size, "core %" PRIu32 " (cluster %" PRIu32 " %s)", core, core / 3, lane_name(core));
-    else
-      snprintf(text, size, "core %" PRIu32, core);
+    snprintf(text, size, "core %" PRIu32, core);
+    if (is_long) pto_text_append(text, size, " (cluster %" PRIu32 " %s)", core / 3, lane_name(core));
     break;
   }
   default:
@@ -177,21 +166,12 @@ const char *pto_stopped_link_text(const struct pto_wait_picture *picture, const 
 
 struct lines {
   const struct pto_wait_picture *picture;
-  char *at;
-  size_t left;
+  char *text;
+  size_t size;
   bool is_known[PTO_NODE_KIND_COUNT][PTO_CORE_WAITS_MAX]; /* nodes that have been described */
 };
 
-static void add_line(struct lines *lines, const char *format, ...) PTO_PRINTF(2, 3);
-static void add_line(struct lines *lines, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(lines->at, lines->left, format, arguments);
-  va_end(arguments);
-  const size_t used = strlen(lines->at);
-  lines->at += used;
-  lines->left -= used;
-}
+#define ADD_LINE(lines, ...) pto_text_append((lines)->text, (lines)->size, __VA_ARGS__)
 
 /* True the first time. */
 static bool is_new(struct lines *lines, struct pto_picture_node node) {
@@ -205,7 +185,7 @@ static void add_link(struct lines *lines, const struct pto_picture_link *link, c
   char text[LINK_TEXT];
   const bool is_from_new = is_new(lines, link->from), is_to_new = is_new(lines, link->to);
   pto_stopped_link_text(lines->picture, link, is_from_new, is_to_new, text, sizeof text);
-  add_line(lines, "%s%s%s\n", before, text, behind);
+  ADD_LINE(lines, "%s%s%s\n", before, text, behind);
 }
 
 bool pto_stopped_has_waits(const struct pto_wait_picture *picture) {
@@ -228,23 +208,23 @@ static void add_cores(struct lines *lines) {
     }
     char text[NODE_TEXT];
     const struct pto_picture_node node = {PTO_NODE_CORE, (uint16_t)i};
-    add_line(lines, "    %s runs ", pto_stopped_node_text(picture, node, is_new(lines, node), text, sizeof text));
+    ADD_LINE(lines, "    %s runs ", pto_stopped_node_text(picture, node, is_new(lines, node), text, sizeof text));
     if (core->task == PTO_PICTURE_NONE)
-      add_line(lines, "a task");
+      ADD_LINE(lines, "a task");
     else
-      add_line(lines, "task %" PRIu64 " (%s)", picture->tasks[core->task].number, picture->tasks[core->task].kernels);
+      ADD_LINE(lines, "task %" PRIu64 " (%s)", picture->tasks[core->task].number, picture->tasks[core->task].kernels);
     if (core->held > 1)
-      add_line(lines, ", and %" PRIu32 " kernel call%s behind it", core->held - 1,
+      ADD_LINE(lines, ", and %" PRIu32 " kernel call%s behind it", core->held - 1,
                core->held == 2 ? " waits" : "s wait");
-    add_line(lines, "\n");
+    ADD_LINE(lines, "\n");
   }
-  if (hidden) add_line(lines, "    and %" PRIu32 " cores more are busy\n", hidden);
+  if (hidden) ADD_LINE(lines, "    and %" PRIu32 " cores more are busy\n", hidden);
 }
 
 size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, size_t size) {
-  struct lines lines = {.picture = picture, .at = text, .left = size};
+  struct lines lines = {.picture = picture, .text = text, .size = size};
   *text = '\0';
-  add_line(&lines, "  who waits for whom:\n");
+  ADD_LINE(&lines, "  who waits for whom:\n");
   for (uint32_t i = 0; i < picture->path_length; i++) {
     const struct pto_picture_link *link = &picture->links[picture->path[i]];
     const bool is_last = i + 1 == picture->path_length && link->is_in_circle;
@@ -261,8 +241,8 @@ size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, si
     shown++;
   }
   add_cores(&lines);
-  if (hidden) add_line(&lines, "    and %" PRIu32 " waits more: --json and --waits-dot have them\n", hidden);
-  return (size_t)(lines.at - text);
+  if (hidden) ADD_LINE(&lines, "    and %" PRIu32 " waits more: --json and --waits-dot have them\n", hidden);
+  return strlen(text);
 }
 
 void pto_stopped_say(const struct pto_wait_picture *picture) {

@@ -17,8 +17,9 @@
 #include <runtime/port/port.h>
 #include <runtime/trace/trace.h>
 
-/* Takes `port`: destroyed with the runtime, or here on failure.  `config` is complete (no NULL, size as compiled). */
-int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
+/* Takes `port`, and `chip`, which the port may borrow and may be NULL: destroyed and freed with the runtime, or here on
+ * failure.  `config` is complete (no NULL, size as compiled). */
+int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,
                        struct pto_error *error);
 
 /* ---- for code that moves bytes to and from memory that tasks use; on the control thread, within a run ---- */

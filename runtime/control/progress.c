@@ -283,7 +283,8 @@ static PTO_NOINLINE void submitted_other(struct pto_runtime *rt, uint32_t index)
     finish_without_kernel(rt, index);
     return;
   }
-  if (!pto_scheduler_try_dispatch(scheduler, index)) pto_scheduler_dispatch(scheduler);
+  pto_scheduler_enqueue(scheduler, index);
+  pto_scheduler_dispatch(scheduler);
   if (complete_done(rt))
     rt->since_poll += PTO_POLL_KERNEL;
   else

@@ -93,6 +93,7 @@ struct pto_stopped {
 struct pto_runtime {
   struct pto_config config;
   struct pto_port *port;
+  void *chip; /* what the engine behind the port borrows; freed after it */
   struct pto_trace trace;
   struct pto_task_rings rings;
   struct pto_list_chunks chunks;
@@ -106,8 +107,7 @@ struct pto_runtime {
   struct pto_kernel_guard *guard;       /* NULL where nothing watches memory */
   const struct pto_memory_watch *watch; /* NULL: none */
   bool is_told;                         /* a checker or the watch is told of memory */
-  struct pto_reserve finished_memory;
-  uint32_t *finished; /* slots whose completion has to be told to their consumers */
+  uint32_t *finished;                   /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll; /* submits; PTO_POLL_INTERVAL in virtual time, after a failure and between runs: then every
                           submit polls */
@@ -126,17 +126,16 @@ struct pto_runtime {
   uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
-  struct pto_error error;          /* the run's first error, else the last refused call's */
-  const void *call;                /* where the last public call that submits or accesses returns to */
-  struct pto_recording *recording; /* that is being made; NULL */
-  bool has_listeners;              /* a recording, the trace or a virtual clock must see each submit */
-  struct pto_template *templates;  /* template.h */
-  struct pto_reserve templates_memory;
+  struct pto_error error;                   /* the run's first error, else the last refused call's */
+  const void *call;                         /* where the last public call that submits or accesses returns to */
+  struct pto_recording *recording;          /* that is being made; NULL */
+  bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
+  struct pto_template *templates;           /* template.h */
   struct pto_published_counters *published; /* NULL: they are not published */
   struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
   uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */
   struct pto_stopped *stopped;
-  struct pto_reserve stopped_memory;
+  struct pto_reserve memory; /* of finished, templates and stopped */
   struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */
   char answer[256];          /* where they leave a sentence then */
 };

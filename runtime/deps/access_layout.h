@@ -16,7 +16,6 @@
 #include <runtime/tensor/region.h>
 
 #define PTO_ENTRY_ACCESSES 4u
-#define PTO_ENTRY_DIMS 2u
 /* Heads of buckets, and of cells, that stand together where their regions do: a kilobyte, whose lines the processor
  * fetches ahead when regions are met in turn. */
 #define PTO_HEADS_A_RUN 256u
@@ -53,12 +52,6 @@ _Static_assert(sizeof(struct pto_access_entry) == PTO_CACHE_LINE, "an exact hit 
 /* The rest of an entry, of the same index: geometry and links. */
 struct pto_access_entry_cold {
   uint64_t end;
-  union {
-    struct {
-      uint64_t extent, stride; /* of the second dimension, where there is one */
-    };
-    uint32_t wide; /* where ndims is larger than PTO_ENTRY_DIMS: all dimensions in map->wide[wide] */
-  };
   uint32_t space;
   uint32_t bucket, next; /* of the bucket */
   uint32_t visit;        /* stamp of the last walk over several cells that met it */
@@ -66,8 +59,14 @@ struct pto_access_entry_cold {
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
+  uint32_t reserved[4];
 };
 _Static_assert(sizeof(struct pto_access_entry_cold) == PTO_CACHE_LINE, "an entry is two lines");
+
+/* The dimensions of an entry's region, of the same index, where there are several. */
+struct pto_access_entry_dims {
+  uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
+};
 
 /* An address space: memory whose accesses can only meet each other. */
 struct pto_access_space {
@@ -116,13 +115,10 @@ struct pto_access_hit {
 };
 
 struct pto_access_map {
-  struct pto_reserve entries_memory, cold_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
-      buckets_memory, cells_memory;
-  struct pto_access_entry *entries; /* from 1, as is the next */
+  struct pto_reserve memory;
+  struct pto_access_entry *entries; /* from 1, as are the next two */
   struct pto_access_entry_cold *cold;
-  struct pto_region_dims {
-    uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
-  } * wide;
+  struct pto_access_entry_dims *dims;
   struct pto_access_link *links; /* from 1 */
   struct pto_access_space *spaces;
   struct pto_access_class *classes; /* from 1 */
@@ -132,9 +128,8 @@ struct pto_access_map {
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
   uint32_t ample_chunks; /* as many live ones leave any submit room */
   uint32_t link_capacity, links_used, link_free;
-  uint32_t wide_used, wide_free;
   uint32_t space_capacity, spaces_used, space_free;
-  uint32_t class_capacity, classes_used, class_free;
+  uint32_t classes_used, class_free;
   uint32_t hit_count;
   uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet */
   uint32_t visit;

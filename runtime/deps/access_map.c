@@ -15,6 +15,22 @@
 /* List chunks that a submit takes at most: one a task that it comes after, and one an access. */
 static uint32_t most_chunks(uint32_t live_tasks) { return live_tasks + PTO_MAX_TENSORS + 1; }
 
+/* With a NULL base it only adds up. */
+static uint64_t lay_out(struct pto_access_map *map, char *base, uint32_t bucket_count) {
+  const uint64_t entries = (uint64_t)map->entry_capacity + 1, links = (uint64_t)map->link_capacity + 1;
+  uint64_t used = 0;
+  map->entries = pto_carve(base, &used, entries * sizeof *map->entries);
+  map->cold = pto_carve(base, &used, entries * sizeof *map->cold);
+  map->dims = pto_carve(base, &used, entries * sizeof *map->dims);
+  map->links = pto_carve(base, &used, links * sizeof *map->links);
+  map->spaces = pto_carve(base, &used, map->space_capacity * sizeof *map->spaces);
+  map->classes = pto_carve(base, &used, entries * sizeof *map->classes);
+  map->hits = pto_carve(base, &used, entries * (PTO_MAX_TENSORS + 1) * sizeof *map->hits);
+  map->buckets = pto_carve(base, &used, bucket_count * sizeof *map->buckets);
+  map->cells = pto_carve(base, &used, bucket_count * sizeof *map->cells);
+  return used;
+}
+
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
   PTO_ASSERT(pto_is_power_of_two(bucket_count) && bucket_count >= PTO_HEADS_A_RUN);
@@ -22,45 +38,17 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
       .entry_capacity = entry_capacity,
       .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - entry_capacity),
       .space_capacity = space_capacity,
-      .class_capacity = entry_capacity,
       .head_shift = 64 - pto_log2_floor(bucket_count),
       .rings = rings,
       .chunks = chunks,
       .space_free = UINT32_MAX,
       .ample_chunks = chunks->capacity - pto_min_u64(chunks->capacity, most_chunks(rings->window * PTO_RING_COUNT))};
-  if (!pto_reserve_init(&map->entries_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->entries)) return false;
-  if (!pto_reserve_init(&map->cold_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->cold)) return false;
-  if (!pto_reserve_init(&map->wide_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->wide)) return false;
-  if (!pto_reserve_init(&map->links_memory, ((uint64_t)map->link_capacity + 1) * sizeof *map->links)) return false;
-  if (!pto_reserve_init(&map->spaces_memory, (uint64_t)space_capacity * sizeof *map->spaces)) return false;
-  if (!pto_reserve_init(&map->classes_memory, ((uint64_t)map->class_capacity + 1) * sizeof *map->classes)) return false;
-  if (!pto_reserve_init(&map->hits_memory, ((uint64_t)entry_capacity + 1) * (PTO_MAX_TENSORS + 1) * sizeof *map->hits))
-    return false;
-  if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
-  if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
-  map->entries = map->entries_memory.addr;
-  map->cold = map->cold_memory.addr;
-  map->wide = map->wide_memory.addr;
-  map->links = map->links_memory.addr;
-  map->spaces = map->spaces_memory.addr;
-  map->classes = map->classes_memory.addr;
-  map->hits = map->hits_memory.addr;
-  map->buckets = map->buckets_memory.addr;
-  map->cells = map->cells_memory.addr;
+  if (!pto_reserve_init(&map->memory, lay_out(map, NULL, bucket_count))) return false;
+  lay_out(map, map->memory.addr, bucket_count);
   return true;
 }
 
-void pto_access_map_fini(struct pto_access_map *map) {
-  pto_reserve_fini(&map->entries_memory);
-  pto_reserve_fini(&map->cold_memory);
-  pto_reserve_fini(&map->wide_memory);
-  pto_reserve_fini(&map->links_memory);
-  pto_reserve_fini(&map->spaces_memory);
-  pto_reserve_fini(&map->classes_memory);
-  pto_reserve_fini(&map->hits_memory);
-  pto_reserve_fini(&map->buckets_memory);
-  pto_reserve_fini(&map->cells_memory);
-}
+void pto_access_map_fini(struct pto_access_map *map) { pto_reserve_fini(&map->memory); }
 
 /* ---- spaces ---- */
 
@@ -171,10 +159,6 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   *at = cold->next;
   space->entry_count--;
   if (PTO_UNLIKELY(pto_access_entry_is_fuzzy(entry))) space->fuzzy_count--;
-  if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
-    map->wide[cold->wide].extents[0] = map->wide_free;
-    map->wide_free = cold->wide;
-  }
 }
 
 static inline bool step_hand(struct pto_access_map *map) {

@@ -16,7 +16,7 @@ static const struct {
   const char *name;
   uint32_t rules;
 } sets[] = {
-#define X(set, name, rules) [set] = {name, rules},
+#define X(set, name, rules, meaning) [set] = {name, rules},
     PTO_DEPS_SET_LIST(X)
 #undef X
 };
@@ -40,6 +40,7 @@ void pto_deps_table_init(struct pto_deps_table *table, enum pto_deps_rules set) 
   for (uint16_t later = 0; later < 4; later++)
     for (uint16_t earlier = 0; earlier < 8; earlier++)
       table->reasons[later][earlier] = reasons_of(sets[set].rules, (uint16_t)(earlier << 8), (uint16_t)(later << 8));
+  PTO_ASSERT(!pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_READ)); /* hazards.c: a read comes after writes alone */
   const bool waits_for_reads = pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_WRITE) != 0;
   table->keeps_reads = waits_for_reads;
   table->orders_writes = waits_for_reads && pto_deps_reasons(table, PTO_TAG_WRITE, PTO_TAG_WRITE) != 0;

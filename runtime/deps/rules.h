@@ -41,12 +41,19 @@ enum pto_deps_rule {
 #undef X
 };
 
-/* X(enum pto_deps_rules, name, its rules) */
+/* X(enum pto_deps_rules, name, its rules, what it is, for help) */
 #define PTO_DEPS_SET_LIST(X)                                                                                           \
-  X(PTO_DEPS_EXACT, "exact", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW | PTO_DEPS_RULE_WAR)                                \
-  X(PTO_DEPS_PTO, "pto", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW_OF_INOUT | PTO_DEPS_RULE_WAW_AFTER_CREATOR)
+  X(PTO_DEPS_EXACT, "exact", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW | PTO_DEPS_RULE_WAR, "every hazard")                \
+  X(PTO_DEPS_PTO, "pto", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW_OF_INOUT | PTO_DEPS_RULE_WAW_AFTER_CREATOR,             \
+    "the rules of the existing runtime")
 
-#define X(set, name, rules) +1
+/* Their names in one text, for sentences: ", exact, pto"; the same with their meanings in brackets. */
+#define PTO_DEPS_NAME(set, name, rules, meaning) ", " name
+#define PTO_DEPS_MEANING(set, name, rules, meaning) ", " name " (" meaning ")"
+#define PTO_DEPS_NAMES PTO_DEPS_SET_LIST(PTO_DEPS_NAME)
+#define PTO_DEPS_MEANINGS PTO_DEPS_SET_LIST(PTO_DEPS_MEANING)
+
+#define X(set, name, rules, meaning) +1
 enum { PTO_DEPS_SET_COUNT = 0 PTO_DEPS_SET_LIST(X) };
 #undef X
 

@@ -26,6 +26,15 @@ static bool reserve_rings(struct pto_runtime *rt) {
   return true;
 }
 
+/* With a NULL base it only adds up. */
+static uint64_t lay_out(struct pto_runtime *rt, char *base) {
+  uint64_t used = 0;
+  rt->finished = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->finished);
+  rt->templates = pto_carve(base, &used, (PTO_TEMPLATES + 1) * sizeof *rt->templates);
+  rt->stopped = pto_carve(base, &used, sizeof *rt->stopped);
+  return used;
+}
+
 static bool reserve_all(struct pto_runtime *rt) {
   const struct pto_config *config = &rt->config;
   uint32_t window = (uint32_t)config->window;
@@ -43,10 +52,9 @@ static bool reserve_all(struct pto_runtime *rt) {
   if (!pto_policy_parse(config->policy, &policy, &seed)) return false;
   return reserve_rings(rt) && pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
          pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
-         pto_payload_pool_init(&rt->payloads, payload_units) && pto_templates_init(rt) &&
+         pto_payload_pool_init(&rt->payloads, payload_units) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
-         pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
-         pto_reserve_init(&rt->stopped_memory, sizeof *rt->stopped) &&
+         pto_reserve_init(&rt->memory, lay_out(rt, NULL)) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
          pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK &&
          (!rt->arena.is_checked || (rt->guard = pto_kernel_guard_create(rt->port, &rt->arena, &rt->buffers)) != NULL);
@@ -66,22 +74,24 @@ static int check_config(const struct pto_config *config, struct pto_error *error
     return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of %s", config->policy ? config->policy : "",
                          &PTO_POLICY_SYNTAXES[2]);
   if (config->deps >= PTO_DEPS_SET_COUNT)
-    return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
+    return pto_error_set(error, PTO_EINVAL, "deps %u is none of %s, counted from 0", config->deps, &PTO_DEPS_NAMES[2]);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
     return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
   return PTO_OK;
 }
 
-int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
+int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,
                        struct pto_error *error) {
   int status = check_config(config, error);
   struct pto_runtime *rt = status ? NULL : calloc(1, sizeof *rt);
   if (!rt) {
     port->ops->destroy(port);
+    free(chip);
     return status ? status : pto_error_set(error, PTO_ENOMEM, "no memory for the runtime");
   }
   rt->config = *config;
   rt->port = port;
+  rt->chip = chip;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;
   rt->since_poll = PTO_POLL_INTERVAL;
@@ -90,8 +100,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
     return pto_error_set(error, PTO_ENOMEM, "no address space for a window of %llu and heaps of %llu bytes",
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
-  rt->finished = rt->finished_memory.addr;
-  rt->stopped = rt->stopped_memory.addr;
+  lay_out(rt, rt->memory.addr);
   rt->is_told = rt->arena.is_checked;
   for (int is_aic = 0; is_aic <= 1; is_aic++)
     rt->asking[is_aic] = (struct pto_core){.kind = is_aic ? PTO_AIC : PTO_AIV,
@@ -118,14 +127,13 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   if (!rt) return;
   PTO_ASSERT(!rt->is_running);
   if (rt->port) rt->port->ops->destroy(rt->port);
+  free(rt->chip);
   pto_kernel_guard_destroy(rt->guard);
   pto_published_counters_destroy(rt->published);
   pto_trace_fini(&rt->trace);
   pto_scheduler_fini(&rt->scheduler);
-  pto_reserve_fini(&rt->finished_memory);
-  pto_reserve_fini(&rt->stopped_memory);
+  pto_reserve_fini(&rt->memory);
   pto_buffer_registry_fini(&rt->buffers);
-  pto_reserve_fini(&rt->templates_memory);
   pto_payload_pool_fini(&rt->payloads);
   pto_access_map_fini(&rt->map);
   pto_list_chunks_fini(&rt->chunks);

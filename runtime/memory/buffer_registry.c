@@ -6,17 +6,14 @@
 bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t capacity, uint16_t runtime_tag) {
   *registry = (struct pto_buffer_registry){.capacity = capacity, .free_head = PTO_NONE, .next_id = 1};
   registry->tag = (uint64_t)runtime_tag << 48;
-  if (!pto_reserve_init(&registry->records_memory, (uint64_t)capacity * sizeof *registry->records)) return false;
-  registry->records = registry->records_memory.addr;
-  if (!pto_reserve_init(&registry->ranges_memory, (uint64_t)capacity * sizeof *registry->ranges)) return false;
-  registry->ranges = registry->ranges_memory.addr;
+  const uint64_t record_bytes = (uint64_t)capacity * sizeof *registry->records;
+  if (!pto_reserve_init(&registry->memory, record_bytes + (uint64_t)capacity * sizeof *registry->ranges)) return false;
+  registry->records = registry->memory.addr;
+  registry->ranges = (struct pto_external_range *)(void *)(registry->records + capacity);
   return true;
 }
 
-void pto_buffer_registry_fini(struct pto_buffer_registry *registry) {
-  pto_reserve_fini(&registry->records_memory);
-  pto_reserve_fini(&registry->ranges_memory);
-}
+void pto_buffer_registry_fini(struct pto_buffer_registry *registry) { pto_reserve_fini(&registry->memory); }
 
 void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry) {
   /* The run's 16 bits count round; the runtime's above them stay. */

@@ -44,7 +44,7 @@ struct pto_external_range {
 };
 
 struct pto_buffer_registry {
-  struct pto_reserve records_memory, ranges_memory;
+  struct pto_reserve memory;
   struct pto_buffer_record *records;
   struct pto_external_range *ranges; /* sorted by lo, disjoint */
   uint32_t range_count;

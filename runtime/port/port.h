@@ -12,7 +12,7 @@
  * The runtime that an engine is handed to owns its port and frees it by `destroy`.
  *
  * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
- * Other threads call `call` alone; it is no operation, because who stands before the engine may change `ops` in a run.
+ * Other threads call `call` alone.  It is not in `ops`, because an observer may replace `ops` in the middle of a run.
  *
  * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it
  * submits, of a scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The

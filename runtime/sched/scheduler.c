@@ -15,9 +15,6 @@ static const struct {
 #undef X
 };
 
-#define AIC_LANES 1u
-#define AIV_LANES 6u
-
 static const char *const policies[] = {
 #define X(CONSTANT, name, syntax) syntax,
     PTO_POLICY_LIST(X)
@@ -179,46 +176,26 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
   return true;
 }
 
-/* Claims the cores of the cluster that will have them soonest: the one whose cores hold least. */
-static void claim_cluster(struct pto_scheduler *scheduler, enum pto_shape shape) {
-  struct pto_core_tracker *cores = &scheduler->cores;
-  uint32_t best = 0, best_load = UINT32_MAX;
-  for (uint32_t cluster = 0; cluster < cores->cluster_count; cluster++) {
-    const uint8_t *load = &cores->load[cluster * PTO_LANES];
-    uint32_t sum = (shapes[shape].needs_aic ? load[0] : 0u) + load[1] + load[2];
-    if (sum < best_load) {
-      best = cluster;
-      best_load = sum;
-    }
-  }
-  if (shapes[shape].needs_aic) pto_core_tracker_claim(cores, best * PTO_LANES);
-  pto_core_tracker_claim(cores, best * PTO_LANES + 1);
-  pto_core_tracker_claim(cores, best * PTO_LANES + 2);
+/* Messages of the cores that a block of this shape takes in a cluster, or on one core where that is all it takes. */
+static uint32_t load_at(const struct pto_core_tracker *cores, enum pto_shape shape, uint32_t core) {
+  const uint8_t *load = &cores->load[core];
+  if (shape <= PTO_SHAPE_AIV) return load[0];
+  return (shapes[shape].needs_aic ? load[0] : 0u) + load[1] + load[2];
 }
 
-/* Claims whole clusters (or single cores) of least load until a sync_start task has as many as it needs. */
-static void claim_for_sync(struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
+/* Claims the clusters, or single cores, of least load, which will have room soonest, until there are enough for so many
+ * blocks. */
+static void claim_least_loaded(struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
   struct pto_core_tracker *cores = &scheduler->cores;
-  uint32_t lanes = shape == PTO_SHAPE_AIC ? AIC_LANES : shape == PTO_SHAPE_AIV ? AIV_LANES : 7u;
-  bool by_core = shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV;
-  uint32_t needed = block_count;
-  for (uint32_t wanted = 0; needed && wanted <= PTO_LANES * cores->slots_per_core; wanted++) {
-    for (uint32_t cluster = 0; needed && cluster < cores->cluster_count; cluster++) {
-      const uint8_t *load = &cores->load[cluster * PTO_LANES];
-      if (by_core) {
-        for (uint32_t lane = 0; needed && lane < PTO_LANES; lane++)
-          if ((lanes & (1u << lane)) && load[lane] == wanted) {
-            pto_core_tracker_claim(cores, cluster * PTO_LANES + lane);
-            needed--;
-          }
-      } else if ((shapes[shape].needs_aic ? load[0] : 0u) + load[1] + load[2] == wanted) {
-        if (shapes[shape].needs_aic) pto_core_tracker_claim(cores, cluster * PTO_LANES);
-        pto_core_tracker_claim(cores, cluster * PTO_LANES + 1);
-        pto_core_tracker_claim(cores, cluster * PTO_LANES + 2);
-        needed--;
-      }
+  const bool by_core = shape <= PTO_SHAPE_AIV;
+  for (uint32_t wanted = 0; block_count && wanted <= PTO_LANES * cores->slots_per_core; wanted++)
+    for (uint32_t core = 0; block_count && core < PTO_LANES * cores->cluster_count; core += by_core ? 1 : PTO_LANES) {
+      const bool is_aic = core % PTO_LANES == 0;
+      if (load_at(cores, shape, core) != wanted || (by_core && is_aic != (shape == PTO_SHAPE_AIC))) continue;
+      if (by_core || shapes[shape].needs_aic) pto_core_tracker_claim(cores, core);
+      for (uint32_t lane = 1; !by_core && lane < PTO_LANES; lane++) pto_core_tracker_claim(cores, core + lane);
+      block_count--;
     }
-  }
 }
 
 /* Idle places for blocks of this shape that the task may use, counted up to `needed`. */
@@ -256,9 +233,12 @@ static bool place_sync(struct pto_scheduler *scheduler, uint32_t slot_index, boo
 /* Sends what can be sent of a task; true where nothing of it is left to send. */
 static bool place(struct pto_scheduler *scheduler, struct pto_ready_item item, bool may_use_claimed) {
   struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
-  if (slot->flags & PTO_TASK_SYNC_START) return place_sync(scheduler, item.slot, may_use_claimed);
+  const bool is_for_one = slot->block_count == 1 && slot->shape <= PTO_SHAPE_AIV; /* which needs no idle core */
+  const bool is_group = slot->flags & PTO_TASK_SYNC_START;
+  if (is_group && !is_for_one) return place_sync(scheduler, item.slot, may_use_claimed);
   if (slot->flags & PTO_TASK_SERIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
-  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, 0)) {
+  const uint8_t group = is_group ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
+  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, group)) {
   }
   return slot->blocks_left == 0;
 }
@@ -272,10 +252,7 @@ static bool comes_before_claimant(const struct pto_scheduler *scheduler, struct 
 static void claim_for(struct pto_scheduler *scheduler, struct pto_ready_item item) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   scheduler->claimant = item;
-  if (slot->flags & PTO_TASK_SYNC_START)
-    claim_for_sync(scheduler, slot->shape, slot->blocks_left);
-  else
-    claim_cluster(scheduler, slot->shape);
+  claim_least_loaded(scheduler, slot->shape, slot->flags & PTO_TASK_SYNC_START ? slot->blocks_left : 1);
 }
 
 static void place_claimant(struct pto_scheduler *scheduler) {
@@ -283,19 +260,6 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   scheduler->claimant.slot = PTO_NO_SLOT;
   scheduler->ready_count--;
   pto_core_tracker_release_claims(&scheduler->cores);
-}
-
-bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot)), is_for_one = slot->shape <= PTO_SHAPE_AIV;
-  const bool is_simple = is_for_one && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
-  if (is_simple) {
-    note_ready(scheduler, slot_index);
-    const uint8_t group = slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
-    if (place_block(scheduler, slot_index, false, false, group)) return true;
-  }
-  pto_scheduler_enqueue(scheduler, slot_index);
-  return is_simple || (is_for_one && !is_first); /* no core had room for those before it */
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */

@@ -8,7 +8,8 @@
  * *claims* cores: tasks that became ready later do not get those any more, all others go on.  One claimant at a time;
  * so nothing starves, and nothing waits for more than the tasks before it.
  *
- * sync_start: all blocks are sent when, and only when, as many idle cores as it needs stand claimed.
+ * sync_start: all blocks are sent when, and only when, as many idle cores as it needs stand claimed.  One block on one
+ * core waits for room alone.
  *
  * Always true: a task is in at most one queue, once, or is the claimant; ready_count = tasks in queues, and 1 for the
  * claimant; a queue's bit in `nonempty` says whether it has a task.
@@ -81,9 +82,6 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler);
 
 /* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot);
-/* The same, and sends it at once where it is for one core and no task of its shape waits before it.  False: a dispatch
- * is to follow. */
-bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot);
 /* A block of a task with SERIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot);
 /* Sends what can be sent. */

@@ -115,7 +115,8 @@ static void test_a_sync_start_task_of_one_block_needs_no_idle_core(void **state)
   (void)state;
   open_fifo(1, 2);
   pto_core_tracker_push(&scheduler.cores, 0, 0);
-  (void)pto_scheduler_try_dispatch(&scheduler, make_task(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START));
+  push(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START);
+  dispatch();
   assert_int_equal(sent_count, 1);
   assert_int_equal(load_then[0], 2);
   assert_int_equal(sent[0].flags, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST);

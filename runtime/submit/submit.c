@@ -84,7 +84,7 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   uint32_t allocated = 0;
   for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
     allocated += submit->params[i].is_allocated_now;
-  PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
+  PTO_ASSERT(!port->is_scheduler); /* the clock is the orchestrator's, which pays for all five */
   const uint64_t *ps = port->work_ps;
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * submit->access_count +
                  ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;

@@ -108,14 +108,6 @@ int pto_template_prepare_anew(struct pto_runtime *rt, struct pto_template *templ
   return status;
 }
 
-/* ---- all of them ---- */
-
-bool pto_templates_init(struct pto_runtime *rt) {
-  if (!pto_reserve_init(&rt->templates_memory, (PTO_TEMPLATES + 1) * sizeof *rt->templates)) return false;
-  rt->templates = rt->templates_memory.addr;
-  return true;
-}
-
 void pto_templates_forget(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < PTO_TEMPLATES; i++) rt->templates[i].launch = (struct pto_launch){0};
 }

@@ -60,7 +60,6 @@ struct pto_template {
   struct pto_template_tensor tensors[PTO_MAX_TENSORS];
 };
 
-bool pto_templates_init(struct pto_runtime *rt);
 /* At the begin of a run: kernels of the last one may be gone. */
 void pto_templates_forget(struct pto_runtime *rt);
 

@@ -7,10 +7,9 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
   *rings = (struct pto_task_rings){
       .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
   uint64_t count = (uint64_t)window * PTO_RING_COUNT;
-  if (!pto_reserve_init(&rings->slots_memory, count * sizeof *rings->slots)) return false;
-  rings->slots = rings->slots_memory.addr;
-  if (!pto_reserve_init(&rings->cold_memory, count * sizeof *rings->cold)) return false;
-  rings->cold = rings->cold_memory.addr;
+  if (!pto_reserve_init(&rings->memory, count * (sizeof *rings->slots + sizeof *rings->cold))) return false;
+  rings->slots = rings->memory.addr;
+  rings->cold = (struct pto_task_cold *)(void *)(rings->slots + count);
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     rings->rings[i].first_slot = i * window;
     pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);
@@ -20,8 +19,7 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
 
 void pto_task_rings_fini(struct pto_task_rings *rings) {
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) pto_heap_ring_fini(&rings->rings[i].heap);
-  pto_reserve_fini(&rings->slots_memory);
-  pto_reserve_fini(&rings->cold_memory);
+  pto_reserve_fini(&rings->memory);
 }
 
 void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence) {

@@ -107,7 +107,7 @@ struct pto_task_ring {
 };
 
 struct pto_task_rings {
-  struct pto_reserve slots_memory, cold_memory;
+  struct pto_reserve memory;
   struct pto_task_slot *slots;
   struct pto_task_cold *cold;
   uint32_t window; /* a power of two */

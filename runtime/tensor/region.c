@@ -2,8 +2,7 @@
 /*
  * The canonical form of a tensor's byte set, and what follows from the form alone.
  *
- * The usual tensors (rank 1 to 3, strides descending) take a path without loops; any rank with descending strides one
- * pass; transposed, folding and 4-bit ones the general way, which sorts.  All of them give the same form.
+ * Strides that descend take one pass; transposed and folding ones the general way, which sorts.  Both give the same form.
  *
  * Values only, any thread.
  */
@@ -108,9 +107,9 @@ static inline bool set_descending(const struct pto_tensor *t, uint32_t shift, st
   return true;
 }
 
-/* Any valid tensor. */
-static PTO_NOINLINE void set_general(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
-  uint32_t shift = pto_dtype_shift(t->dtype);
+void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
+  const uint32_t shift = pto_dtype_shift(t->dtype);
+  r->is_fuzzy = t->overlap;
   r->start = base + (t->start_offset << shift);
   if (pto_tensor_is_empty(t))
     set_empty(r);
@@ -118,70 +117,6 @@ static PTO_NOINLINE void set_general(const struct pto_tensor *t, uint64_t base, 
     set_four_bit(t, base, r);
   else if (!set_descending(t, shift, r))
     set_sorted(t, shift, r);
-}
-
-/* A tile or a row block: rows of n contiguous elements that do not meet. */
-static inline bool set_two(const struct pto_tensor *t, uint64_t start, uint32_t shift, struct pto_region *r) {
-  uint64_t rows = t->shape[0], n = t->shape[1], pitch = t->strides[0];
-  if (PTO_UNLIKELY(t->strides[1] != 1 || rows == 0 || n == 0 || (pitch < n && rows != 1))) return false;
-  bool is_run = pitch == n || rows == 1;
-  uint64_t span = ((rows - 1) * pitch + n) << shift;
-  r->start = start;
-  r->end = start + span;
-  r->run_bytes = is_run ? span : n << shift;
-  r->ndims = !is_run;
-  r->extents[0] = rows;
-  r->strides[0] = pitch << shift;
-  return true;
-}
-
-/* The same of planes, none of them with a single index. */
-static inline bool set_three(const struct pto_tensor *t, uint64_t start, uint32_t shift, struct pto_region *r) {
-  uint64_t planes = t->shape[0], rows = t->shape[1], n = t->shape[2], depth = t->strides[0], pitch = t->strides[1];
-  if (PTO_UNLIKELY(t->strides[2] != 1 || planes < 2 || rows < 2 || n == 0 || pitch < n || depth < rows * pitch))
-    return false;
-  bool has_dense_rows = pitch == n, has_even_rows = depth == rows * pitch;
-  r->start = start;
-  r->end = start + (((planes - 1) * depth + (rows - 1) * pitch + n) << shift);
-  r->run_bytes = (has_dense_rows ? rows * n : n) << shift;
-  r->ndims = 1;
-  if (has_even_rows) {
-    if (has_dense_rows) {
-      r->run_bytes = r->end - start;
-      r->ndims = 0;
-    }
-    r->extents[0] = planes * rows;
-    r->strides[0] = pitch << shift;
-    return true;
-  }
-  r->extents[0] = planes;
-  r->strides[0] = depth << shift;
-  if (!has_dense_rows) {
-    r->ndims = 2;
-    r->extents[1] = rows;
-    r->strides[1] = pitch << shift;
-  }
-  return true;
-}
-
-void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
-  r->is_fuzzy = t->overlap;
-  if (PTO_LIKELY(t->dtype < PTO_INT4)) {
-    uint32_t shift = pto_dtype_shift(t->dtype);
-    uint64_t start = base + (t->start_offset << shift);
-    if (PTO_LIKELY(t->ndims == 2)) {
-      if (PTO_LIKELY(set_two(t, start, shift, r))) return;
-    } else if (t->ndims == 3) {
-      if (PTO_LIKELY(set_three(t, start, shift, r))) return;
-    } else if (t->ndims == 1 && t->strides[0] == 1 && t->shape[0] != 0) {
-      r->start = start;
-      r->run_bytes = t->shape[0] << shift;
-      r->end = start + r->run_bytes;
-      r->ndims = 0;
-      return;
-    }
-  }
-  set_general(t, base, r);
 }
 
 uint64_t pto_region_bytes(const struct pto_region *region) {

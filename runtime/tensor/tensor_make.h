@@ -132,12 +132,10 @@ static inline bool pto_tensor_is_empty(const struct pto_tensor *t) {
 /* The rest of pto_tensor_check: empty, 4-bit and very large tensors, and whatever is about to be refused. */
 int pto_tensor_check_rare(const struct pto_tensor *t);
 
-/* True for a tensor that is valid and neither empty, 4-bit nor very large; `numel` then has its elements.  The submit
- * path's check.
+/* True for a tensor that is valid and neither empty, 4-bit nor very large.  The submit path's check.
  * Extents, strides and offset below 2^30 and counts below 2^34 cannot overflow here, with up to 8 dimensions; larger
  * ones take the long way.  An extent of 0 wraps round to a huge one, and its count is 0. */
-static inline bool pto_tensor_is_usual(const struct pto_tensor *t, uint64_t *numel) {
-  *numel = 0;
+static inline bool pto_tensor_is_usual(const struct pto_tensor *t) {
   if (PTO_UNLIKELY(t->status != PTO_OK || t->dtype >= PTO_INT4 || t->ndims > PTO_MAX_DIMS ||
                    t->overlap > PTO_OVERLAP_FUZZY))
     return false;
@@ -154,14 +152,12 @@ static inline bool pto_tensor_is_usual(const struct pto_tensor *t, uint64_t *num
   uint64_t misaligned = b->base & ((UINT64_C(1) << shift) - 1);
   uint64_t beyond = (b->base | b->size_bytes) & ~(PTO_ADDRESS_LIMIT - 1);
   bool is_rare = (any >> 30 | large | misaligned | beyond) != 0;
-  *numel = count;
   return !(is_rare | (count == 0) | (last >= b->size_bytes >> shift));
 }
 
 /* PTO_OK, or the status for which the tensor is refused: pto_tensor_status, inlined. */
 static inline int pto_tensor_check(const struct pto_tensor *t) {
-  uint64_t numel;
-  return PTO_LIKELY(pto_tensor_is_usual(t, &numel)) ? PTO_OK : pto_tensor_check_rare(t);
+  return PTO_LIKELY(pto_tensor_is_usual(t)) ? PTO_OK : pto_tensor_check_rare(t);
 }
 _Static_assert(PTO_INT4 == PTO_DTYPE_COUNT - 2 && PTO_UINT4 == PTO_DTYPE_COUNT - 1,
                "4-bit and unknown dtypes are one comparison");

@@ -11,11 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name): the chip's name, and its file's without ".ini". */
+/* X(name): the chip's name, and its file's without ".ini".  The first is the default. */
 #define PTO_CHIP_LIST(X)                                                                                               \
   X(tiny)                                                                                                              \
   X(a2a3)                                                                                                              \
   X(a5)
+
+/* Their names in one text, for sentences: ", tiny, a2a3, a5". */
+#define PTO_CHIP_NAME(name) ", " #name
+#define PTO_CHIP_NAMES PTO_CHIP_LIST(PTO_CHIP_NAME)
 
 struct pto_chip_file {
   const char *name;

@@ -14,8 +14,8 @@
  *
  * Values and pure functions; any thread.
  */
-#ifndef PTO_SIM_VIRTUAL_TIMING_H
-#define PTO_SIM_VIRTUAL_TIMING_H
+#ifndef PTO_SIM_CHIPS_TIMING_H
+#define PTO_SIM_CHIPS_TIMING_H
 
 #include <sim/chips/chip.h>
 

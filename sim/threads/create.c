@@ -17,19 +17,6 @@
 #include <sim/engine/engine.h>
 #include <sim/threads/state.h>
 
-/* Cuts pieces from a reserve; with base 0 it only counts. */
-struct layout {
-  uintptr_t base;
-  uint64_t used;
-};
-
-static void *layout_take(struct layout *layout, uint64_t size_bytes, uint64_t align) {
-  layout->used = pto_align_up(layout->used, align);
-  void *piece = layout->base ? (void *)(layout->base + layout->used) : NULL; /* NOLINT: an address of the reserve */
-  layout->used += size_bytes;
-  return piece;
-}
-
 /* Where kernels run that do not move.  The cores of one kind follow each other, AIVs before AICs, and go round the
  * workers from the last one down: every worker gets its share of each kind, and the control thread, which has other
  * work, gets the fewest. */
@@ -50,27 +37,26 @@ static uint32_t power_of_two_from(uint32_t count) {
   return pto_is_power_of_two(count) ? count : UINT32_C(2) << pto_log2_floor(count);
 }
 
-/* Where everything is.  Called twice: with an empty engine to learn the size, and with the one at the reserve's start.
- */
-static void lay_out(struct layout *layout, struct pto_threads_engine *engine, uint32_t cluster_count,
-                    uint32_t worker_count, uint32_t slots_per_core) {
-  bool is_real = layout->base != 0;
-  uint32_t core_count = 3 * cluster_count;
-  const uint32_t all = power_of_two_from(core_count * slots_per_core);
-  layout_take(layout, sizeof(struct pto_threads_engine), PTO_CACHE_LINE);
-  engine->workers = layout_take(layout, worker_count * sizeof(struct pto_threads_worker), PTO_CACHE_LINE);
-  engine->cores = layout_take(layout, core_count * sizeof(struct pto_threads_core), PTO_CACHE_LINE);
-  engine->core_worker = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
-  engine->threads = layout_take(layout, worker_count * sizeof(pthread_t), PTO_CACHE_LINE);
-  struct pto_watchdog_line *lines = layout_take(layout, worker_count * sizeof *lines, PTO_CACHE_LINE);
+/* Where everything is: the bytes that it takes.  Called twice: with an empty engine and a NULL base it only adds up,
+ * and then with the engine at the reserve's start. */
+static uint64_t lay_out(char *base, struct pto_threads_engine *engine, uint32_t cluster_count, uint32_t worker_count,
+                        uint32_t slots_per_core) {
+  const uint32_t core_count = 3 * cluster_count, all = power_of_two_from(core_count * slots_per_core);
+  uint64_t used = 0;
+  pto_carve(base, &used, sizeof(struct pto_threads_engine));
+  engine->workers = pto_carve(base, &used, worker_count * sizeof(struct pto_threads_worker));
+  engine->cores = pto_carve(base, &used, core_count * sizeof(struct pto_threads_core));
+  engine->core_worker = pto_carve(base, &used, core_count * sizeof(uint16_t));
+  engine->threads = pto_carve(base, &used, worker_count * sizeof(pthread_t));
+  struct pto_watchdog_line *lines = pto_carve(base, &used, worker_count * sizeof *lines);
   for (uint32_t w = 0; w < worker_count; w++) {
     const uint32_t held = power_of_two_from(message_count(w, cluster_count, worker_count, slots_per_core));
-    char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
-    char *kept_sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
-    uint16_t *woken = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
-    void *messages = layout_take(layout, held * sizeof(struct pto_message), PTO_CACHE_LINE);
-    void *completions = layout_take(layout, all * sizeof(struct pto_completion), PTO_CACHE_LINE);
-    if (!is_real) continue;
+    char *sentence = pto_carve(base, &used, PTO_THREADS_SENTENCE_BYTES);
+    char *kept_sentence = pto_carve(base, &used, PTO_THREADS_SENTENCE_BYTES);
+    uint16_t *woken = pto_carve(base, &used, core_count * sizeof(uint16_t));
+    void *messages = pto_carve(base, &used, held * sizeof(struct pto_message));
+    void *completions = pto_carve(base, &used, all * sizeof(struct pto_completion));
+    if (!base) continue;
     engine->workers[w].sentence = sentence;
     engine->workers[w].woken = woken;
     engine->workers[w].kept_sentence = kept_sentence;
@@ -78,19 +64,18 @@ static void lay_out(struct layout *layout, struct pto_threads_engine *engine, ui
     pto_mailbox_init(&engine->workers[w].inbox, messages, held, sizeof(struct pto_message), 0);
     pto_mailbox_init(&engine->workers[w].outbox, completions, all, sizeof(struct pto_completion), 0);
   }
-  engine->in_flight = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
-  engine->is_unpublished = layout_take(layout, worker_count * sizeof(bool), PTO_CACHE_LINE);
-  void *ring =
-      layout_take(layout, pto_threads_ring_capacity(worker_count) * sizeof(struct pto_message), PTO_CACHE_LINE);
-  if (is_real) pto_threads_stealing_init(&engine->stealing, ring, worker_count);
+  engine->in_flight = pto_carve(base, &used, worker_count * sizeof(uint32_t));
+  engine->is_unpublished = pto_carve(base, &used, worker_count * sizeof(bool));
+  void *ring = pto_carve(base, &used, pto_threads_ring_capacity(worker_count) * sizeof(struct pto_message));
+  if (base) pto_threads_stealing_init(&engine->stealing, ring, worker_count);
   for (uint32_t c = 0; c < core_count; c++) {
-    void *deferred = layout_take(layout, slots_per_core * sizeof(struct pto_message), PTO_CACHE_LINE);
-    if (!is_real) continue;
-    engine->cores[c].deferred = deferred;
+    void *deferred = pto_carve(base, &used, slots_per_core * sizeof(struct pto_message));
+    if (base) engine->cores[c].deferred = deferred;
   }
+  return used;
 }
 
-static void lay_out_core(struct layout *layout, struct pto_core *view, const struct pto_chip *chip) {
+static void lay_out_core(char *base, uint64_t *used, struct pto_core *view, const struct pto_chip *chip) {
   const bool is_aic = view->kind == PTO_AIC;
   const struct {
     struct pto_local_memory *memory;
@@ -101,31 +86,33 @@ static void lay_out_core(struct layout *layout, struct pto_core *view, const str
                 {&view->l0c, is_aic ? chip->l0c_bytes : 0}};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(pieces); i++) {
     pieces[i].memory->size_bytes = pieces[i].size_bytes;
-    pieces[i].memory->addr = pieces[i].size_bytes ? layout_take(layout, pieces[i].size_bytes, PTO_CACHE_LINE) : NULL;
+    pieces[i].memory->addr = pieces[i].size_bytes ? pto_carve(base, used, pieces[i].size_bytes) : NULL;
   }
 }
 
-/* The local memories of worker w's cores and movers, from a page boundary on. */
-static void lay_out_local(struct layout *layout, struct pto_threads_engine *engine, const struct pto_chip *chip,
-                          uint32_t w) {
-  layout_take(layout, 0, 4096);
+/* The local memories of worker w's cores and movers, from a page boundary on, near the worker; the end. */
+static uint64_t lay_out_local(char *base, uint64_t used, struct pto_threads_engine *engine, const struct pto_chip *chip,
+                              uint32_t w) {
+  const uint64_t begin = used = pto_align_up(used, 4096);
   for (uint32_t c = 0; c < engine->core_count; c++)
-    if (engine->core_worker[c] == w) lay_out_core(layout, &engine->cores[c].view, chip);
-  for (uint32_t i = 0; i < 2; i++) lay_out_core(layout, &engine->workers[w].movers[i], chip);
+    if (engine->core_worker[c] == w) lay_out_core(base, &used, &engine->cores[c].view, chip);
+  for (uint32_t i = 0; i < 2; i++) lay_out_core(base, &used, &engine->workers[w].movers[i], chip);
+  if (base && engine->workers[w].is_pinned && used > begin)
+    pto_topology_memory(&engine->topology, w, base + begin, used - begin);
+  return used;
+}
+
+static uint64_t lay_out_locals(char *base, struct pto_threads_engine *engine, const struct pto_chip *chip) {
+  uint64_t used = 0;
+  for (uint32_t w = 0; w < engine->port.worker_count; w++) used = lay_out_local(base, used, engine, chip, w);
+  return used;
 }
 
 static bool init_local_memory(struct pto_threads_engine *engine, const struct pto_chip *chip) {
-  struct layout layout = {0, 0};
-  for (uint32_t w = 0; w < engine->port.worker_count; w++) lay_out_local(&layout, engine, chip, w);
-  if (layout.used == 0) return true;
-  if (!pto_reserve_init(&engine->local_memory, layout.used)) return false;
-  layout = (struct layout){(uintptr_t)engine->local_memory.addr, 0};
-  for (uint32_t w = 0; w < engine->port.worker_count; w++) {
-    uint64_t begin = pto_align_up(layout.used, 4096);
-    lay_out_local(&layout, engine, chip, w);
-    if (engine->workers[w].is_pinned && layout.used > begin)
-      pto_topology_memory(&engine->topology, w, (char *)engine->local_memory.addr + begin, layout.used - begin);
-  }
+  const uint64_t size_bytes = lay_out_locals(NULL, engine, chip);
+  if (size_bytes == 0) return true;
+  if (!pto_reserve_init(&engine->local_memory, size_bytes)) return false;
+  lay_out_locals(engine->local_memory.addr, engine, chip);
   return true;
 }
 
@@ -209,7 +196,6 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   const struct pto_chip *chip = config->chip;
   struct pto_topology topology;
   struct pto_threads_engine sizes; /* only for counting */
-  struct layout layout = {0, 0};
   struct pto_reserve memory = {0};
   if (chip->cluster_count == 0 || chip->cluster_count > PTO_CHIP_MAX_CLUSTERS)
     return pto_error_set(error, PTO_EINVAL, "threads: a chip of %u clusters; 1 to %u are possible", chip->cluster_count,
@@ -217,19 +203,18 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   pto_topology_init(&topology);
   uint32_t worker_count = choose_worker_count(&topology, config);
   uint32_t slots_per_core = chip->slots_per_core > PTO_THREADS_BATCH ? chip->slots_per_core : PTO_THREADS_BATCH;
-  lay_out(&layout, &sizes, chip->cluster_count, worker_count, slots_per_core);
-  if (!pto_reserve_init(&memory, layout.used)) {
+  const uint64_t size_bytes = lay_out(NULL, &sizes, chip->cluster_count, worker_count, slots_per_core);
+  if (!pto_reserve_init(&memory, size_bytes)) {
     pto_topology_fini(&topology);
     return pto_error_set(error, PTO_ENOMEM, "threads: no memory for %u cores on %u workers (%llu bytes)",
-                         3 * chip->cluster_count, worker_count, (unsigned long long)layout.used);
+                         3 * chip->cluster_count, worker_count, (unsigned long long)size_bytes);
   }
   struct pto_threads_engine *engine = memory.addr;
   engine->memory = memory;
   engine->topology = topology;
   engine->core_count = 3 * chip->cluster_count;
   pto_ticks_begin(&engine->ticks);
-  layout = (struct layout){(uintptr_t)memory.addr, 0};
-  lay_out(&layout, engine, chip->cluster_count, worker_count, slots_per_core);
+  lay_out(memory.addr, engine, chip->cluster_count, worker_count, slots_per_core);
   engine->port = (struct pto_port){.ops = &pto_threads_ops,
                                    .cluster_count = chip->cluster_count,
                                    .slots_per_core = slots_per_core,

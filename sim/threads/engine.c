@@ -3,12 +3,12 @@
  * The threads engine: simulated cores multiplexed over W threads, in real time.
  *
  * Owns W − 1 worker threads, a pair of mailboxes for each, the cores' descriptions and local memories, and the
- * watchdog.  Worker 0 is the control thread: its cores' messages go through a pair of mailboxes as well, which then has
- * both its ends on one thread, so dispatch, poll and the running of messages are one path for all.
+ * watchdog.  Worker 0 is the control thread; it has mailboxes too, with both their ends on one thread.
  *
- * A message that MAY_MOVE runs on whichever thread stealing.h finds for it, as one of that thread's movers.  All others
- * go to the worker that their core lives on.  Always true of those: core c lives on worker core_worker[c] for ever, and
- * a worker runs its messages in the order sent; so does a core.  And because
+ * A message that MAY_MOVE runs on whichever thread stealing.h finds for it, as one of that thread's movers: within its
+ * dispatch on the control thread, or from the ring.  All others go through the mailbox of the worker that their core
+ * lives on (create.c).  Always true of those: core c lives on worker core_worker[c] for ever, and a worker runs its
+ * messages in the order sent; so does a core.  And because
  *
  *     in_flight[w] = dispatched to w − polled from w ≤ slots_per_core · cores of w ≤ capacity of its inbox,
  *

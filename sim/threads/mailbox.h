@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mailbox: a ring of fixed-size elements from one producer thread to one consumer thread.  The only lock-free
- * structure.
+ * A mailbox: a ring of fixed-size elements from one producer thread to one consumer thread, lock-free.
  *
  * Owns its counters; the slots are memory of the caller's, handed over at init and borrowed until the mailbox is no
  * longer used.

@@ -114,7 +114,7 @@ static void random_programs_have_the_edges_that_the_runtime_records(void **state
     snprintf(name, sizeof name, "seed %llu, rules %s", (unsigned long long)seed, rules ? "pto" : "exact");
     random_program_make(&program, seed);
     random_program_interpret(&program, rules, 4096, &plan, &expected);
-    assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), &rt, &error), PTO_OK);
+    assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), NULL, &rt, &error), PTO_OK);
     random_program_run(&program, &plan, rt, &actual);
     if (actual.status) fail_msg("%s: %s", name, actual.sentence);
     edges[rules] += expect_same(pto_runtime_trace(rt), rules, actual.edges, name);

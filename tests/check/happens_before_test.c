@@ -225,7 +225,7 @@ static void conflicts_without_a_path_are_those_of_the_transitive_closure(void **
     struct pto_error error = {0};
     random_program_make(&program, seed);
     random_program_interpret(&program, PTO_DEPS_EXACT, 4096, &plan, &expected);
-    assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), &rt, &error), PTO_OK);
+    assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), NULL, &rt, &error), PTO_OK);
     random_program_run(&program, &plan, rt, &actual);
     if (actual.status) fail_msg("seed %llu: %s", (unsigned long long)seed, actual.sentence);
     const struct pto_trace *trace = pto_runtime_trace(rt);

@@ -150,7 +150,7 @@ static void test_bad_arguments_leave_with_2_and_a_sentence(void **state) {
   pto_ptosim_run("check nothing_like_it");
   pto_ptosim_assert_complaint(2, "nothing_like_it");
   pto_ptosim_run("check bgemm --deps fuzzy");
-  pto_ptosim_assert_complaint(2, "neither exact nor pto");
+  pto_ptosim_assert_complaint(2, "is none of exact, pto");
   pto_ptosim_run("why bgemm 3");
   pto_ptosim_assert_complaint(2, "takes a program and two task numbers");
   pto_ptosim_run("why bgemm 3 next");

@@ -162,13 +162,7 @@ int pto_case_json_attribute(json_t *json, struct pto_graph_arena *arena, struct 
   if (json_is_boolean(json)) {
     *value = (struct pto_attribute_value){.kind = PTO_VALUE_BOOL, .as.truth = json_is_true(json)};
   } else if (pto_case_json_number(json, &number)) {
-    value->kind = number.kind == PTO_NUMBER_I64   ? PTO_VALUE_I64
-                  : number.kind == PTO_NUMBER_U64 ? PTO_VALUE_U64
-                                                  : PTO_VALUE_F64;
-    if (number.kind == PTO_NUMBER_F64)
-      value->as.f64 = number.value.f64;
-    else
-      value->as.u64 = number.value.u64;
+    *value = (struct pto_attribute_value){.as.number = number};
   } else if (json_is_string(json)) {
     *value = (struct pto_attribute_value){.kind = PTO_VALUE_WORD, .as.word = json_string_value(json)};
   } else {

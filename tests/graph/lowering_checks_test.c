@@ -84,7 +84,7 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   for (uint32_t o = 0; o < graph->output_count; o++) outputs[o] = tensor_of(rt, w, graph->outputs[o]);
   for (uint32_t v = 1; v < graph->value_count; v++)
     if (graph->values[v].kind == PTO_VALUE_CONSTANT) constants[constant_count++] = tensor_of(rt, w, v);
-  return pto_graph_lower(graph, rt, inputs, outputs, constants, NULL, NULL);
+  return pto_graph_lower(graph, rt, inputs, outputs, constants);
 }
 
 static struct pto_runtime *open_runtime(const struct pto_config *config) {

@@ -91,6 +91,7 @@ static void hazard(void **state) {
 }
 
 int main(void) {
+  _Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here");
   enum { MODES = PTO_ARRAY_LENGTH(modes), PAIRS = MODES * MODES, CASES = 2 * PAIRS * RELATION_COUNT };
   static struct hazard_case cases[CASES];
   static struct CMUnitTest tests[CASES];

@@ -335,7 +335,7 @@ static int create_serial(struct pto_runtime **rt) {
       .size = sizeof config, .window = 16, .heap_bytes = 4096, .policy = "fifo", .record = PTO_RECORD_GRAPH};
   struct pto_error error = {0};
   struct pto_serial_port_config port = {0};
-  int status = pto_control_create(&config, pto_serial_port_create(&port), rt, &error);
+  int status = pto_control_create(&config, pto_serial_port_create(&port), NULL, rt, &error);
   if (status) assert_true(strlen(error.sentence) > 0);
   return status;
 }
@@ -392,7 +392,7 @@ static void expect_config_refused(struct pto_config config, const char *part) {
   if (!config.window) config.window = 16;
   if (!config.heap_bytes) config.heap_bytes = 4096;
   if (!config.policy) config.policy = "fifo";
-  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), &rt, &error), PTO_EINVAL);
+  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port), NULL, &rt, &error), PTO_EINVAL);
   assert_null(rt);
   if (!strstr(error.sentence, part)) fail_msg("\"%s\" does not say \"%s\"", error.sentence, part);
 }
@@ -407,7 +407,7 @@ static void test_configurations_out_of_range_are_refused_with_the_value(void **s
   expect_config_refused((struct pto_config){.policy = "random:12x"}, "policy \"random:12x\"");
   expect_config_refused((struct pto_config){.policy = "random:99999999999999999999999"}, "policy \"random:9");
   expect_config_refused((struct pto_config){.policy = ""}, "policy \"\"");
-  expect_config_refused((struct pto_config){.deps = 2}, "rules 2");
+  expect_config_refused((struct pto_config){.deps = 2}, "deps 2 ");
   expect_config_refused((struct pto_config){.map_entries = UINT64_C(1) << 32}, "map_entries");
   expect_config_refused((struct pto_config){.list_chunks = UINT64_C(1) << 32}, "list_chunks");
 }

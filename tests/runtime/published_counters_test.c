@@ -11,16 +11,16 @@
 #include <cmocka.h>
 
 #include <cli/measure/event_source.h>
-#include <runtime/base/software_events.h>
+#include <runtime/control/published_counters.h>
 #include <tests/support/runtime_fixture.h>
 
 static const char *const names[] = {
 #define X(name, is_sum, text) "pto::" #name,
-    PTO_SOFTWARE_EVENT_LIST(X)
+    PTO_PUBLISHED_COUNTER_LIST(X)
 #undef X
 };
-#define COUNT PTO_SOFTWARE_EVENT_COUNT
-#define VALUE(name) values[PTO_SOFTWARE_EVENT_##name]
+#define COUNT PTO_PUBLISHED_COUNTER_COUNT
+#define VALUE(name) values[PTO_PUBLISHED_COUNTER_##name]
 
 static void *events;
 static int64_t values[COUNT];

@@ -57,7 +57,7 @@ static const char *difference(const struct setting *setting, bool *fitted) {
                               .poison = true};
   struct pto_runtime *rt = NULL;
   struct pto_error error = {0};
-  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port_config), &rt, &error), PTO_OK);
+  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port_config), NULL, &rt, &error), PTO_OK);
   random_program_run(&program, &plan, rt, &actual);
   pto_runtime_destroy(rt);
   *fitted = true;

@@ -84,7 +84,7 @@ static void test_both_ways_to_a_runtime_take_the_smallest_window_and_refuse_the_
   struct pto_runtime *rt = NULL;
   struct pto_error error = {0};
   char sentence[PTO_SENTENCE_SIZE];
-  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&fixture.port), &rt, &error), PTO_EINVAL);
+  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&fixture.port), NULL, &rt, &error), PTO_EINVAL);
   assert_int_equal(pto_runtime_create_explained(&config, &rt, sentence, sizeof sentence), PTO_EINVAL);
   assert_string_equal(sentence, error.sentence);
   assert_null(rt);

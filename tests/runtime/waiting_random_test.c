@@ -467,7 +467,7 @@ static void explore(struct program *program, uint64_t seed, uint32_t schedule) {
   const struct pto_serial_port_config port = {
       .cluster_count = program->is_wide ? 8 : 1 + schedule % 3, .slots_per_core = 1 + schedule % 4, .seed = schedule};
   struct pto_runtime *rt = NULL;
-  if (pto_control_create(&config, pto_serial_port_create(&port), &rt, &error)) fail_msg("%s", error.sentence);
+  if (pto_control_create(&config, pto_serial_port_create(&port), NULL, &rt, &error)) fail_msg("%s", error.sentence);
   run_in(rt, program, seed, &config);
 }
 

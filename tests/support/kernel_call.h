@@ -9,6 +9,7 @@
 #define PTO_TEST_KERNEL_CALL_H
 
 #include <check/trial/trial.h>
+#include <tests/support/trial_help.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -25,7 +25,7 @@ void fixture_open(struct fixture *f) {
     if (pto_runtime_create_explained(c, &f->rt, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
     return;
   }
-  if (pto_control_create(c, pto_serial_port_create(&f->port), &f->rt, &error)) fail_msg("%s", error.sentence);
+  if (pto_control_create(c, pto_serial_port_create(&f->port), NULL, &f->rt, &error)) fail_msg("%s", error.sentence);
 }
 
 void fixture_close(struct fixture *f) {
