@@ -99,7 +99,7 @@ static void measure_bodies(struct result *r) {
   }
 }
 
-/* Where the straight line between two points over the logarithms meets an efficiency of one half. */
+/* Where the straight line between two points over the logarithms comes to an efficiency of one half. */
 static double between(double low, double high, const struct point *below, const struct point *above) {
   const double part = log(0.5 / below->efficiency) / log(above->efficiency / below->efficiency);
   return low * pow(high / low, part);

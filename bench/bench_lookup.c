@@ -115,7 +115,7 @@ static struct pto_region region_of(const struct grid *grid, uint64_t i, bool is_
   return region;
 }
 
-/* As hazards.c enters a region that meets no other. */
+/* As hazards.c enters a region that overlaps no other. */
 static uint32_t enter(struct map_side *side, const struct pto_region *region, uint32_t bucket) {
   const uint32_t entry = pto_access_map_insert(&side->map, side->space, region, bucket, NULL);
   struct pto_access_entry *made = &side->map.entries[entry];

@@ -8,7 +8,7 @@
  * 3 tensors a task that are tiles of two shared buffers (the join of fork_join: 64 tiles and one).
  *
  * A repeat is one process, which warms up and takes the median of ROUNDS rounds; every round's buffers are checked.
- * Each repeat goes once through all patterns and systems, so that what else the machine does meets all of them alike.
+ * Each repeat goes once through all patterns and systems, so that what else the machine does slows all of them alike.
  * cpu_ns_per_task is CPU time of all threads, waiting that spins included: with one thread, the time without what
  * others took of the machine.  Peers whose library is missing are named on standard error.
  *
@@ -162,7 +162,7 @@ static bool is_wanted(const char *pattern, char **wanted) {
   return is_listed;
 }
 
-/* Two threads or one: so that nobody waits for a CPU. */
+/* Two threads or one: so that no thread waits for a CPU. */
 static bool takes_part(const struct pto_system *system) { return system->workers <= 2 && pto_system_is_there(system); }
 
 /* What failed once is not tried again. */

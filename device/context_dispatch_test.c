@@ -126,7 +126,7 @@ static void test_copies_stay_on_the_device(void **state) {
   }
 }
 
-static void test_constants_are_read_by_dispatches_and_by_nobody_else(void **state) {
+static void test_constants_are_read_by_dispatches_and_by_none_else(void **state) {
   ON_EACH_BACKEND {
     float values[NUMEL] = {100, 200, 300, 400};
     struct pto_device_tensor constant, in = host_tensor(), out = host_tensor();
@@ -248,7 +248,7 @@ int main(void) {
       cmocka_unit_test(test_writes_dispatches_and_reads_may_be_batched_in_any_way),
       cmocka_unit_test(test_a_dispatch_begins_while_the_tasks_of_another_run),
       cmocka_unit_test(test_copies_stay_on_the_device),
-      cmocka_unit_test(test_constants_are_read_by_dispatches_and_by_nobody_else),
+      cmocka_unit_test(test_constants_are_read_by_dispatches_and_by_none_else),
       cmocka_unit_test(test_wrong_bindings_are_refused_and_change_nothing),
       cmocka_unit_test(test_an_input_that_is_given_up_may_be_the_output_and_else_is_undefined),
       cmocka_unit_test(test_a_tensor_of_another_context_is_refused),

@@ -99,7 +99,7 @@ static void test_a_program_that_leaves_other_scopes_than_it_found_fails_by_name_
   }
 }
 
-static void test_whoever_comes_upon_a_failure_is_told_that_failure(void **state) {
+static void test_the_caller_that_comes_upon_a_failure_is_told_that_failure(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor in = host_tensor(), bad = host_tensor();
     float values[NUMEL];
@@ -156,7 +156,7 @@ static void wait_until_failing(void) {
   }
 }
 
-static void test_whoever_asks_before_a_failure_is_known_waits_for_it(void **state) {
+static void test_a_caller_that_asks_before_a_failure_is_known_waits_for_it(void **state) {
   struct pto_context_options options = options_of(&backends[0]);
   struct pto_device_program slow = times_2, wrong = times_2;
   slow.orchestrate = submit_holding;
@@ -261,7 +261,7 @@ static void test_a_call_that_is_refused_for_a_failure_defines_nothing(void **sta
     assert_int_equal(pto_context_dispatch(context, &times_2, &bindings), PTO_OK);
     refused(pto_device_tensor_read(context, u, values, BYTES), PTO_EINVAL, "it was consumed");
     dispatch1(&slow, t, out);
-    int status = PTO_OK; /* as many as it takes to fill the queue: one of them meets the failure */
+    int status = PTO_OK; /* as many as it takes to fill the queue: one of them comes after the failure */
     for (int i = 0; i < 600 && status == PTO_OK; i++) status = pto_device_tensor_write(context, t, values, BYTES);
     if (status == PTO_OK) status = pto_device_tensor_write(context, u, values, BYTES);
     assert_int_equal(pto_device_tensor_write(context, u, values, BYTES), PTO_EUSER);
@@ -302,8 +302,8 @@ int main(void) {
       cmocka_unit_test(test_what_is_queued_behind_a_failure_is_dropped),
       cmocka_unit_test(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
       cmocka_unit_test(test_a_program_that_leaves_other_scopes_than_it_found_fails_by_name_and_is_not_kept),
-      cmocka_unit_test(test_whoever_comes_upon_a_failure_is_told_that_failure),
-      cmocka_unit_test(test_whoever_asks_before_a_failure_is_known_waits_for_it),
+      cmocka_unit_test(test_the_caller_that_comes_upon_a_failure_is_told_that_failure),
+      cmocka_unit_test(test_a_caller_that_asks_before_a_failure_is_known_waits_for_it),
       cmocka_unit_test(test_a_tensor_made_in_the_place_of_a_failed_output_is_defined),
       cmocka_unit_test(test_a_destroy_that_is_queued_behind_a_failure_gives_the_memory_back),
       cmocka_unit_test(test_a_call_that_is_refused_for_a_failure_defines_nothing),

@@ -177,7 +177,7 @@ static void test_destroy_takes_effect_after_the_work_that_is_queued(void **state
   }
 }
 
-/* Reads its input late: by then whoever does not wait for it has changed the memory. */
+/* Reads its input late: by then a caller that does not wait for it has changed the memory. */
 static int scale_late(const struct pto_kernel_args *a) {
   const struct timespec a_while = {.tv_nsec = 3000000};
   nanosleep(&a_while, NULL);
@@ -220,7 +220,7 @@ static void test_a_create_that_waits_for_a_queued_destroy_is_no_refusal(void **s
     for (int i = 0; i < 4; i++) {
       assert_int_equal(pto_device_tensor_create(context, &half, &tensor), PTO_OK);
       assert_string_equal(pto_context_error(context), "");
-      assert_int_equal(pto_device_tensor_destroy(context, tensor), PTO_OK); /* in virtual time nobody has done it yet */
+      assert_int_equal(pto_device_tensor_destroy(context, tensor), PTO_OK); /* in virtual time it is not done yet */
     }
   }
 }

@@ -75,7 +75,7 @@ static void test_a_read_before_the_destroy_has_the_values(void **state) {
   }
 }
 
-static void test_what_nobody_has_written_reads_as_zeros(void **state) {
+static void test_what_is_not_written_reads_as_zeros(void **state) {
   ON_EACH_BACKEND { reads_all(host_tensor(), 0); }
 }
 
@@ -329,7 +329,7 @@ int main(void) {
       cmocka_unit_test(test_a_size_that_overflows_is_refused),
       cmocka_unit_test(test_destroying_twice_is_no_error),
       cmocka_unit_test(test_a_read_before_the_destroy_has_the_values),
-      cmocka_unit_test(test_what_nobody_has_written_reads_as_zeros),
+      cmocka_unit_test(test_what_is_not_written_reads_as_zeros),
       cmocka_unit_test(test_the_last_write_is_what_is_read),
       cmocka_unit_test(test_a_tensor_of_another_context_cannot_be_read),
       cmocka_unit_test(test_writes_come_from_any_memory),

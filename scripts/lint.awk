@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The checks of `make lint` that need only the text of C sources and headers (POSIX awk; mawk will do).
-# Input: scripts/layers.txt, scripts/lint.allow, scripts/words.txt, a list of all files, then all sources, named from the top
-# folder.  Output: one line a finding, "path:line: rule: sentence"; findings of the soft limits start with "warning ".
+# Input: a list of all files, scripts/layers.txt, scripts/lint.allow, then all sources, named from the top folder.
+# Output: one line a finding, "path:line: rule: sentence"; findings of the soft limits start with "warning ".
 # To add a check: a rule in the last block but one, and a planted violation in scripts/lint_self_test.
 
 function report(rule, sentence) {
@@ -112,14 +112,6 @@ function check_named_files(text,    name) {
   }
 }
 
-# Words that the tree does not use, in comments, names and messages alike: scripts/words.txt says what to say instead.
-function check_words(text,    i) {
-  text = tolower(text)
-  gsub(/[^a-z]+/, " ", text)
-  text = " " text " "
-  for (i = 1; i <= word_count; i++) if (index(text, words[i])) report("word", "\"" substr(words[i], 2, length(words[i]) - 2) "\": say " instead[i])
-}
-
 # A macro, its continuation lines joined.
 function check_macro(text,    name) {
   sub(/^[ \t]*#[ \t]*define[ \t]+/, "", text)
@@ -135,19 +127,9 @@ function begin_file() {
   path = FILENAME
   sub(/^\.\//, "", path)
   is_test = path ~ /_test\.c$/ || path ~ /^tests\/interleave\//
-  is_product = path !~ /_test\.c$/ && path !~ /^(tests|bench)\//
   in_comment = depth = own_seen = function_line = 0
   pending = macro = ""
   lines[path] = 0
-}
-
-# What has to be known before the first source: its names.
-BEGIN {
-  for (i = 1; i < ARGC; i++) {
-    name = ARGV[i]
-    sub(/^\.\//, "", name)
-    exists[name] = 1
-  }
 }
 
 FILENAME ~ /layers\.txt$/ {
@@ -162,13 +144,6 @@ FILENAME ~ /layers\.txt$/ {
     circle_from[++circles] = $2
     circle_to[circles] = substr($3, 1, length($3) - 1)
     if ($3 !~ /:$/ || NF < 4) print FILENAME ":" FNR ": circle: not \"circle FROM TO: reason\""
-  }
-  next
-}
-FILENAME ~ /words\.txt$/ {
-  if (/^[^#]*:/) {
-    words[++word_count] = " " substr($0, 1, index($0, ":") - 1) " "
-    instead[word_count] = substr($0, index($0, ":") + 2)
   }
   next
 }
@@ -193,7 +168,6 @@ FNR == 2 && path ~ /\.h$/ && $0 !~ /^\/\*/ { report("header-comment", "no commen
   raw = $0
   code = strip(raw)
 }
-is_product { check_words(raw) }
 comment ~ /\./ { check_named_files(comment) }
 raw ~ /\t/ { report("tab", "tab") }
 raw ~ /[ \t\r]$/ { report("blank", "blank or carriage return at the end of the line") }

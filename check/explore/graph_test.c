@@ -38,7 +38,7 @@ static int add_in_blocks(struct pto_runtime *rt, const struct pto_kernel *kernel
   return pto_submit(rt, &launch, (struct pto_param[]){pto_accumulate(&t)}, 1, NULL);
 }
 
-/* 0 writes the first half of a range, 1 its second half; 2 reads a registration that meets both; 3 and 4 write fresh
+/* 0 writes the first half of a range, 1 its second half; 2 reads a registration that overlaps both; 3 and 4 write fresh
  * buffers; 5 reads 3's; 6 reads bytes far away, 7 nothing of the first range; 8 is a barrier behind 5 alone; 9 comes
  * after 8; 10 adds in blocks, 11 in turns. */
 static int orchestrate(struct pto_runtime *rt, void *context) {

@@ -269,7 +269,7 @@ static void test_files_that_could_not_be_written_to_their_end_are_removed(void *
   pto_graph_destroy(graph);
 }
 
-/* A link to /dev/full: whoever runs this must not lose that device. */
+/* A link to /dev/full: the user who runs this must not lose that device. */
 static void test_what_is_no_regular_file_stays_when_nothing_can_be_written_to_it(void **state) {
   static const char *const names[] = {"link.json", "link.safetensors", "link.weights"};
   if (access("/dev/full", W_OK) != 0) skip();

@@ -216,7 +216,7 @@ static void test_what_an_output_or_another_node_sees_is_inside_no_group(void **s
     }
 }
 
-static void test_of_two_products_in_a_sum_the_one_that_nobody_else_sees_is_in_its_group(void **state) {
+static void test_of_two_products_in_a_sum_the_one_that_no_other_node_reads_is_in_its_group(void **state) {
   (void)state;
   for (uint32_t seen = 0; seen < 2; seen++) {
     struct form_maker maker = open_maker(1, PTO_FLOAT32), *f = &maker;
@@ -302,7 +302,7 @@ int main(void) {
       cmocka_unit_test(test_every_pattern_has_a_spelling_here),
       cmocka_unit_test(test_a_graph_that_is_unfused_has_no_groups),
       cmocka_unit_test(test_what_an_output_or_another_node_sees_is_inside_no_group),
-      cmocka_unit_test(test_of_two_products_in_a_sum_the_one_that_nobody_else_sees_is_in_its_group),
+      cmocka_unit_test(test_of_two_products_in_a_sum_the_one_that_no_other_node_reads_is_in_its_group),
       cmocka_unit_test(test_plans_of_random_graphs_are_valid),
       cmocka_unit_test(test_a_product_of_many_factors_is_no_group_and_takes_no_time),
       cmocka_unit_test(test_each_allocation_may_fail),

@@ -222,8 +222,8 @@ static void see(int p, const double *query, double keys[][WIDTH], double values[
   }
 }
 
-/* Runs the graph step by step, with two sets of caches that take turns; what they hold beyond the position is nobody's
- * business. */
+/* Runs the graph step by step, with two sets of caches that take turns; what they hold beyond the position is never
+ * read business. */
 static void assert_steps(const struct pto_graph *graph, uint32_t cache_elements, double want[][TOKENS]) {
   static float caches[2][2 * LAYERS][WINDOW * WIDTH];
   float logits[TOKENS];
@@ -452,7 +452,7 @@ static void test_a_layer_of_qwen3_with_pages_in_any_order_is_the_whole_sequence_
   double want[WINDOW][WIDTH];
   struct pto_rng rng = {9};
   for (int i = 0; i < WINDOW * WIDTH; i++) hidden[i / WIDTH][i % WIDTH] = (float)(2 * pto_rng_unit(&rng) - 1);
-  for (int i = 0; i < 4 * 2 * KV_WIDTH; i++) pages[0][0][i] = pages[0][1][i] = 100; /* of others, or of nobody */
+  for (int i = 0; i < 4 * 2 * KV_WIDTH; i++) pages[0][0][i] = pages[0][1][i] = 100; /* of others, or free */
   layer_of_qwen3(graph, hidden, want);
   for (int32_t p = 0; p < WINDOW; p++) {
     const void *inputs[] = {hidden[p], &p, table, pages[p % 2][0], pages[p % 2][1]};

@@ -7,8 +7,8 @@
  * and must give bit for bit what the same values give in contiguous tensors and on every instruction-set level of this
  * machine (but for references that say otherwise).  A table at the end shows how far each kernel is off at worst.
  *
- * Every uniform combination of dtypes meets every size, with the layouts taking turns, and every other combination of
- * dtypes that the kernel takes meets a few; PTO_TEST_LONG=1 runs the whole product.  An argument is a part of a
+ * Every uniform combination of dtypes is run at every size, with the layouts taking turns, and every other combination
+ * of dtypes that the kernel takes at a few; PTO_TEST_LONG=1 runs the whole product.  An argument is a part of a
  * kernel's name: `kernel_registry_test softmax` tries those alone.
  */
 #include <tests/support/kernel_call.h>

@@ -46,7 +46,7 @@ static void test_the_longer_side_of_a_diamond_counts(void **state) {
   add(*state, 100, (const int[]){0, -1});
   add(*state, 30, (const int[]){0, -1});
   add(*state, 5, (const int[]){1, 2, -1});
-  add(*state, 50, (const int[]){-1}); /* of nobody's */
+  add(*state, 50, (const int[]){-1}); /* of no task */
   expect(*state, 115, 3, 3);
 }
 

@@ -91,7 +91,7 @@ static double candidates_a_search(enum tiling tiling, uint32_t count) {
   return result;
 }
 
-static void a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_many_are_live(void **state) {
+static void a_lookup_among_disjoint_tiles_tries_at_most_two_candidates_however_many_are_live(void **state) {
   static const char *const names[] = {"lines", "tiles", "strips"};
   for (int tiling = TILING_LINES; tiling <= TILING_STRIPS; tiling++)
     for (uint32_t count = 64; count <= 65536; count *= 32) {
@@ -101,7 +101,7 @@ static void a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_m
     }
 }
 
-static void a_region_over_all_tiles_meets_every_one(void **state) {
+static void a_region_over_all_tiles_finds_every_one(void **state) {
   static const uint32_t counts[] = {20, 64, 391};
   for (uint32_t c = 0; c < PTO_ARRAY_LENGTH(counts); c++)
     for (int tiling = TILING_LINES; tiling <= TILING_STRIPS; tiling++) {
@@ -263,8 +263,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_same_region_is_found_by_its_geometry),
       cmocka_unit_test(regions_of_more_than_two_dimensions_keep_all_of_them),
-      cmocka_unit_test(a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_many_are_live),
-      cmocka_unit_test(a_region_over_all_tiles_meets_every_one),
+      cmocka_unit_test(a_lookup_among_disjoint_tiles_tries_at_most_two_candidates_however_many_are_live),
+      cmocka_unit_test(a_region_over_all_tiles_finds_every_one),
       cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
       cmocka_unit_test(walks_across_the_wrap_of_their_stamps_meet_every_entry_once),
       cmocka_unit_test(a_region_longer_than_the_cells_of_a_class_begins_its_own),

@@ -31,7 +31,7 @@ static void open_arena(struct pto_gm_arena *arena, bool checked, uint64_t heap_b
   assert_true(pto_gm_arena_init(arena, heap_bytes, RINGS, false));
 }
 
-static void rings_lie_side_by_side_where_nobody_watches(void **state) {
+static void rings_lie_side_by_side_where_no_tool_watches(void **state) {
   struct pto_gm_arena arena;
   open_arena(&arena, false, 64 * KIB);
   assert_false(arena.is_checked);
@@ -128,7 +128,7 @@ static void rings_of_more_than_the_limit_are_not_watched(void **state) {
   pto_gm_arena_fini(&arena);
 }
 
-static void a_range_meets_the_arena_where_they_share_a_byte(void **state) {
+static void a_range_overlaps_the_arena_where_they_share_a_byte(void **state) {
   struct pto_gm_arena arena;
   open_arena(&arena, false, 64 * KIB);
   const uint64_t lo = (uint64_t)(uintptr_t)arena.memory.addr, hi = lo + RINGS * 64 * KIB;
@@ -153,12 +153,12 @@ static void a_refused_reservation_is_reported_and_leaves_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rings_lie_side_by_side_where_nobody_watches),
+      cmocka_unit_test(rings_lie_side_by_side_where_no_tool_watches),
       cmocka_unit_test(watched_rings_have_room_for_their_laps_and_behind_each_output),
       cmocka_unit_test(an_engine_that_looks_gets_the_same_layout_and_nothing_is_told),
       cmocka_unit_test(the_ring_and_position_of_an_address_are_those_that_gave_it),
       cmocka_unit_test(rings_of_more_than_the_limit_are_not_watched),
-      cmocka_unit_test(a_range_meets_the_arena_where_they_share_a_byte),
+      cmocka_unit_test(a_range_overlaps_the_arena_where_they_share_a_byte),
       cmocka_unit_test(a_refused_reservation_is_reported_and_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,7 +168,7 @@ static void test_tasks_retire_in_order_and_a_younger_one_waits_for_the_oldest(vo
   pto_task_rings_fini(&rings);
 }
 
-static void test_a_task_stays_while_its_scope_is_open_or_somebody_holds_its_memory(void **state) {
+static void test_a_task_stays_while_its_scope_is_open_or_its_memory_is_held(void **state) {
   (void)state;
   make((UINT64_C(1) << 30) - 1);
   uint32_t ended = alloc(0), held = alloc(0);
@@ -331,7 +331,7 @@ static void model_step(struct pto_rng *rng, uint32_t r) {
     task->is_completed = true;
     complete(task->slot);
     break;
-  case 3: /* somebody takes hold, or lets go */
+  case 3: /* a holder more, or one fewer */
     if (!task) break;
     task->holders = !task->holders;
     rings.slots[task->slot].holders = task->holders;
@@ -389,7 +389,7 @@ int main(void) {
       cmocka_unit_test(test_rings_do_not_age_each_other),
       cmocka_unit_test(test_a_fresh_slot_remembers_nothing_of_the_task_before),
       cmocka_unit_test(test_tasks_retire_in_order_and_a_younger_one_waits_for_the_oldest),
-      cmocka_unit_test(test_a_task_stays_while_its_scope_is_open_or_somebody_holds_its_memory),
+      cmocka_unit_test(test_a_task_stays_while_its_scope_is_open_or_its_memory_is_held),
       cmocka_unit_test(test_a_retired_task_gives_its_heap_back),
       cmocka_unit_test(test_depths_beyond_the_rings_share_the_last),
       cmocka_unit_test(test_finished_is_what_fan_in_need_not_wait_for),

@@ -110,8 +110,8 @@ static void test_forms_of_three_long_terms_agree_with_listing(void **state) {
   }
 }
 
-/* Whether the form meets lo … hi, trying every value of all terms but the last, which is then a division. */
-static bool meets_by_trying(const struct pto_linear_form *f) {
+/* Whether the form has a value in lo … hi, trying every value of all terms but the last, which is then a division. */
+static bool has_value_by_trying(const struct pto_linear_form *f) {
   uint64_t index[PTO_FORM_TERMS] = {0};
   uint32_t last = f->count - 1;
   int64_t c = (int64_t)f->coef[last];
@@ -143,7 +143,7 @@ static void test_forms_of_sparse_values_agree_with_trying_each(void **state) {
     }
     f.lo = (int64_t)pto_rng_below(&rng, total);
     f.hi = f.lo + (int64_t)pto_rng_below(&rng, total / indices + 1);
-    bool expected = meets_by_trying(&f);
+    bool expected = has_value_by_trying(&f);
     enum pto_answer answer = pto_linear_form_reaches(&f, &budget);
     if (answer != (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) fail_msg("seed %" PRIu64 ": answer %d", seed, answer);
     if (seed % 2 == 0 && pto_lattice_search(&f, &budget) != answer)

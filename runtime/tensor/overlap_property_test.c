@@ -106,9 +106,9 @@ static enum pto_overlap true_relation(const struct pto_tensor *a, const struct p
   if (!is_same_memory(a, b)) return PTO_DISJOINT;
   if (a->overlap == PTO_OVERLAP_FUZZY || b->overlap == PTO_OVERLAP_FUZZY) {
     if (size_of_set(&sa) == 0 || size_of_set(&sb) == 0) return PTO_DISJOINT;
-    bool meets =
+    bool overlaps =
         bound_of_set(&sa, false) < bound_of_set(&sb, true) && bound_of_set(&sb, false) < bound_of_set(&sa, true);
-    return meets ? PTO_PARTIAL : PTO_DISJOINT;
+    return overlaps ? PTO_PARTIAL : PTO_DISJOINT;
   }
   if (!has_common) return PTO_DISJOINT;
   if (has_only_a && has_only_b) return PTO_PARTIAL;

@@ -150,7 +150,7 @@ static void test_boxes_of_the_same_rows_whose_columns_overlap_are_partial(void *
 }
 
 /* Columns 6 to 10 of rows of 8 are columns 0 to 2 of the rows behind them too. */
-static void test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there(void **state) {
+static void test_a_box_whose_rows_run_on_into_the_next_overlaps_what_lies_there(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8)), later = external(BASE + 24, PTO_FLOAT32, 3, LIST(4, 6, 8));
   struct pto_tensor left = pto_tensor_view(&t, LIST(0, 0, 0), LIST(2, 3, 3));
   expect(PTO_PARTIAL, left, pto_tensor_view(&later, LIST(0, 0, 0), LIST(2, 3, 5)));
@@ -259,7 +259,7 @@ int main(void) {
       cmocka_unit_test(test_boxes_that_share_an_edge_are_partial),
       cmocka_unit_test(test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial),
       cmocka_unit_test(test_boxes_of_the_same_rows_whose_columns_overlap_are_partial),
-      cmocka_unit_test(test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there),
+      cmocka_unit_test(test_a_box_whose_rows_run_on_into_the_next_overlaps_what_lies_there),
       cmocka_unit_test(test_a_box_equals_itself_with_any_two_dimensions_turned),
       cmocka_unit_test(test_dimensions_that_merge_do_so_in_any_order),
       cmocka_unit_test(test_boxes_of_rank_8_compare_by_dimension),

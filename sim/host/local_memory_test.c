@@ -53,7 +53,7 @@ static void test_cores_know_who_they_are(void **state) {
   pto_local_memories_fini(&memories);
 }
 
-static void test_every_memory_is_whole_zero_and_nobody_elses(void **state) {
+static void test_every_memory_is_whole_zero_and_of_one_core(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
   struct piece pieces[4 * CORES];
@@ -113,7 +113,7 @@ static void test_a_refused_reservation_is_answered(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cores_know_who_they_are),
-      cmocka_unit_test(test_every_memory_is_whole_zero_and_nobody_elses),
+      cmocka_unit_test(test_every_memory_is_whole_zero_and_of_one_core),
       cmocka_unit_test(test_running_off_the_end_of_a_memory_faults),
       cmocka_unit_test(test_a_refused_reservation_is_answered),
   };

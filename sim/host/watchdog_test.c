@@ -71,7 +71,7 @@ static void test_a_kernel_that_does_not_return_is_reported_once_with_its_paramet
   pto_watchdog_begin(&lines[2], &message);
   await_report();
   pto_watchdog_end(&lines[2]);
-  pto_watchdog_begin(&lines[0], &message); /* a second one: nobody samples any more */
+  pto_watchdog_begin(&lines[0], &message); /* a second one: no thread samples any more */
   pto_watchdog_fini(&watchdog);
   assert_int_equal(atomic_load_explicit(&report.count, memory_order_relaxed), 1);
   assert_string_equal(report.sentence,

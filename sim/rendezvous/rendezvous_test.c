@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Meetings by themselves: who is told what, who is woken and when, what is kept and what is let go.  The cores are
+ * Rendezvous by themselves: who is told what, who is woken and when, what is kept and what is let go.  The cores are
  * played by hand; wakes are collected.
  */
 #include <sim/rendezvous/rendezvous.h>
@@ -114,7 +114,7 @@ static void test_a_signal_is_counted_and_wakes_only_who_waits_at_that_flag(void 
   leave(b);
 }
 
-static void test_two_blocks_on_one_cluster_are_two_meetings(void **state) {
+static void test_two_blocks_on_one_cluster_have_a_rendezvous_each(void **state) {
   (void)state;
   const struct pto_payload *first = task_of(&waits, &waits, NULL), *second = task_of(&waits, &waits, NULL);
   const struct pto_rendezvous_member a = begin(first, 0, 0, 0, 0), b = sit(first, 0, 1, 0, 0);
@@ -134,7 +134,7 @@ static void test_two_blocks_on_one_cluster_are_two_meetings(void **state) {
   leave(d);
 }
 
-static void test_a_meeting_is_over_when_all_its_roles_have_returned_and_starts_anew(void **state) {
+static void test_a_rendezvous_is_over_when_all_its_roles_have_returned_and_starts_anew(void **state) {
   (void)state;
   const struct pto_payload *task = task_of(&waits, &plain, NULL);
   for (uint32_t round = 0; round < 100; round++) {
@@ -283,7 +283,7 @@ static void test_room_and_elements_wake_the_other_end(void **state) {
   leave(from);
 }
 
-static void test_a_core_that_fails_breaks_all_meetings_of_its_task_and_no_other(void **state) {
+static void test_a_core_that_fails_breaks_every_rendezvous_of_its_task_and_no_other(void **state) {
   (void)state;
   struct pto_payload *task = task_of(&waits, &waits, NULL);
   const struct pto_payload *other = task_of(&waits, NULL, NULL);
@@ -341,7 +341,7 @@ static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
   leave(b);
 }
 
-static void test_a_cluster_has_a_meeting_for_every_message_it_can_hold(void **state) {
+static void test_a_cluster_has_a_rendezvous_for_every_message_it_can_hold(void **state) {
   (void)state;
   struct pto_rendezvous_member places[3 * SLOTS][3];
   const struct pto_payload *tasks[3 * SLOTS];
@@ -385,16 +385,16 @@ int main(void) {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       CASE(test_a_signal_is_counted_and_wakes_only_who_waits_at_that_flag),
-      CASE(test_two_blocks_on_one_cluster_are_two_meetings),
-      CASE(test_a_meeting_is_over_when_all_its_roles_have_returned_and_starts_anew),
+      CASE(test_two_blocks_on_one_cluster_have_a_rendezvous_each),
+      CASE(test_a_rendezvous_is_over_when_all_its_roles_have_returned_and_starts_anew),
       CASE(test_a_barrier_counts_the_cores_that_wait_in_all_blocks_that_start_together),
       CASE(test_who_was_through_a_barrier_is_through_though_its_leader_is_gone),
       CASE(test_turns_go_by_block_and_role_whatever_returns_first),
       CASE(test_a_fifo_gives_back_what_was_put_in_in_order),
       CASE(test_room_and_elements_wake_the_other_end),
-      CASE(test_a_core_that_fails_breaks_all_meetings_of_its_task_and_no_other),
+      CASE(test_a_core_that_fails_breaks_every_rendezvous_of_its_task_and_no_other),
       CASE(test_a_deadlock_is_described_core_by_core_and_broken),
-      CASE(test_a_cluster_has_a_meeting_for_every_message_it_can_hold),
+      CASE(test_a_cluster_has_a_rendezvous_for_every_message_it_can_hold),
       CASE(test_a_reset_forgets_everything),
       CASE(test_a_block_sent_after_one_before_it_failed_is_let_go_too),
   };

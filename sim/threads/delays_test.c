@@ -23,7 +23,7 @@ static int add_run(const struct pto_kernel_args *args) {
 static const struct pto_kernel_param params[] = {{.mode = PTO_INOUT}, {.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
 static const struct pto_kernel add = {"add", PTO_AIV, 0, params, 2, add_run, NULL, NULL};
 
-/* Ten tasks a cell, so that order within a cell matters to nobody, and their number does. */
+/* Ten tasks a cell, so that order within a cell does not matter, and their number does. */
 static int orchestrate(struct pto_runtime *rt, void *context) {
   const uint64_t shape[] = {1};
   int status = PTO_OK;

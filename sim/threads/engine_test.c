@@ -213,7 +213,7 @@ static void test_a_kernel_sees_its_core_its_block_and_its_parameters(void **stat
     assert_int_equal(script_run_one(port, &message).status, 0);
     assert_int_equal(sight->core.block_count, 1);
   }
-  for (uint32_t a = 0; a < 6; a++) { /* nobody wrote into a neighbour's memory */
+  for (uint32_t a = 0; a < 6; a++) { /* none wrote into a neighbour's memory */
     const uint8_t *bytes = sights[a].core.local.addr;
     for (uint32_t i = 0; i < sights[a].core.local.size_bytes; i++) assert_int_equal(bytes[i], a);
   }
@@ -256,7 +256,7 @@ static void test_a_failed_kernels_sentence_reaches_the_control_thread(void **sta
   port->ops->destroy(port);
 }
 
-static void test_a_sentence_of_a_kernel_that_succeeded_is_nobody_elses(void **state) {
+static void test_a_sentence_of_a_kernel_that_succeeded_is_of_no_other(void **state) {
   struct pto_port *port = script_engine(1, 2);
   script_begin(port);
   for (uint16_t c = 0; c < 3; c++) {
@@ -469,7 +469,7 @@ int main(void) {
       cmocka_unit_test(test_a_kernel_runs_on_the_thread_of_its_core),
       cmocka_unit_test(test_a_kernel_sees_its_core_its_block_and_its_parameters),
       cmocka_unit_test(test_a_failed_kernels_sentence_reaches_the_control_thread),
-      cmocka_unit_test(test_a_sentence_of_a_kernel_that_succeeded_is_nobody_elses),
+      cmocka_unit_test(test_a_sentence_of_a_kernel_that_succeeded_is_of_no_other),
       cmocka_unit_test(test_a_status_that_does_not_fit_is_clamped_and_never_becomes_success),
       cmocka_unit_test(test_the_control_thread_sleeps_while_a_kernel_takes_long),
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),

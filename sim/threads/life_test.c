@@ -178,7 +178,7 @@ static void test_a_chip_without_clusters_is_refused(void **state) {
   assert_string_equal(error.sentence, "threads: a chip of 0 clusters; 1 to 1024 are possible");
 }
 
-/* One CPU for three threads: nobody is pinned, nobody spins, and the work gets done. */
+/* One CPU for three threads: none is pinned, none spins, and the work gets done. */
 static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(void **state) {
   cpu_set_t before, one;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);

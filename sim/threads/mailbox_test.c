@@ -61,7 +61,7 @@ static void test_a_full_mailbox_refuses_until_a_pop(void **state) {
   pto_mailbox_publish(&mailbox);
   assert_false(put(4)); /* published is not taken */
   pto_mailbox_peek(&mailbox, sizeof slots[0]);
-  assert_false(put(4)); /* nor is looked at */
+  assert_false(put(4)); /* nor is it read */
   pto_mailbox_pop(&mailbox);
   assert_true(put(4));
   assert_false(put(5));

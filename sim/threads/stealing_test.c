@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that may move: run at once, shared, stolen; each once, whoever comes to it. */
+/* Kernels that may move: run at once, shared, stolen; each once, on any thread. */
 #include <sim/threads/stealing.h>
 
 #include <sched.h>
@@ -223,7 +223,7 @@ static void play(uint32_t clusters, uint32_t workers, uint64_t seed, uint64_t wo
   for (uint32_t i = 0; i < MESSAGES; i++) assert_int_equal(atomic_load(&runs[i]), 1);
   end(port);
 }
-static void test_each_message_is_run_once_whoever_comes_to_it(void **state) {
+static void test_each_message_is_run_once_on_any_thread(void **state) {
   (void)state;
   static const uint32_t workers[] = {1, 2, 3, 5};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(workers); i++)
@@ -273,7 +273,7 @@ int main(void) {
       cmocka_unit_test(test_two_kernels_are_shared_by_two_threads),
       cmocka_unit_test(test_the_control_thread_runs_a_kernel_where_the_workers_have_enough),
       cmocka_unit_test(test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again),
-      cmocka_unit_test(test_each_message_is_run_once_whoever_comes_to_it),
+      cmocka_unit_test(test_each_message_is_run_once_on_any_thread),
       cmocka_unit_test(test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

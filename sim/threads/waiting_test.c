@@ -58,8 +58,8 @@ static int wait_when_all_is_taken(const struct pto_kernel_args *args) {
   while (worker != 0 && !pto_engine_threads_is_asleep(scene.port, worker)) sched_yield();
   return pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0);
 }
-static const struct pto_kernel meets = {
-    .name = "meets", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = wait_when_all_is_taken};
+static const struct pto_kernel waits = {
+    .name = "waits", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = wait_when_all_is_taken};
 
 /* Fails where the completion of the kernel before it is not polled while it runs. */
 static int until_seen(const struct pto_kernel_args *args) {
@@ -73,7 +73,7 @@ static int until_seen(const struct pto_kernel_args *args) {
 }
 
 static void test_a_completion_is_told_before_what_was_deferred_runs(void **state) {
-  struct pto_payload payload = WAITING_PAYLOAD(meets), plain = {.block_count = 1};
+  struct pto_payload payload = WAITING_PAYLOAD(waits), plain = {.block_count = 1};
   struct pto_message behind = {.payload = &plain, .run = until_seen, .ticket = BEHIND, .core = AIV0_CORE};
   struct pto_completion done[4];
   uint32_t left = 3;
@@ -129,7 +129,7 @@ static int long_kernel(const struct pto_kernel_args *args) {
 }
 
 static void test_a_wait_runs_one_long_kernel_of_those_deferred(void **state) {
-  struct pto_payload payload = WAITING_PAYLOAD(meets), plain = {.block_count = 1};
+  struct pto_payload payload = WAITING_PAYLOAD(waits), plain = {.block_count = 1};
   struct pto_message behind = {.payload = &plain, .run = long_kernel, .ticket = BEHIND, .core = AIV0_CORE};
   struct pto_completion done[8];
   uint32_t left = 5;

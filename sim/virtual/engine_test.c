@@ -137,7 +137,7 @@ static void test_a_pending_message_begins_when_the_first_ends_without_the_schedu
   dispatch(&b, pto_script_message(1, 50, 0, 0), 0);  /* sent at 6, begins at 118 + 10, visible at 183 */
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 100); /* a scheduler busy until 820 delays nobody */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 100); /* a scheduler busy until 820 delays no task */
   assert_int_equal(b.port->clock, 820);
   wait_until(&b, 820);
   expect_completion(&b, 1, 822);

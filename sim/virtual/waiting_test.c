@@ -210,7 +210,7 @@ static void test_turns_let_blocks_overlap_up_to_the_addition(void **state) {
   expect_span(2, 7, 19, 155);
 }
 
-static void test_work_shares_the_memory_with_whoever_works_then(void **state) {
+static void test_work_shares_the_memory_with_what_works_then(void **state) {
   (void)state;
   /* Two bytes a ps for the chip: three movers get two thirds of a byte a ps each.  A core that waits moves nothing. */
   for (uint32_t block = 0; block < 3; block++) GIVE(block, 1, 0, {BARRIER, 0, 0}, {MOVE, 0, 100}, {BARRIER, 0, 0});
@@ -268,7 +268,7 @@ int main(void) {
       CASE(test_room_in_a_fifo_is_waited_for),
       CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),
       CASE(test_turns_let_blocks_overlap_up_to_the_addition),
-      CASE(test_work_shares_the_memory_with_whoever_works_then),
+      CASE(test_work_shares_the_memory_with_what_works_then),
       CASE(test_what_comes_for_a_core_that_waits_follows_when_it_has_returned),
       CASE(test_waiting_for_ever_is_answered_at_once_and_says_who),
   };

@@ -2,7 +2,7 @@
 /*
  * The work of looking for conflicts in large records made by hand: counted, not timed.  Pairs of accesses looked at and
  * steps of searches together stay below a multiple of the graph's size, tasks and edges, that is the same for twice the
- * tasks.  (Edges are what the rules say: under pto, where nothing replaces a write that nobody waits for, they can be
+ * tasks.  (Edges are what the rules say: under pto, where nothing replaces a write that no task waits for, they can be
  * as many as the square.)
  */
 #include <setjmp.h>

@@ -279,7 +279,7 @@ static void the_first_run_is_the_one_that_counts(void **state) {
   pto_findings_fini(&result.findings);
 }
 
-static void only_what_is_asked_for_is_looked_at(void **state) {
+static void only_what_is_asked_for_is_observed(void **state) {
   const struct planted two_tasks = {.body = writes_past_f32};
   struct run result;
   run(&two_tasks, 1, &(struct pto_observe_options){.has_tasks = true, .first_task = 1, .last_task = 1}, &result);
@@ -296,6 +296,6 @@ static void only_what_is_asked_for_is_looked_at(void **state) {
 
 int main(void) {
   const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
-                                      cmocka_unit_test(only_what_is_asked_for_is_looked_at)};
+                                      cmocka_unit_test(only_what_is_asked_for_is_observed)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }

@@ -145,7 +145,7 @@ BODY(writes_an_input) {
   return two(rt, &spoil_input_kernel, &x, &z, w.mistake);
 }
 
-BODY(reads_what_nobody_wrote) {
+BODY(reads_what_is_not_written) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
   FIRST(w.mistake ? pto_alloc_tensors(rt, &x, 1, NULL) : one(rt, &fill_kernel, &x, 0));
   return status ? status : two(rt, &copy_kernel, &x, &z, 0);
@@ -162,7 +162,7 @@ BODY(reads_what_was_left_old) {
   return status ? status : two(rt, &copy_kernel, &x, &z, 0);
 }
 BODY(leaves_an_array) { return one(rt, &fill_most_kernel, &w.tout, w.mistake); }
-BODY(leaves_what_nobody_reads) {
+BODY(leaves_what_no_task_reads) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), y = part(&x, 3, 256, 1), z = fresh(rt, PTO_FLOAT32, 253);
   FIRST(one(rt, &fill_most_kernel, &x, 1));
   return status ? status : two(rt, &copy_kernel, &y, &z, 0);
@@ -217,8 +217,8 @@ static const struct planted planted[] = {
     {"a write through an INPUT is found",
      writes_an_input,
      {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
-    {"a read of what nobody wrote is found",
-     reads_what_nobody_wrote,
+    {"a read of what is not written is found",
+     reads_what_is_not_written,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
     {"a read of what a task left out is found, and the task",
      reads_what_was_left,
@@ -228,10 +228,10 @@ static const struct planted planted[] = {
      reads_what_was_left_old,
      {{"read unwritten", "task 2 (copy) reads bytes [0, 12) of array out", "which task 1 declares to write"},
       {"not written", "task 1 (fill_most) does not write bytes [0, 12) of array out"}}},
-    {"what nobody writes of an array is found",
+    {"what no task writes of an array is found",
      leaves_an_array,
      {{"not written", "does not write bytes [0, 12) of array out"}}},
-    {"what is left out and not read is no finding", leaves_what_nobody_reads, {{NULL}}},
+    {"what is left out and not read is no finding", leaves_what_no_task_reads, {{NULL}}},
     {"a read that ends in a signal is found",
      looks_up_by_an_output,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},

@@ -111,7 +111,7 @@ static int write_twice(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_tensor outside = fixture_bytes(f, 64, 32), inside = fixture_managed(rt, 32);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "oo", &outside, &inside), PTO_OK);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &inside), PTO_OK);  /* its creator is before it */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &inside), PTO_OK);  /* nobody is */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &inside), PTO_OK);  /* none is */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &outside), PTO_OK); /* external memory has no creator */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &outside), PTO_OK); /* but INOUT waits for writers */
   return 0;
@@ -339,7 +339,7 @@ static void test_a_record_that_lacks_something_is_refused(void **state) {
 /* ---- the examples ---- */
 
 /* What the existing runtime's rules leave out in our own programs: each writes in place what others still read, or
- * writes external memory that nobody created anew. */
+ * writes external memory that is not created anew. */
 static const struct {
   const char *program, *case_name; /* NULL: every case */
   uint32_t kinds;                  /* 1 << enum pto_finding_kind */

@@ -181,7 +181,7 @@ static void test_tasks_are_drawn_in_boxes_by_node(void **state) {
   json_decref(root);
 }
 
-static void test_what_nobody_records_is_refused(void **state) {
+static void test_what_is_not_recorded_is_refused(void **state) {
   static const struct {
     const char *words, *part;
     int code;
@@ -206,7 +206,7 @@ int main(void) {
       cmocka_unit_test(test_recording_changes_no_byte_and_no_time),
       cmocka_unit_test(test_the_tables_name_kernels_and_nodes),
       cmocka_unit_test(test_tasks_are_drawn_in_boxes_by_node),
-      cmocka_unit_test(test_what_nobody_records_is_refused),
+      cmocka_unit_test(test_what_is_not_recorded_is_refused),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
 }

@@ -130,7 +130,7 @@ static int fails_in_one_block(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 1, .launch = {.after = &task, .after_count = 1});
   return 0;
 }
-static void nobody_ran(struct fixture *f) { assert_int_equal(fixture_call_count, 0); }
+static void no_task_ran(struct fixture *f) { assert_int_equal(fixture_call_count, 0); }
 static int one_kernel_of_a_mix_fails(struct pto_runtime *rt, struct fixture *f) {
   struct pto_launch launch = {.aic = failing("cube", "", succeed),
                               .aiv0 = failing("first", "", succeed),
@@ -388,7 +388,7 @@ static const struct fixture_case cases[] = {
     {.name = "one failed block fails the task",
      .body = fails_in_one_block,
      .status = PTO_EKERNEL,
-     .after = nobody_ran,
+     .after = no_task_ran,
      .sentence = "kernel third failed on core"},
     {.name = "the kernel of a MIX that failed is the one that is named",
      .body = one_kernel_of_a_mix_fails,

@@ -159,7 +159,7 @@ static void test_a_kernel_that_crashes_has_its_picture_in_the_json(void **state)
   json_decref(root);
 }
 
-/* The picture's graph goes to a pipe that is full and that nobody reads: without its limit the run would not end. */
+/* The picture's graph goes to a pipe that is full and that is never read: without its limit the run would not end. */
 static void test_a_picture_that_does_not_come_to_an_end_is_done_without(void **state) {
   static const char block[4096];
   char pipe_path[PATH_MAX];

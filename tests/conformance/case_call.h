@@ -2,7 +2,7 @@
 /*
  * One operation of a case as a call of the builder: operands and attributes by the specification's names.
  *
- * Owns nothing.  Whoever calls says what stands for an operand: the name of an earlier result, or a descriptor.
+ * Owns nothing.  The caller says what stands for an operand: the name of an earlier result, or a descriptor.
  */
 #ifndef PTO_CASE_CALL_H
 #define PTO_CASE_CALL_H

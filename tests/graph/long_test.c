@@ -83,7 +83,7 @@ static void test_under_rules_that_order_less_every_value_keeps_its_buffer(void *
   assert_true(run(&weak, 30, PTO_OK).heap_high_water_bytes >= 31 * MIB);
 }
 
-static void test_what_together_is_small_waits_for_nobody(void **state) {
+static void test_what_together_is_small_does_not_wait(void **state) {
   const struct pto_config heap = {.engine = "virtual"};
   const struct pto_context_counters few = run(&heap, 2, PTO_OK);
   assert_int_equal(few.heap_high_water_bytes, 3 * MIB);
@@ -104,7 +104,7 @@ int main(void) {
       cmocka_unit_test(test_a_graph_of_200_values_of_1_mib_runs_in_a_heap_of_12),
       cmocka_unit_test(test_a_heap_that_is_too_small_for_those_alive_is_told),
       cmocka_unit_test(test_under_rules_that_order_less_every_value_keeps_its_buffer),
-      cmocka_unit_test(test_what_together_is_small_waits_for_nobody),
+      cmocka_unit_test(test_what_together_is_small_does_not_wait),
       cmocka_unit_test(test_edges_grow_as_the_graph_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * engines' stacks.
  *
  * A coroutine runs `body` on a stack of its own from one resume to the next suspend; it is over when body has returned.
- * Whoever inits it finishes it; one that is not over must not be finished, for what its body holds would be lost.
+ * The caller that inits it finishes it; one that is not over must not be finished, for what its body holds would be
+ * lost.
  *
  * AddressSanitizer and ThreadSanitizer are told of every change of stacks.  One thread.
  */

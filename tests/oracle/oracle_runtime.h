@@ -4,8 +4,8 @@
  * where it is submitted: its blocks in block order, the cores of a MIX task in order of their lanes.  It is what "the
  * same bytes as executing the tasks one at a time in submission order" means, and shares no code with the runtime.
  *
- * Owns: the buffers of a run, each a malloc of its own (so an AddressSanitizer build finds whoever reads or writes
- * outside of one, or after its scope), freed when their scope ends.
+ * Owns: the buffers of a run, each a malloc of its own (so an AddressSanitizer build finds a kernel that reads or
+ * writes outside of one, or after its scope), freed when their scope ends.
  *
  * Always true: buffers[i].generation is 0 exactly where the entry is free; a live entry is in the list of one scope.
  *

@@ -5,8 +5,8 @@
  *
  *   task 0  fills all of the parent, 8 × 8 elements; the others come after it
  *   task 1  writes (RAW, WAW) or reads (WAR) the first view
- *   task 2  reads (RAW) or writes (WAW, WAR) the second view: bug=1, one that meets the first in a few bytes; bug=0,
- *           its neighbour, which meets it nowhere (of kind whole: the same one, after task 1)
+ *   task 2  reads (RAW) or writes (WAW, WAR) the second view: bug=1, one that overlaps the first in a few bytes; bug=0,
+ *           its neighbour, which overlaps it nowhere (of kind whole: the same one, after task 1)
  *   task 3  reads all, after both
  */
 #include <tests/planted/planted.h>
@@ -15,7 +15,7 @@
 #define PADDED_BYTES 2048u
 
 struct views {
-  struct pto_tensor first, meets, beside;
+  struct pto_tensor first, overlaps, beside;
 };
 
 static struct views whole(struct planted *p, const struct pto_tensor *x, uint32_t dtype) {
@@ -73,7 +73,7 @@ static struct pto_tensor parent_of(struct planted *p, const char *view) {
 
 static void submit_pair(struct planted *p, const struct pto_tensor *x, const struct views *views, const char *hazard,
                         bool is_whole) {
-  const struct pto_tensor *second = p->is_buggy ? &views->meets : &views->beside;
+  const struct pto_tensor *second = p->is_buggy ? &views->overlaps : &views->beside;
   begin_scope(p, PTO_SCOPE_MANUAL);
   struct pto_task start = put_fill(p, x, 1), pair[2];
   if (strcmp(hazard, "WAR") == 0)

@@ -135,14 +135,14 @@ static int write_overlapping_rows(struct pto_runtime *rt, struct world *w) {
 
 /* ---- aliasing ---- */
 
-static int in_meets_out(struct pto_runtime *rt, struct world *w) {
+static int in_overlaps_out(struct pto_runtime *rt, struct world *w) {
   struct pto_tensor a = pto_tensor_slice(&w->bytes, 0, 0, 33, 1), b = pto_tensor_slice(&w->bytes, 0, 32, 64, 1);
   return TRY(rt, "sio", pto_scalar_u64(0), pto_input(&a), pto_output(&b));
 }
-static int out_meets_out(struct pto_runtime *rt, struct world *w) {
+static int out_overlaps_out(struct pto_runtime *rt, struct world *w) {
   return TRY(rt, "oo", pto_output(&w->bytes), pto_output(&w->bytes));
 }
-static int accumulate_meets_in(struct pto_runtime *rt, struct world *w) {
+static int accumulate_overlaps_in(struct pto_runtime *rt, struct world *w) {
   return TRY(rt, "ai", pto_accumulate(&w->managed), pto_input(&w->managed));
 }
 static int as_another_dtype(struct pto_runtime *rt, struct world *w) {
@@ -158,7 +158,7 @@ static int through_another_registration(struct pto_runtime *rt, struct world *w)
   of_run = w->bytes.buffer.generation;
   return TRY(rt, "ib", pto_input(&again), pto_inout(&w->matrix));
 }
-static int column_meets_row(struct pto_runtime *rt, struct world *w) {
+static int column_overlaps_row(struct pto_runtime *rt, struct world *w) {
   struct pto_tensor column = pto_tensor_slice(&w->matrix, 1, 3, 4, 1), row = pto_tensor_slice(&w->matrix, 0, 5, 6, 1);
   return TRY(rt, "io", pto_input(&column), pto_output(&row));
 }
@@ -255,14 +255,16 @@ static const struct refusal refusals[] = {
      "param 0 (accumulate) has elements that share bytes"},
     {"an inout of rows that overlap", write_overlapping_rows, PTO_EINVAL,
      "param 0 (inout) has elements that share bytes"},
-    {"an input that shares one byte with an output", in_meets_out, PTO_EINVAL,
+    {"an input that shares one byte with an output", in_overlaps_out, PTO_EINVAL,
      "param 1 (input) and param 2 (output) share bytes of buffer 4"},
-    {"two outputs of the same bytes", out_meets_out, PTO_EINVAL, "param 0 (output) and param 1 (output) share bytes"},
-    {"an accumulate and an input of the same bytes", accumulate_meets_in, PTO_EINVAL,
+    {"two outputs of the same bytes", out_overlaps_out, PTO_EINVAL,
+     "param 0 (output) and param 1 (output) share bytes"},
+    {"an accumulate and an input of the same bytes", accumulate_overlaps_in, PTO_EINVAL,
      "param 0 (accumulate) and param 1 (input)"},
     {"the same bytes through another dtype", as_another_dtype, PTO_EINVAL,
      "param 0 (input) and param 1 (inout) share bytes"},
-    {"a column and a row that cross", column_meets_row, PTO_EINVAL, "param 0 (input) and param 1 (output) share bytes"},
+    {"a column and a row that cross", column_overlaps_row, PTO_EINVAL,
+     "param 0 (input) and param 1 (output) share bytes"},
     {"an in-place pair of a kernel that is not safe for it", unsafe_pair, PTO_EINVAL, "share bytes"},
     {"an in-place pair of different layouts", pair_of_other_layout, PTO_EINVAL, "share bytes"},
     {"an in-place pair one byte apart", pair_shifted, PTO_EINVAL, "share bytes"},
@@ -272,7 +274,7 @@ static const struct refusal refusals[] = {
     {"a predicate that the task itself writes", predicate_is_written, PTO_EINVAL, "predicate (input)"},
 };
 
-/* The registration is made before the state is looked at. */
+/* The registration is made before the state is checked. */
 static int registered_first(struct pto_runtime *rt, struct fixture *f) {
   struct world w;
   struct fixture_state before;

@@ -4,7 +4,7 @@
  * nothing was submitted, nothing has changed, and the run goes on. Those for what a tensor is or shares are in
  * argument_tensors_test.c.
  *
- * To add one: a function that attempts it and a line in `refusals`; what it must leave alone is looked at by `refused`
+ * To add one: a function that attempts it and a line in `refusals`; what it must leave alone is checked by `refused`
  * of arguments_checks.h.
  */
 #include <setjmp.h>
@@ -281,7 +281,7 @@ static void refused_outside_a_run(struct fixture *f) {
 static const struct refusal refusals[] = {
     {"no launch", no_launch, PTO_EINVAL, "no launch"},
     {"no kernel", no_kernel, PTO_EINVAL, "a task needs a kernel"},
-    {"a kernel that nobody knows", unknown_kernel, PTO_EINVAL, "NULL for an unknown name"},
+    {"a kernel that is in no list", unknown_kernel, PTO_EINVAL, "NULL for an unknown name"},
     {"a vector kernel on an AIC core", vector_on_aic, PTO_EINVAL, "kernel vector does not run on AIC"},
     {"a cube kernel on an AIV core", cube_on_aiv, PTO_EINVAL, "kernel cube does not run on AIV"},
     {"a cube kernel as AIV1 of a MIX", cube_on_aiv1_of_a_mix, PTO_EINVAL, "kernel cube does not run on AIV"},

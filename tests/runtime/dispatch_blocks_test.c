@@ -115,7 +115,7 @@ static int sync_is_not_starved(struct pto_runtime *rt, struct fixture *f) {
   assert_int_equal(fixture_position(20), 8);
   return 0;
 }
-static int sync_starves_nobody_else(struct pto_runtime *rt, struct fixture *f) {
+static int sync_starves_no_other(struct pto_runtime *rt, struct fixture *f) {
   for (uint64_t i = 0; i < 4; i++) FIXTURE_DO(rt, .label = i);
   FIXTURE_DO(rt, .label = 10, .launch = {.block_count = 4, .sync_start = true});
   FIXTURE_DO(rt, .label = 20, .roles = FIXTURE_AIC);
@@ -227,9 +227,7 @@ static const struct fixture_case fixed[] = {
      .body = sync_is_not_starved,
      .clusters = 2,
      .slots_per_core = 1},
-    {.name = "a waiting sync_start task starves no other kind of core",
-     .body = sync_starves_nobody_else,
-     .clusters = 2},
+    {.name = "a waiting sync_start task starves no other kind of core", .body = sync_starves_no_other, .clusters = 2},
     {.name = "a waiting sync_start task leaves cores that it does not need",
      .body = sync_leaves_cores_it_does_not_need,
      .clusters = 2},

@@ -114,7 +114,7 @@ static void test_an_older_task_of_an_open_scope_holds_the_shared_ring(void **sta
   fixture_close(&fixture);
 }
 
-/* A writer W meets, on its way through the readers of one region: old ones that have expired, P whose list of consumers
+/* A writer W finds, on its way through the readers of one region: old ones that have expired, P whose list of consumers
  * needs a chunk that only the expired ones can give, and Q behind it. */
 static int chunks_run_out_on_the_way(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor shared = fixture_bytes(f, 0, 64), tile = fixture_bytes(f, 1024, 64);

@@ -29,7 +29,7 @@ enum relation {
 static const struct {
   const char *words;
   uint64_t earlier[4], later[4]; /* row, rows, column, columns of an 8×16 matrix */
-  bool meets;
+  bool overlaps;
 } relations[RELATION_COUNT] = {
     {"equal bytes", {0, 4, 0, 8}, {0, 4, 0, 8}, true},
     {"a later region that covers the earlier", {2, 2, 4, 4}, {0, 8, 0, 16}, true},
@@ -56,7 +56,7 @@ struct hazard_case {
 
 static uint32_t expected_reasons(const struct hazard_case *c) {
   uint32_t reasons = 0;
-  if (!relations[c->relation].meets) return 0;
+  if (!relations[c->relation].overlaps) return 0;
   bool exact = c->rules == PTO_DEPS_EXACT;
   if (modes[c->earlier].writes && modes[c->later].reads) reasons |= PTO_EDGE_RAW;
   if (modes[c->earlier].writes && modes[c->later].writes && (exact || modes[c->later].reads)) reasons |= PTO_EDGE_WAW;

@@ -66,7 +66,8 @@ static void test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them(void
   fixture_close(&fixture);
 }
 
-/* Parameter 2 of task 3 meets tasks 0 and 1, its parameter 1 task 1, its predicate task 2; parameter 0 is the label. */
+/* Parameter 2 of task 3 overlaps those of tasks 0 and 1, its parameter 1 task 1, its predicate task 2; parameter 0 is
+ * the label. */
 static int several_reasons(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor both = fixture_bytes(f, 0, 128), low = fixture_bytes(f, 0, 64), high = fixture_bytes(f, 64, 64),
                     other = fixture_bytes(f, 256, 32), flag = fixture_bytes(f, 512, 1);
@@ -123,7 +124,7 @@ static void test_a_covering_write_waits_for_all_it_covers_and_takes_their_place(
 }
 
 /* Tiles in turn with their whole: entries of what a write has covered stay for the next access, and go where another
- * one meets them before. */
+ * one finds them before. */
 static int tiles_and_their_whole(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor whole = fixture_bytes(f, 0, 8 * 16);
   for (uint32_t round = 0; round < 3; round++) {
@@ -138,7 +139,7 @@ static int tiles_and_their_whole(struct pto_runtime *rt, struct fixture *f) {
   assert_int_equal(rt->map.live_entries, 1);
   return 0;
 }
-static void test_tiles_that_a_write_covers_meet_nobody_and_are_forgotten_when_met_again(void **state) {
+static void test_tiles_that_a_write_covers_are_found_by_none_and_forgotten_when_seen_again(void **state) {
   (void)state;
   run_exact(tiles_and_their_whole);
   /* the whole after 8 tiles; then each tile after the whole, and the whole after them and the one before; the read */
@@ -206,7 +207,7 @@ static void test_a_read_has_an_edge_to_each_unordered_write_of_a_manual_scope(vo
     fixture_close(&fixture);
   }
 }
-/* The task's write replaces what its fuzzy read meets as well; edges name both reasons, whichever comes first. */
+/* The task's write replaces what its fuzzy read overlaps as well; edges name both reasons, whichever comes first. */
 static int fuzzy_beside_a_covering_write(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor matrix = fixture_matrix(f, 8, 16);
   struct pto_tensor left = fixture_box(&matrix, 0, 8, 0, 8), right = fixture_box(&matrix, 0, 8, 8, 8);
@@ -216,7 +217,7 @@ static int fuzzy_beside_a_covering_write(struct pto_runtime *rt, struct fixture 
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &fuzzy, &left), PTO_OK);
   return 0;
 }
-static void test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets(void **state) {
+static void test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_overlaps(void **state) {
   (void)state;
   run_exact(fuzzy_beside_a_covering_write);
   assert_int_equal(fixture_reasons(fixture.rt, 0, 1), PTO_EDGE_RAW | PTO_EDGE_WAW);
@@ -253,7 +254,7 @@ static int fan_in(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &all), PTO_OK);
   return 0;
 }
-static void test_an_access_meets_every_task_that_it_touches(void **state) {
+static void test_an_access_finds_every_task_that_it_touches(void **state) {
   (void)state;
   static const uint32_t counts[] = {16, 17, 20, 64, 391, 1000};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++) {
@@ -311,7 +312,7 @@ static int creator_and_tiles(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low), PTO_OK);  /* 1 */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &high), PTO_OK); /* 2 */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low),
-                 PTO_OK); /* 3: after 1, and the allocation which nobody covered yet */
+                 PTO_OK); /* 3: after 1, and the allocation which no write covered yet */
   return 0;
 }
 static void test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer(void **state) {
@@ -353,7 +354,7 @@ static int manual_then_automatic(struct pto_runtime *rt, struct fixture *f) {
   struct pto_task first;
   fixture_expect(rt, fixture_submit(rt, "o", tensors, &first), PTO_OK); /* 0 */
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 1: nobody orders it */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 1: nothing orders it */
   struct pto_param param = pto_output(&t);
   struct pto_launch launch = {.aiv0 = fixture_kernel("o"), .after = &first, .after_count = 1};
   fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK); /* 2: after 0 alone */
@@ -428,7 +429,7 @@ static int fuzzy_pair(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &fuzzy), PTO_OK);
   return 0;
 }
-static void test_a_fuzzy_region_meets_whatever_its_bounding_range_meets(void **state) {
+static void test_a_fuzzy_region_overlaps_all_that_its_bounding_range_overlaps(void **state) {
   (void)state;
   run_exact(fuzzy_pair);
   assert_int_equal(fixture_reasons(fixture.rt, 0, 1), 0);
@@ -541,19 +542,19 @@ int main(void) {
       TEST(test_a_partly_covered_writer_survives),
       TEST(test_tiles_side_by_side_are_independent_and_the_first_writer_lives),
       TEST(test_row_blocks_and_column_blocks_depend_pair_by_pair),
-      TEST(test_an_access_meets_every_task_that_it_touches),
+      TEST(test_an_access_finds_every_task_that_it_touches),
       TEST(test_fan_out_and_the_fan_in_of_its_readers_have_no_cap),
       TEST(test_the_same_bytes_through_another_dtype_and_registration_depend),
       TEST(test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer),
       TEST(test_under_pto_rules_a_second_output_waits_for_the_creator_alone),
-      TEST(test_tiles_that_a_write_covers_meet_nobody_and_are_forgotten_when_met_again),
+      TEST(test_tiles_that_a_write_covers_are_found_by_none_and_forgotten_when_seen_again),
       TEST(test_under_pto_rules_a_write_replaces_only_what_it_has_an_edge_to),
       TEST(test_in_a_manual_scope_only_explicit_edges_order_and_later_automatic_tasks_see_all),
       TEST(test_an_explicit_and_a_derived_reason_are_one_edge),
       TEST(test_an_access_is_seen_until_its_slot_comes_round_whether_its_task_has_finished_or_not),
       TEST(test_a_read_has_an_edge_to_each_unordered_write_of_a_manual_scope),
-      TEST(test_a_fuzzy_region_meets_whatever_its_bounding_range_meets),
-      TEST(test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets),
+      TEST(test_a_fuzzy_region_overlaps_all_that_its_bounding_range_overlaps),
+      TEST(test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_overlaps),
       TEST(test_a_fuzzy_region_that_is_written_again_is_still_fuzzy_whether_edges_are_recorded_or_not),
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
       TEST(test_readers_of_a_long_lived_tensor_cost_no_more_edges_than_the_window_has_slots),

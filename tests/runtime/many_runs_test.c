@@ -360,7 +360,7 @@ static void create_with_failures(int (*create)(struct pto_runtime **), uint32_t 
     if (status == PTO_OK) {
       fixture_expect(rt, pto_run(rt, one_explicit_edge, NULL), PTO_OK);
       pto_runtime_destroy(rt);
-      if (!was_reached) break; /* went through without meeting the failure */
+      if (!was_reached) break; /* went through, and the failure did not happen */
     } else {
       assert_int_equal(status, PTO_ENOMEM);
       assert_ptr_equal(rt, untouched);

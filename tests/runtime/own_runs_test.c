@@ -77,15 +77,15 @@ static int run_second(const struct pto_kernel_args *a) {
   return 0;
 }
 /* The same, and each waits for the other. */
-static int run_first_meeting(const struct pto_kernel_args *a) {
+static int run_first_waiting(const struct pto_kernel_args *a) {
   if (pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1) || pto_core_wait(a, 2)) return 1;
   return run_first(a);
 }
-static int run_second_meeting(const struct pto_kernel_args *a) {
+static int run_second_waiting(const struct pto_kernel_args *a) {
   if (pto_core_wait(a, 1) || pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIC), 2)) return 1;
   return run_second(a);
 }
-/* Waits, and for nobody: on a stack of its own even so. */
+/* Waits, and for no other core: on a stack of its own even so. */
 static int run_alone_waiting(const struct pto_kernel_args *a) {
   if (pto_core_barrier(a)) return 1;
   *number(a, 0, 0) = mixed(*number(a, 0, 0), a->scalars[0].u64);
@@ -120,8 +120,8 @@ static const struct pto_kernel silent = KERNEL("silent", step_params, run_silent
 static const struct pto_kernel bad = KERNEL("bad", step_params, run_bad, 0);
 static const struct pto_kernel first = KERNEL("first", first_params, run_first, 0);
 static const struct pto_kernel second = KERNEL("second", second_params, run_second, 0);
-static const struct pto_kernel first_meeting = KERNEL("first", first_params, run_first_meeting, PTO_KERNEL_WAITS);
-static const struct pto_kernel second_meeting = KERNEL("second", second_params, run_second_meeting, PTO_KERNEL_WAITS);
+static const struct pto_kernel first_waiting = KERNEL("first", first_params, run_first_waiting, PTO_KERNEL_WAITS);
+static const struct pto_kernel second_waiting = KERNEL("second", second_params, run_second_waiting, PTO_KERNEL_WAITS);
 
 static struct pto_tensor numbers_at(struct fixture *f, uint32_t at, uint64_t count) {
   return pto_external_tensor(f->rt, f->memory + 8 * (uint64_t)at, PTO_UINT64, 1, &count);
@@ -135,7 +135,7 @@ static int submit_step(struct fixture *f, const struct pto_kernel *kernel, bool 
 static int submit_pair(struct fixture *f, bool waits, uint32_t x, uint32_t y, uint64_t salt) {
   struct pto_tensor a = numbers_at(f, x, 1), b = numbers_at(f, y, 1);
   struct pto_param params[] = {pto_inout(&a), pto_inout(&b), pto_scalar_u64(salt), pto_scalar_u64(0)};
-  struct pto_launch launch = {.aic = waits ? &first_meeting : &first, .aiv0 = waits ? &second_meeting : &second};
+  struct pto_launch launch = {.aic = waits ? &first_waiting : &first, .aiv0 = waits ? &second_waiting : &second};
   return pto_submit(f->rt, &launch, params, 4, NULL);
 }
 static int submit_blocks(struct fixture *f, bool is_aic, uint32_t at, uint32_t count, bool is_sync, uint64_t salt) {
@@ -149,7 +149,7 @@ static int submit_blocks(struct fixture *f, bool is_aic, uint32_t at, uint32_t c
 /* ---- failures ---- */
 
 /* A task that needs nothing runs at its submit.  Behind one for two cores, which needs messages, all the others wait,
- * and run in a row later: with one thread, not before somebody polls or waits. */
+ * and run in a row later: with one thread, not before a thread polls or waits. */
 enum { AT_ITS_SUBMIT, AT_THE_END, IN_A_POLL, IN_A_READ, FAILURES };
 static uint32_t fails_when;
 

@@ -73,7 +73,7 @@ static int heap_that_started_over(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK);
   return FIXTURE_SUBMIT(rt, "o", &more);
 }
-static void test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody(void **state) {
+static void test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_no_task(void **state) {
   (void)state;
   fixture.config.heap_bytes = 4096;
   fixture_open(&fixture);
@@ -183,7 +183,7 @@ int main(void) {
       TEST(test_two_kernels_of_a_mix_that_accumulate_into_one_parameter_are_refused),
       TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_a_kernel_without_a_function_is_refused),
-      TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
+      TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_no_task),
       TEST(test_the_heap_that_an_error_says_is_enough_is_enough),
       TEST(test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_another),
       TEST(test_an_output_of_2_to_the_61_bytes_is_too_large_for_the_heap_and_nothing_else),

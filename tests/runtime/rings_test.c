@@ -402,7 +402,8 @@ static int slot_reuse_starts_clean(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
-/* Random sizes against a list of what is live: blocks never overlap, never cross the end, and nobody waits for ever. */
+/* Random sizes against a list of what is live: blocks never overlap, never cross the end, and no alloc waits for ever.
+ */
 static int random_blocks_never_overlap(struct pto_runtime *rt, struct fixture *f) {
   struct pto_rng rng = {rt->scheduler.seed + 20260101};
   print_message("seed %llu\n", (unsigned long long)rng.state);

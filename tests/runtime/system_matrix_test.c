@@ -9,9 +9,9 @@
  * with any number of workers.  A run that does not fit smaller rings than the program's own ends with the error that
  * says so; then no run fits that window.
  *
- * A case meets two orthogonal arrays of nine, one an engine: every pair of chip, workers, policy and sizes together
- * once.  What completes a triple changes from case to case.  PTO_MATRIX_FULL=1 or PTO_TEST_LONG=1: the full product
- * instead, and long cases once an engine.  Sanitizer builds run a third of each array.
+ * A case runs through two orthogonal arrays of nine, one an engine: every pair of chip, workers, policy and sizes
+ * together once.  What completes a triple changes from case to case.  PTO_MATRIX_FULL=1 or PTO_TEST_LONG=1: the full
+ * product instead, and long cases once an engine.  Sanitizer builds run a third of each array.
  *
  * A test is one run.  One line a failure and a table of what was run: "too small" are runs whose rings did not hold the
  * case, "skipped" are those on a chip with too few clusters for the program.  The last line has the count.
@@ -41,8 +41,8 @@
 static const char *const chips[AXIS] = {"tiny", "a2a3", "a5"};
 static const uint32_t workers[AXIS] = {1, 2, 5};
 static const char *const policies[AXIS + 1] = {"fifo", "lifo", "random:1", "random:20261120"};
-/* Window and heap; 0: the program's own.  A case meets its own sizes, some of these by its turn, and the tightest that
- * it fits. */
+/* Window and heap; 0: the program's own.  A case runs with its own sizes, some of these by its turn, and the tightest
+ * that it fits. */
 struct sizes {
   uint64_t window, heap_bytes;
 };

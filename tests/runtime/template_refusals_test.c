@@ -186,9 +186,9 @@ SPOIL(second_of_the_wrong_core) {
 }
 SPOIL(no_kernel) { a->launch.aiv0 = NULL; }
 SPOIL(null_after) { a->launch.after_count = 2; }
-SPOIL(after_of_nobody) {
-  static const struct pto_task nobody = {0};
-  a->launch.after = &nobody;
+SPOIL(after_of_no_task) {
+  static const struct pto_task none = {0};
+  a->launch.after = &none;
   a->launch.after_count = 1;
 }
 SPOIL(read_before_written) { a->in.buffer = a->fresh.buffer; }
@@ -268,7 +268,7 @@ static const struct refusal refusals[] = {
     REFUSAL(second_of_the_wrong_core, PTO_EINVAL),
     REFUSAL(no_kernel, PTO_EINVAL),
     REFUSAL(null_after, PTO_EINVAL),
-    REFUSAL(after_of_nobody, PTO_EINVAL),
+    REFUSAL(after_of_no_task, PTO_EINVAL),
     REFUSAL(read_before_written, PTO_EINVAL),
     REFUSAL(inout_before_written, PTO_EINVAL),
     REFUSAL(allocation_of_a_part, PTO_EINVAL),

@@ -162,7 +162,7 @@ static void submit_varied(struct pto_runtime *rt, struct pto_rng *rng, const str
     }
     if (variety.is_long_way) pto_templates_forget(rt);
     if (pto_rng_below(rng, 8) == 0) pto_progress_poll(rt);
-    rt->since_poll = 0; /* what a submit polls is not what is looked at */
+    rt->since_poll = 0; /* what a submit polls is not what is compared */
     struct template_mark mark = template_mark_take(rt);
     struct fixture_state before;
     fixture_state_take(rt, &before);
@@ -342,8 +342,8 @@ static int refused_by_its_explicit_edges(struct pto_runtime *rt, struct fixture 
   struct pto_tensor a = fixture_bytes(f, 0, 4), b = fixture_bytes(f, 4, 4);
   assert_false(submit_byte(rt, &many_kernels[0], &a, &b, 1));
   struct pto_param params[] = {pto_input(&a), pto_output(&b), pto_scalar_u64(9)};
-  struct pto_task nobody = {0};
-  struct pto_launch launch = {.aiv0 = &many_kernels[0], .after = &nobody, .after_count = 1};
+  struct pto_task none = {0};
+  struct pto_launch launch = {.aiv0 = &many_kernels[0], .after = &none, .after_count = 1};
   for (int i = 0; i < 3; i++) {
     uint64_t units = i ? rt->payloads.units_used : 0;
     fixture_expect(rt, pto_submit(rt, &launch, params, 3, NULL), PTO_EINVAL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waited for whom when a run stopped: cores that wait for ever, for each other, for nobody, or for what never
+ * Who waited for whom when a run stopped: cores that wait for ever, for each other, for no core, or for what never
  * comes, each in a tiny program, and what must be in its picture; and pictures of graphs that are larger than they may
  * be. The path is written as the names of its nodes: the last one is a node of the path where there is a circle.
  */
@@ -31,7 +31,7 @@ static int signals_in_a_circle(const struct pto_kernel_args *args) { return pto_
 static int one_stays_away(const struct pto_kernel_args *args) {
   return args->core->block_index == 1 ? 0 : pto_core_barrier(args);
 }
-static int nobody_is_left(const struct pto_kernel_args *args) {
+static int no_core_is_left(const struct pto_kernel_args *args) {
   return args->core->role == PTO_ROLE_AIC ? pto_core_wait(args, 3) : 0;
 }
 
@@ -69,7 +69,7 @@ static int submit_case(struct pto_runtime *rt, struct fixture *f) {
 }
 static const struct waiting two = {two_in_a_circle, 3, 1}, three = {three_in_a_circle, 7, 1},
                             by_signals = {signals_in_a_circle, 3, 1}, absent = {one_stays_away, 2, 2},
-                            alone = {nobody_is_left, 3, 1}, from_returned = {pops_too_often, 7, 1};
+                            alone = {no_core_is_left, 3, 1}, from_returned = {pops_too_often, 7, 1};
 
 static void after_two(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
@@ -78,7 +78,7 @@ static void after_two(struct fixture *f) {
   expect_link("task0", "core0", "kernel");
   expect_link("core0", "core1", "element");
   expect_task(0, "waiter+waiter", PTO_TASK_RUNNING);
-  assert_false(task_of(0)->has_failed); /* nobody did: they wait */
+  assert_false(task_of(0)->has_failed); /* none did: they wait */
   assert_true(picture->cores[0].waits && picture->cores[1].waits);
   assert_int_equal(picture->cores[0].wait.waits_for, PTO_WAITS_FOR_ELEMENT);
   expect_text("AIC on core 0 waits for an element from AIV0 on core 1, which waits");
@@ -109,7 +109,7 @@ static void after_alone(struct fixture *f) {
   expect_text("waits for a signal at flag 3, and nobody is left to give it");
 }
 
-/* AIV1 has returned too, or the meeting would be over. */
+/* AIV1 has returned too, or the rendezvous would be over. */
 static void after_returned(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
   expect_path("orchestration>task0>core0>nobody");
@@ -337,7 +337,7 @@ static const struct fixture_case cases[] = {
             .after = after_signals),
     ON_BOTH("a core of a block that never comes ends the path", .body = submit_case, .context = &absent,
             .status = PTO_EDEADLOCK, .after = after_absent),
-    ON_BOTH("a signal that nobody can give ends it too", .body = submit_case, .context = &alone,
+    ON_BOTH("a signal that no core can give ends it too", .body = submit_case, .context = &alone,
             .status = PTO_EDEADLOCK, .after = after_alone),
     ON_BOTH("an element from a core that has returned ends it as well", .body = submit_case, .context = &from_returned,
             .status = PTO_EDEADLOCK, .after = after_returned),

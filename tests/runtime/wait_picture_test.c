@@ -63,7 +63,7 @@ static void after_manual_scope(struct fixture *f) {
   expect_task(1, "logged", PTO_TASK_COMPLETED); /* its number and kernel outlive its payload */
   expect_text("its oldest, task 1 (logged, COMPLETED)");
   expect_text("waits for the end of scope 1 (depth 1, manual, keeps 3 tasks and 0 bytes of ring 1)");
-  assert_null(find_link("task0", "scope0")); /* nobody waits for it */
+  assert_null(find_link("task0", "scope0")); /* no task waits for it */
 }
 
 static int nested_scopes(struct pto_runtime *rt, struct fixture *f) {
@@ -236,7 +236,7 @@ static const struct fixture_case cases[] = {
      .status = PTO_EWINDOW,
      .window = 4,
      .after = after_nested},
-    {.name = "outputs that no heap could hold wait for nobody",
+    {.name = "outputs that no heap could hold wait for no task",
      .body = too_large,
      .status = PTO_EHEAP,
      .heap_bytes = 4096,

@@ -73,7 +73,7 @@ static void check_one_each(const int64_t *cells) {
   for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) assert_int_equal(cells[role], 1);
 }
 
-/* Signals to cores that have returned, or have not begun, are no error; nobody takes them, and no later task sees them:
+/* Signals to cores that have returned, or have not begun, are no error; none takes them, and no later task sees them:
  * every task waits for one signal and must see what was written before its own. */
 static int signal_who_has_returned(const struct pto_kernel_args *args) {
   int64_t *cells = waiting_cells(args);
@@ -328,7 +328,7 @@ static const struct waiting_case cases[] = {
     {.name = "what was written before a signal is there after the wait", .run = tell_each_other, .check = check_told},
     {.name = "signals are counted, flag by flag", .run = count_signals, .roles = AIC | AIV1, .check = check_500},
     {.name = "a core may signal itself", .run = signal_oneself, .check = check_one_each},
-    {.name = "signals to cores that have returned or not begun hurt nobody",
+    {.name = "signals to cores that have returned or not begun do no harm",
      .run = signal_who_has_returned,
      .tasks = 40,
      .check = check_77},
@@ -373,13 +373,13 @@ static const struct waiting_case cases[] = {
      .blocks = 4,
      .tasks = 40,
      .check = check_own_numbers},
-    {.name = "a single core meets itself", .run = meet_alone, .roles = AIV0},
+    {.name = "a single core waits for itself alone", .run = meet_alone, .roles = AIV0},
     {.name = "two cores meet", .run = meet_in_pairs, .roles = AIC | AIV1},
     {.name = "three cores meet", .run = meet_all},
     {.name = "three cores meet two thousand times in a row", .run = meet_often, .tasks = 1},
     {.name = "who does not wait is not waited for", .run = meet_without_left, .plain_roles = AIV0},
     {.name = "two AIV blocks meet", .run = meet_alone, .roles = AIV0, .blocks = 2, .is_sync_start = true},
-    {.name = "every AIV of 24 clusters meets",
+    {.name = "every AIV of 24 clusters comes to one barrier",
      .run = meet_alone,
      .roles = AIV0,
      .blocks = 48,
@@ -391,7 +391,11 @@ static const struct waiting_case cases[] = {
      .blocks = 7,
      .is_sync_start = true,
      .clusters = 7},
-    {.name = "every core of 24 clusters meets", .run = meet_all, .blocks = 24, .is_sync_start = true, .clusters = 24},
+    {.name = "every core of 24 clusters comes to one barrier",
+     .run = meet_all,
+     .blocks = 24,
+     .is_sync_start = true,
+     .clusters = 24},
     {.name = "barriers, FIFOs and signals work side by side",
      .run = mix_all,
      .blocks = 12,

@@ -34,7 +34,7 @@ static int answer(const struct pto_kernel_args *args, int status) {
   }
 }
 
-static void check_nobody_went_on(const int64_t *cells) {
+static void check_none_went_on(const int64_t *cells) {
   for (uint32_t block = 0; block < 40; block++) assert_int_equal(cells[900 + block], 0);
 }
 
@@ -132,7 +132,7 @@ static int turn_in_a_circle(const struct pto_kernel_args *args) {
   int status = pto_core_turn(args);
   return status != 0 ? status : pto_core_signal_block(args, 0, WAITING_ALL & AIV0, 4);
 }
-/* Nobody comes to a barrier while it has the turn that another needs to come. */
+/* No core comes to a barrier while it has the turn that another needs to come. */
 static int meet_after_the_turn(const struct pto_kernel_args *args) {
   int status = pto_core_turn(args);
   return status != 0 ? status : pto_core_barrier(args);
@@ -184,12 +184,12 @@ static int read_what_never_comes(struct pto_runtime *rt, const struct waiting_ca
   }
 WRONG(flag_16, pto_core_wait(args, 16))
 WRONG(signal_flag_99, pto_core_signal(args, AIC, 99))
-WRONG(signal_nobody_there, pto_core_signal(args, AIC | AIV1, 0))
+WRONG(signal_no_core_there, pto_core_signal(args, AIC | AIV1, 0))
 WRONG(signal_role_7, pto_core_signal(args, PTO_ROLE_BIT(7), 0))
 WRONG(signal_block_9, pto_core_signal_block(args, 9, AIC, 0))
 WRONG(signal_other_block, pto_core_signal_block(args, 1 - args->core->block_index, AIC, 0))
 WRONG(meet_blocks, pto_core_barrier(args))
-WRONG(push_to_nobody, pto_core_push(args, PTO_ROLE_AIV1, bytes, 8))
+WRONG(push_to_no_core, pto_core_push(args, PTO_ROLE_AIV1, bytes, 8))
 WRONG(push_to_oneself, pto_core_push(args, args->core->role, bytes, 8))
 WRONG_AIC(push_nothing, pto_core_push(args, PTO_ROLE_AIV1, bytes, 0))
 WRONG_AIC(push_too_much, pto_core_push(args, PTO_ROLE_AIV1, bytes, PTO_CORE_FIFO_BYTES - 7))
@@ -206,7 +206,7 @@ static int pop_another_size(const struct pto_kernel_args *args) {
   return pto_core_pop(args, PTO_ROLE_AIC, element, 16);
 }
 
-#define FAILED(...) .tasks = 1, .status = PTO_EKERNEL, .check = check_nobody_went_on, .words = {__VA_ARGS__}
+#define FAILED(...) .tasks = 1, .status = PTO_EKERNEL, .check = check_none_went_on, .words = {__VA_ARGS__}
 #define DEADLOCK(...) .tasks = 1, .status = PTO_EDEADLOCK, .words = {"wait", __VA_ARGS__}
 
 static const struct waiting_case cases[] = {
@@ -327,7 +327,7 @@ static const struct waiting_case cases[] = {
     {.name = "a wait for flag 16 is refused", .run = flag_16, .roles = AIC, FAILED("cube_part", "pto_core_wait", "16")},
     {.name = "a signal to flag 99 is refused", .run = signal_flag_99, .roles = AIC, FAILED("pto_core_signal", "99")},
     {.name = "a signal to a role without a kernel is refused",
-     .run = signal_nobody_there,
+     .run = signal_no_core_there,
      .roles = AIC | AIV0,
      FAILED("pto_core_signal", "AIV1", "no kernel")},
     {.name = "a signal to role 7 is refused", .run = signal_role_7, .roles = AIC, FAILED("pto_core_signal", "role 7")},
@@ -347,7 +347,7 @@ static const struct waiting_case cases[] = {
      .blocks = 2,
      FAILED("pto_core_barrier", "2 blocks", "not sync_start")},
     {.name = "a push to a role without a kernel is refused",
-     .run = push_to_nobody,
+     .run = push_to_no_core,
      .roles = AIC,
      FAILED("pto_core_push", "AIV1", "no kernel")},
     {.name = "a push to oneself is refused", .run = push_to_oneself, FAILED("pto_core_push", "itself")},

@@ -10,7 +10,7 @@
  * push finds room, so it can be followed to its end; and since a flag has one signalling core and a FIFO two ends, any
  * other order gives the same: no schedule can deadlock, and none can change a number.
  *
- * Each runtime first runs the program spoiled: one core fails at one operation, or a signal that somebody waits for is
+ * Each runtime first runs the program spoiled: one core fails at one operation, or a signal that a core waits for is
  * left out.  That must be its error, or be found to wait for ever, and leave nothing behind.
  *
  * PTO_WAITING_PROGRAMS says how many (60; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first; every fourth is for

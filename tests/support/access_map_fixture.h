@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For tests of the map of accesses: a map with the rings and chunks that it needs, and regions entered as the accesses
- * of tasks that nobody looks at.
+ * of tasks that are never read.
  */
 #ifndef PTO_ACCESS_MAP_FIXTURE_H
 #define PTO_ACCESS_MAP_FIXTURE_H
@@ -40,7 +40,7 @@ static inline void drop(struct fixture *f) {
   pto_reserve_fini(&f->arena);
 }
 
-/* The reference of a new task in ring 0, whose slot nobody looks at. */
+/* The reference of a new task in ring 0, whose slot is never read. */
 static inline struct pto_task_ref submit(struct fixture *f) {
   return pto_task_ref_make(&f->rings, 0, f->rings.rings[0].head++);
 }

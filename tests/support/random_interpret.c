@@ -141,7 +141,7 @@ static bool conflicts(const struct interpreter *in, const struct record *r, bool
   return r->reads && writes && in->rules == PTO_DEPS_EXACT;
 }
 
-static bool record_meets(const struct record *r, uint32_t space, const struct bytes *b, bool is_fuzzy) {
+static bool record_overlaps(const struct record *r, uint32_t space, const struct bytes *b, bool is_fuzzy) {
   if (r->is_dead || r->space != space || !b->count) return false;
   return r->is_fuzzy || is_fuzzy ? r->lo < b->hi && b->lo < r->hi : bits_meet(r->bits, b->bits);
 }
@@ -175,11 +175,11 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
     for (uint32_t r = 0; r < in->record_count; r++) {
       const struct record *record = &in->records[r];
       if (!is_visible(in, record->task) ||
-          !record_meets(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
+          !record_overlaps(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
           !conflicts(in, record, reads, writes))
         continue;
       if (is_manual)
-        add_after(in, at, record->task); /* nobody else would order it */
+        add_after(in, at, record->task); /* nothing else would order it */
       else
         in->has_edge[record->task] = true;
     }

@@ -484,7 +484,7 @@ void random_program_run(const struct random_program *program, const struct rando
 
 struct random_kept {
   struct run_state *state;
-  struct pto_recording *submits;
+  struct pto_recording *recording;
   bool is_usable;
   uint32_t before;
 };
@@ -499,9 +499,9 @@ static void give_externals(struct pto_runtime *rt, struct run_state *state) {
 static int keep(struct pto_runtime *rt, void *context) {
   struct random_kept *kept = context;
   give_externals(rt, kept->state);
-  kept->submits = pto_recording_begin(rt, kept->state->given, RANDOM_EXTERNALS);
+  kept->recording = pto_recording_begin(rt, kept->state->given, RANDOM_EXTERNALS);
   const int status = orchestrate(rt, kept->state);
-  kept->is_usable = pto_recording_end(rt, kept->submits);
+  kept->is_usable = pto_recording_end(rt, kept->recording);
   return status;
 }
 
@@ -510,7 +510,7 @@ static int repeat_kept(struct pto_runtime *rt, void *context) {
   for (uint32_t i = 0; i < kept->before; i++)
     if (pto_submit_barrier(rt, NULL, 0, NULL)) return -1;
   give_externals(rt, kept->state);
-  return pto_recording_replay(rt, kept->submits, kept->state->given, RANDOM_EXTERNALS);
+  return pto_recording_replay(rt, kept->recording, kept->state->given, RANDOM_EXTERNALS);
 }
 
 struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
@@ -533,7 +533,7 @@ void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t 
 }
 
 void random_kept_destroy(struct random_kept *kept) {
-  pto_recording_destroy(kept->submits);
+  pto_recording_destroy(kept->recording);
   free(kept->state->kernels);
   free(kept->state);
   free(kept);

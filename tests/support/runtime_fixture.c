@@ -85,7 +85,7 @@ struct made_kernel {
 
 #define MOST_MODES (2 * PTO_MAX_PARAMS) /* more than a kernel may have: that is tested too */
 
-/* Parameter lists are made once and kept: kernels of tests are copied about, and nobody owns them. */
+/* Parameter lists are made once and kept: kernels of tests are copied about, and none owns its list. */
 static const struct pto_kernel_param *make_params(const char *modes) {
   static struct {
     char modes[MOST_MODES + 1];

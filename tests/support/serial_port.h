@@ -4,7 +4,7 @@
  *
  * Every core keeps the order of its messages, as the contract says; which core runs next is drawn from the seed (0: the
  * core with the oldest message).  So one process explores many legal schedules, deterministically and without threads.
- * A kernel that waits runs up to where it has to wait, and is one of those drawn from when it can go on; where nobody
+ * A kernel that waits runs up to where it has to wait, and is one of those drawn from when it can go on; where none
  * can, the cores that wait are answered PTO_EDEADLOCK.
  *
  * Owned by the runtime that it is handed to.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of descriptors: tensors over memory that nobody touches, and what is asked of each: valid with this layout,
- * or refused with this sentence.
+ * For tests of descriptors: tensors over memory that is never touched, and what is asked of each: valid with this
+ * layout, or refused with this sentence.
  */
 #ifndef PTO_TENSOR_CHECKS_H
 #define PTO_TENSOR_CHECKS_H

@@ -103,7 +103,7 @@ holds 'but on demand' called '^apt-get install'
 
 machine 0 libtbb-dev libstarpu-dev
 run
-holds 'what only benches compare with is nobody else'"'"'s need' untouched
+holds 'what only benches compare with is nothing else'"'"'s need' untouched
 run --bench
 holds 'but theirs' called '^apt-get install .*libtbb-dev libstarpu-dev'
 
