@@ -9,6 +9,7 @@
 
 #include <formats/new_file.h>
 #include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied as the file has them");
 
@@ -19,6 +20,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied a
 #define DATA_ALIGN 64u           /* NumPy aligns the elements to this in the file */
 
 /* How each dtype is stored: as what it is, in whole bytes; NumPy has no bfloat16. */
+_Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: how NumPy stores it goes here, and into pto_npy_get");
 static const struct npy_type {
   char kind;
   uint8_t item_bytes;

@@ -14,7 +14,8 @@
  *   bf16   is written as '<u2', the bits of each element; read from '<u2' or '<V2' where a bf16 is wanted
  *   i4, u4 are written as '|i1' and '|u1', one element a byte; read from these where every value fits
  *
- * Threads: any, each with its own arguments.  To add a dtype: a line in npy_types of npy.c.
+ * Threads: any, each with its own arguments.  To add a dtype: npy_types of npy.c makes it of class and bits; a float is
+ * asked for there.
  */
 #ifndef PTO_NPY_H
 #define PTO_NPY_H

@@ -23,6 +23,12 @@ static const struct known_dtype {
 #undef X
 };
 
+/* Bit 0 is that of PTO_SAFETENSORS_NO_DTYPE. */
+#define X(name, bits, dtype) | 1u << ((dtype) + 1)
+_Static_assert((0u PTO_SAFETENSORS_DTYPES(X)) >> 1 == PTO_DTYPES_ALL,
+               "a dtype more: its name goes into formats/safetensors.h");
+#undef X
+
 /* ---- the header ---- */
 
 /* The header's length; PTO_EINVAL where the bytes are none. */

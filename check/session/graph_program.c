@@ -14,6 +14,7 @@
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
+#include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 
 /* Integers of inputs that no file gives: small, so that they may be indices. */
@@ -163,7 +164,7 @@ static int take_golden(struct pto_program_run *run, struct pto_graph_program *p,
       if (isfinite(golden[i])) most = fmax(most, fabs(golden[i]));
     }
     if (most > 0) least = fmin(least, most);
-    if (from.dtype == PTO_FLOAT16 || from.dtype == PTO_BFLOAT16) allowed = HALF_ERROR;
+    if (pto_dtype_is_float(from.dtype) && pto_dtype_bits(from.dtype) < 32) allowed = HALF_ERROR;
   }
   pto_program_tolerance(run, allowed, isfinite(least) ? allowed * least : allowed);
   return PTO_OK;

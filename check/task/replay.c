@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
 #include <runtime/base/text.h>
 #include <runtime/control/control.h>
 
@@ -177,9 +178,7 @@ int pto_task_replay_run(struct pto_task_replay *replay, struct pto_error *error)
 
 /* ---- comparing ---- */
 
-_Static_assert(PTO_DTYPES_FLOAT ==
-                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
-               "a float more: its tolerance goes here");
+_Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: its tolerance goes here");
 
 /* What PyTorch's torch.testing.assert_close allows by default; integers are exact. */
 static struct pto_task_tolerance tolerance_of(uint32_t dtype) {

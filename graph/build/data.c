@@ -55,6 +55,7 @@ static bool integer_from_number(uint32_t dtype, struct pto_number number, void *
   return true;
 }
 
+_Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: how a number becomes one goes here, where graphs have it");
 bool pto_graph_data_from_number(uint32_t dtype, struct pto_number number, void *element) {
   if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16) return integer_from_number(dtype, number, element);
   if (number.kind == PTO_NUMBER_ABSENT) return false;

@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+#include <runtime/base/dtype.h>
+
 /* enum pto_graph_flag. */
 static inline bool pto_option_flag(uint32_t flag, bool default_value) {
   return flag == PTO_FLAG_DEFAULT ? default_value : flag == PTO_FLAG_YES;
@@ -54,16 +56,6 @@ static inline uint64_t pto_option_u64(struct pto_number number, uint64_t default
     return number.value.f64 >= 0x1p64 ? UINT64_MAX : (uint64_t)number.value.f64;
   const int64_t value = pto_option_i64(number, 0);
   return value < 0 ? 0 : (uint64_t)value;
-}
-
-/* Integers with a sign. */
-static inline bool pto_dtype_is_signed(uint32_t dtype) {
-  static const bool is_signed[] = {
-#define X(constant, number, name, bits, kind) [constant] = (kind) == 'i',
-      PTO_DTYPE_LIST(X)
-#undef X
-  };
-  return is_signed[dtype];
 }
 
 /* A number that becomes an element of an integer dtype: truncated and saturated to it; of uint64 its bits. */

@@ -231,6 +231,12 @@ uint32_t pto_op_find(const char *name) {
   X(PTO_UINT8, "uint8")                                                                                                \
   X(PTO_INT4, "int4")                                                                                                  \
   X(PTO_UINT4, "uint4")
+#define X(dtype, name) | PTO_DTYPE_BIT(dtype)
+#define NOT_OF_GRAPHS                                                                                                  \
+  (PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_UINT16) | PTO_DTYPE_BIT(PTO_BFLOAT16) | PTO_DTYPE_BIT(PTO_BOOL))
+_Static_assert((NOT_OF_GRAPHS DTYPE_NAMES(X)) == PTO_DTYPES_ALL,
+               "a dtype more: its name goes into DTYPE_NAMES, or it into NOT_OF_GRAPHS");
+#undef X
 static const char *const dtype_names[PTO_DTYPE_COUNT] = {
 #define X(dtype, name) [dtype] = name,
     DTYPE_NAMES(X)

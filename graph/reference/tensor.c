@@ -63,16 +63,10 @@ double pto_reference_option(uint32_t dtype, struct pto_number number, double def
 
 /* ---- memory ---- */
 
-/* pto_reference_round_to knows these three. */
-_Static_assert(PTO_DTYPES_FLOAT ==
-                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
-               "the reference has to be told of a new float dtype");
-static bool is_float_dtype(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
-
 bool pto_reference_tensor_init(struct pto_reference_tensor *tensor, const struct pto_graph_desc *desc) {
   const uint64_t room = pto_max_u64(pto_graph_desc_numel(desc), 1);
   *tensor = (struct pto_reference_tensor){.desc = *desc};
-  if (is_float_dtype(desc->dtype))
+  if (pto_dtype_is_float(desc->dtype))
     tensor->values = calloc(room, sizeof *tensor->values);
   else
     tensor->whole = calloc(room, sizeof *tensor->whole);

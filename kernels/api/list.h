@@ -18,17 +18,7 @@
 
 #include <pto/kernel.h>
 #include <runtime/base/base.h>
-
-#define PTO_DTYPES_INTEGER                                                                                             \
-  (PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_INT32) | PTO_DTYPE_BIT(PTO_INT64) |          \
-   PTO_DTYPE_BIT(PTO_UINT8) | PTO_DTYPE_BIT(PTO_UINT16) | PTO_DTYPE_BIT(PTO_UINT32) | PTO_DTYPE_BIT(PTO_UINT64))
-#define PTO_DTYPES_NUMBER (PTO_DTYPES_FLOAT | PTO_DTYPES_INTEGER)
-
-#define PTO_DTYPES_NIBBLE (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4))
-#define PTO_DTYPES_BOOL PTO_DTYPE_BIT(PTO_BOOL)
-#define PTO_DTYPES_SIGNED                                                                                              \
-  (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_INT32) |           \
-   PTO_DTYPE_BIT(PTO_INT64))
+#include <runtime/base/dtype.h>
 
 /*
  * Forms of elementwise operations, a line each: reads, scalars, result, by.

@@ -10,7 +10,6 @@
  * calls for a run. */
 #define DIRECT_BYTES 512
 
-static bool is_nibble(uint32_t dtype) { return (PTO_DTYPES_NIBBLE & PTO_DTYPE_BIT(dtype)) != 0; }
 static uint64_t class_bytes(enum pto_class class_) { return pto_dtype_size(pto_class_dtype(class_)); }
 static uint64_t chunk_elems(uint64_t numel, enum pto_class class_) {
   return pto_min_u64(numel, PTO_OPERAND_BYTES / class_bytes(class_));
@@ -19,7 +18,7 @@ static uint64_t chunk_elems(uint64_t numel, enum pto_class class_) {
 const uint32_t *pto_operand_order(const struct pto_kernel_args *args, const struct pto_kernel_tensor *y,
                                   uint32_t order[PTO_MAX_DIMS]) {
   for (uint32_t i = 0; i < args->tensor_count; i++)
-    if (is_nibble(args->tensors[i].dtype)) return NULL;
+    if (pto_dtype_is_four_bit(args->tensors[i].dtype)) return NULL;
   pto_cursor_order(y, order);
   return order;
 }
@@ -39,7 +38,7 @@ void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, 
   o->elem_bytes = class_bytes(class_);
   o->unit_bytes = pto_dtype_size(t->dtype);
   o->dtype = t->dtype;
-  o->is_nibbles = is_nibble(t->dtype);
+  o->is_nibbles = pto_dtype_is_four_bit(t->dtype);
   o->chunk_elems = elems;
   o->chunk = pto_local_take(local, elems * o->elem_bytes);
   o->stage = o->unit_bytes == o->elem_bytes ? NULL : pto_local_take(local, elems * o->unit_bytes);

@@ -16,20 +16,19 @@ struct plan {
   uint32_t target; /* of the cast loop: the class, or PTO_CLASS_F32_ODD */
 };
 
-static bool is_16_bit_float(uint32_t dtype) { return dtype == PTO_FLOAT16 || dtype == PTO_BFLOAT16; }
-static bool is_nibble(uint32_t dtype) { return (PTO_DTYPES_NIBBLE & PTO_DTYPE_BIT(dtype)) != 0; }
+static bool is_narrow_float(uint32_t dtype) { return pto_dtype_is_float(dtype) && pto_dtype_bits(dtype) < 32; }
 
 static enum pto_class bits_class(uint32_t dtype) {
   static const enum pto_class classes[] = {
       [1] = PTO_CLASS_U8, [2] = PTO_CLASS_U16, [4] = PTO_CLASS_U32, [8] = PTO_CLASS_U64};
-  return is_nibble(dtype) ? pto_class_of(dtype) : classes[pto_dtype_size(dtype)];
+  return pto_dtype_is_four_bit(dtype) ? pto_class_of(dtype) : classes[pto_dtype_size(dtype)];
 }
 
 static struct plan plan_of(const struct pto_kernel_args *args) {
   const uint32_t from = args->tensors[0].dtype, to = args->tensors[1].dtype;
   if (from == to) return (struct plan){bits_class(from), bits_class(from), bits_class(from)};
   struct plan plan = {pto_class_of(from), pto_class_of(to), pto_class_of(to)};
-  if (is_16_bit_float(to)) plan.target = PTO_CLASS_F32_ODD;
+  if (is_narrow_float(to)) plan.target = PTO_CLASS_F32_ODD;
   return plan;
 }
 
@@ -63,7 +62,7 @@ static int cast_run(const struct pto_kernel_args *args) {
     const void *elements = pto_operand_read(in, count);
     void *to = pto_operand_begin(out, count);
     loop(to, elements, count);
-    if (is_nibble(y->dtype)) saturate_nibbles(loops, y->dtype, to, count);
+    if (pto_dtype_is_four_bit(y->dtype)) saturate_nibbles(loops, y->dtype, to, count);
     pto_operand_end(out, count);
     left -= count;
   }

@@ -56,7 +56,7 @@ static double zero_of(const struct pto_kernel_args *args, uint64_t number) {
 static void quantize_linear_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[3];
   const double count = ldexp(1, (int)pto_dtype_bits(y->dtype));
-  const double least = pto_reference_is_signed(y->dtype) ? -count / 2 : 0;
+  const double least = pto_dtype_is_signed(y->dtype) ? -count / 2 : 0;
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const double scale = pto_reference_element(&args->tensors[1], scale_of(args, i));
     const double quotient = (float)(pto_reference_element(x, i) / scale); /* to f32: once, see Figueroa 1995 */

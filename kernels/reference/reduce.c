@@ -150,7 +150,7 @@ static void extreme_golden(const struct pto_kernel_args *args, const struct pto_
       continue;
     }
     const wide value = x->dtype == PTO_BOOL ? pto_reference_whole(x, i) != 0 : pto_reference_wide(x, i);
-    const wide known = pto_reference_is_signed(x->dtype) ? (wide)(int64_t)*whole_best : (wide)*whole_best;
+    const wide known = pto_dtype_is_signed(x->dtype) ? (wide)(int64_t)*whole_best : (wide)*whole_best;
     if (is_max ? value > known : value < known) *whole_best = (uint64_t)value;
   }
 }

@@ -23,19 +23,17 @@ static inline uint64_t pto_reference_numel(const struct pto_kernel_tensor *t) {
 }
 
 static inline bool pto_reference_is_float(const struct pto_kernel_tensor *t) {
-  return t->dtype == PTO_REFERENCE_DOUBLE || (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT) != 0;
+  return t->dtype == PTO_REFERENCE_DOUBLE || pto_dtype_is_float(t->dtype);
 }
-
-static inline bool pto_reference_is_signed(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_SIGNED) != 0; }
 
 /* The integer of an exact type, and the nearest that an integer dtype has. */
 typedef __int128 wide;
 static inline wide pto_reference_wide(const struct pto_kernel_tensor *t, uint64_t index) {
   const uint64_t stored = pto_reference_whole(t, index);
-  return pto_reference_is_signed(t->dtype) ? (wide)(int64_t)stored : (wide)stored;
+  return pto_dtype_is_signed(t->dtype) ? (wide)(int64_t)stored : (wide)stored;
 }
 static inline wide pto_reference_saturated(uint32_t dtype, wide value) {
-  const wide span = (wide)1 << pto_dtype_bits(dtype), low = pto_reference_is_signed(dtype) ? -span / 2 : 0;
+  const wide span = (wide)1 << pto_dtype_bits(dtype), low = pto_dtype_is_signed(dtype) ? -span / 2 : 0;
   return value < low ? low : value > low + span - 1 ? low + span - 1 : value;
 }
 

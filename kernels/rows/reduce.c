@@ -101,7 +101,7 @@ static int reduce_floats(const struct pto_kernel_args *args, const struct reduct
 
 static int64_t whole_neutral(enum pto_fold fold, uint32_t dtype) {
   const uint32_t bits = pto_dtype_bits(dtype);
-  const bool is_signed = dtype == PTO_INT8 || dtype == PTO_INT16 || dtype == PTO_INT32 || dtype == PTO_INT64;
+  const bool is_signed = pto_dtype_is_signed(dtype);
   const uint64_t largest = (UINT64_MAX >> (64 - bits)) >> (is_signed ? 1 : 0);
   if (fold == PTO_FOLD_max) return is_signed ? -(int64_t)largest - 1 : 0;
   if (fold == PTO_FOLD_min) return (int64_t)largest;

@@ -38,6 +38,9 @@ __attribute__((constructor)) static void llm_find_general(void) {
 
 /* ---- embed ---- */
 
+_Static_assert(PTO_DTYPES_FLOAT ==
+                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
+               "a float more: how it is read goes here");
 static float llm_element(const struct pto_kernel_tensor *t, uint64_t index) {
   if (t->dtype == PTO_FLOAT16) return pto_fp16_to_f32(((const uint16_t *)t->addr)[index]);
   if (t->dtype == PTO_BFLOAT16) return pto_bf16_to_f32(((const uint16_t *)t->addr)[index]);

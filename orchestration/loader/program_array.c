@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 
 #define ARRAY_ALIGN 64u
@@ -151,14 +152,7 @@ static uint64_t to_integer(double value, uint32_t bits, bool is_signed) {
 
 /* ---- elements: by class and bits of the dtype ---- */
 
-static const char classes[] = {
-#define X(constant, value, name, bits, class_) [value] = class_,
-    PTO_DTYPE_LIST(X)
-#undef X
-};
-_Static_assert(PTO_DTYPES_FLOAT ==
-                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
-               "a float more: how it is read and set goes here");
+_Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: how it is read and set goes here");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low bytes of an element are its first");
 
 double pto_array_get(const struct pto_array *array, uint64_t index) {
@@ -171,19 +165,19 @@ double pto_array_get(const struct pto_array *array, uint64_t index) {
     raw = ((const uint8_t *)array->data)[index / 2] >> (index % 2 * 4) & 15u;
   else
     memcpy(&raw, (const char *)array->data + index * (bits / 8), bits / 8);
-  if (classes[dtype] == 'i') return (double)((int64_t)(raw << (64 - bits)) >> (64 - bits));
-  return classes[dtype] == 'b' ? raw != 0 : (double)raw;
+  if (pto_dtype_is_signed(dtype)) return (double)((int64_t)(raw << (64 - bits)) >> (64 - bits));
+  return dtype == PTO_BOOL ? raw != 0 : (double)raw;
 }
 
 void pto_array_set(struct pto_array *array, uint64_t index, double value) {
   const uint32_t dtype = array->dtype, bits = pto_dtype_bits(dtype);
   if (dtype == PTO_FLOAT32) {
     ((float *)array->data)[index] = (float)value;
-  } else if (classes[dtype] == 'f') {
+  } else if (pto_dtype_is_float(dtype)) {
     const float once = float_to_odd(value);
     ((uint16_t *)array->data)[index] = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(once) : pto_bf16_from_f32(once);
   } else {
-    const uint64_t raw = classes[dtype] == 'b' ? value != 0 : to_integer(value, bits, classes[dtype] == 'i');
+    const uint64_t raw = dtype == PTO_BOOL ? value != 0 : to_integer(value, bits, pto_dtype_is_signed(dtype));
     uint8_t *at = (uint8_t *)array->data + index * bits / 8;
     if (bits < 8)
       *at = (uint8_t)((*at & ~(15u << index % 2 * 4)) | (raw & 15u) << index % 2 * 4);
@@ -201,7 +195,7 @@ void pto_array_fill(struct pto_array *array, double value) {
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
   if (!array) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
-  bool is_float = classes[array->dtype] == 'f';
+  bool is_float = pto_dtype_is_float(array->dtype);
   double first = ceil(lo), span = ceil(hi) - first;
   uint64_t choices = span >= 1 ? to_integer(span, 64, false) : 1;
   for (uint64_t i = 0; i < array->numel; i++) {

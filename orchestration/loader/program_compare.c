@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
 
 uint64_t pto_program_run_digest(const struct pto_program_run *run) {
   uint64_t digest = 0;
@@ -93,14 +94,9 @@ void pto_program_run_compare(const struct pto_program_run *run, double rtol, dou
 }
 
 bool pto_program_run_is_exact(const struct pto_program_run *run) {
-  static const char classes[PTO_DTYPE_COUNT] = {
-#define X(constant, value, name, bits, class_) [value] = class_,
-      PTO_DTYPE_LIST(X)
-#undef X
-  };
   for (uint32_t i = 0; i < run->array_count; i++) {
     const struct pto_array *array = &run->arrays[i]->array;
-    if (pto_array_is_output(array) && classes[array->dtype] == 'f') return false;
+    if (pto_array_is_output(array) && pto_dtype_is_float(array->dtype)) return false;
   }
   return true;
 }

@@ -2,8 +2,8 @@
 /*
  * Element types: names, sizes, and the two 16-bit float formats in software.
  *
- * Owns nothing.  Everything is derived from PTO_DTYPE_LIST, but for the long names, whose table has to have as many
- * lines as the list.  Any thread.  A new dtype is a line in the list and one in `long_names`.
+ * Owns nothing.  Everything is derived from PTO_DTYPE_LIST, but for the long names, which an assertion
+ * compares with it.  Any thread.  A new dtype is a line in the list and one in LONG_NAMES.
  *
  * Conversions follow IEEE 754 without touching the floating-point environment, so that they give the same bits on every
  * machine, with every compiler, in every rounding mode.
@@ -27,19 +27,41 @@ static const char *const dtype_names[] = {
 #undef X
 };
 
+/* X(dtype, the name that other tools know it by) */
+#define LONG_NAMES(X)                                                                                                  \
+  X(PTO_FLOAT32, "float32")                                                                                            \
+  X(PTO_FLOAT16, "float16")                                                                                            \
+  X(PTO_INT32, "int32")                                                                                                \
+  X(PTO_INT16, "int16")                                                                                                \
+  X(PTO_INT8, "int8")                                                                                                  \
+  X(PTO_UINT8, "uint8")                                                                                                \
+  X(PTO_BFLOAT16, "bfloat16")                                                                                          \
+  X(PTO_INT64, "int64")                                                                                                \
+  X(PTO_UINT64, "uint64")                                                                                              \
+  X(PTO_UINT32, "uint32")                                                                                              \
+  X(PTO_UINT16, "uint16")                                                                                              \
+  X(PTO_BOOL, "boolean")                                                                                               \
+  X(PTO_INT4, "int4")                                                                                                  \
+  X(PTO_UINT4, "uint4")
 static const char *const long_names[] = {
-    [PTO_FLOAT32] = "float32", [PTO_FLOAT16] = "float16", [PTO_INT32] = "int32",       [PTO_INT16] = "int16",
-    [PTO_INT8] = "int8",       [PTO_UINT8] = "uint8",     [PTO_BFLOAT16] = "bfloat16", [PTO_INT64] = "int64",
-    [PTO_UINT64] = "uint64",   [PTO_UINT32] = "uint32",   [PTO_UINT16] = "uint16",     [PTO_BOOL] = "boolean",
-    [PTO_INT4] = "int4",       [PTO_UINT4] = "uint4",
+#define X(dtype, name) [dtype] = name,
+    LONG_NAMES(X)
+#undef X
 };
 
 _Static_assert(PTO_ARRAY_LENGTH(dtype_bits) == PTO_DTYPE_COUNT, "values of the list are 0 … count − 1");
-_Static_assert(PTO_ARRAY_LENGTH(long_names) == PTO_DTYPE_COUNT, "each dtype has a long name");
+#define X(dtype, name) | PTO_DTYPE_BIT(dtype)
+_Static_assert((0u LONG_NAMES(X)) == PTO_DTYPES_ALL, "a dtype more: its long name goes here");
+#undef X
 
 #define X(constant, value, name, bits, class_) | ((class_) == 'f' ? PTO_DTYPE_BIT(value) : 0u)
-_Static_assert((0u PTO_DTYPE_LIST(X)) == PTO_DTYPES_FLOAT, "the floats of the list");
+_Static_assert((0u PTO_DTYPE_LIST(X)) == PTO_DTYPES_FLOAT, "a float more: PTO_DTYPES_FLOAT of include/pto/tensor.h");
 #undef X
+#define X(constant, value, name, bits, class_) | ((bits) < 8) << (value)
+_Static_assert((0u PTO_DTYPE_LIST(X)) == (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4)), "pto_dtype_is_four_bit");
+#undef X
+_Static_assert((PTO_DTYPES_NUMBER | PTO_DTYPES_NIBBLE | PTO_DTYPES_BOOL) == PTO_DTYPES_ALL,
+               "a class more: runtime/base/dtype.h");
 
 /* The packed table of the hot path says the same as the list. */
 #define X(constant, value, name, bits, class_)                                                                         \

@@ -42,7 +42,9 @@ static void add_bytes(struct byte_set *set, uint64_t offset, uint64_t count) {
 
 /* All elements of the descriptor, from the formula in tensor.h. */
 static void fill_from_tensor(const struct pto_tensor *t, struct byte_set *set) {
-  static const uint64_t bits_of[] = {32, 16, 32, 16, 8, 8, 16, 64, 64, 32, 16, 8, 4, 4};
+#define X(constant, value, name, bits, class_) [value] = bits,
+  static const uint64_t bits_of[] = {PTO_DTYPE_LIST(X)};
+#undef X
   uint64_t bits = bits_of[t->dtype], index[PTO_MAX_DIMS] = {0};
   uint64_t base = t->buffer.base ? t->buffer.base - MEMORY_BASE : 0;
   memset(set, 0, sizeof *set);

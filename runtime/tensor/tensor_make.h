@@ -15,6 +15,7 @@
 
 #include <pto/tensor.h>
 #include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
 
 /* Bytes are addressed below 2^62, so that sums and differences of two addresses or sizes fit 64 signed bits.  (Linux on
  * 64-bit machines gives programs at most 2^56.) */
@@ -26,7 +27,6 @@
 
 /* pto_dtype_size as a shift; `dtype` is a known one. */
 static inline uint32_t pto_dtype_shift(uint32_t dtype) { return PTO_DTYPE_SHIFT(dtype); }
-static inline bool pto_dtype_is_four_bit(uint32_t dtype) { return dtype == PTO_INT4 || dtype == PTO_UINT4; }
 
 /* Who refused: the first word of the sentence.  X(constant, word) */
 #define PTO_TENSOR_MAKER_LIST(X)                                                                                       \

@@ -228,6 +228,7 @@ union cell {
   uint8_t u8;
 };
 
+_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how a predicate's element is read goes here");
 /* Its value, of every dtype but UINT64. */
 static int64_t value_of(const union cell *cell, uint32_t dtype) {
   switch (dtype) {
