@@ -25,6 +25,7 @@ int pto_graph_command_explain(struct pto_graph_command *command) {
   if (status) return status;
   status = pto_graph_explain(command->graph, context, &chip, &command->explanation, &command->error);
   pto_graph_record_take(&command->explained, context);
+  pto_graph_forget(command->graph, context);
   pto_context_destroy(context);
   command->has_explained = status == PTO_OK;
   return status;

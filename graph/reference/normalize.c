@@ -43,14 +43,13 @@ static int normalize(const struct pto_kernel_reference *reference, const struct 
                      const struct pto_reference_tensor *results, const uint32_t *order, uint32_t first, uint32_t count,
                      union pto_scalar epsilon) {
   const struct pto_reference_view x = pto_reference_view_permuted(pto_reference_view(operands[0]), order);
-  return pto_reference_call(
-      reference,
-      &(struct pto_reference_call){.views = {x, scale_of(operands[1], count, &x.shape[first]),
-                                             bias_of(operands[2], count, &x.shape[first]),
-                                             pto_reference_view_permuted(pto_reference_view(results), order)},
-                                   .scalars = {epsilon},
-                                   .view_count = 4,
-                                   .scalar_count = 1});
+  return pto_reference_call(reference, &(struct pto_reference_call){
+                                           .views = {x, scale_of(operands[1], count, &x.shape[first]),
+                                                     bias_of(operands[2], count, &x.shape[first]),
+                                                     pto_reference_view_permuted(pto_reference_view(results), order)},
+                                           .scalars = {epsilon},
+                                           .view_count = 4,
+                                           .scalar_count = 1});
 }
 
 /* Moments of each channel of each batch. */

@@ -23,8 +23,8 @@ static int reduce(const struct pto_kernel_reference *reference, const struct pto
 #define X(id, ...)                                                                                                     \
   PTO_REFERENCE_OPERATION(id) {                                                                                        \
     const struct pto_reduce_options *options = node->options;                                                          \
-    return reduce(&pto_reference_##id, operands[0], results,                                                           \
-                  pto_option_axes(options->axes, operands[0]->desc.ndims), 0);                                         \
+    return reduce(&pto_reference_##id, operands[0], results, pto_option_axes(options->axes, operands[0]->desc.ndims),  \
+                  0);                                                                                                  \
   }
 PTO_REDUCE_OP_LIST(X)
 #undef X
@@ -50,11 +50,12 @@ PTO_REFERENCE_OPERATION(softmax) {
 PTO_REFERENCE_OPERATION(cumulative_sum) {
   const struct pto_cumulative_sum_options *options = node->options;
   const struct pto_reference_view x = pto_reference_view(operands[0]), y = pto_reference_view(results);
-  return pto_reference_call(&pto_reference_cumulative_sum,
-                            &(struct pto_reference_call){.views = {x, y},
-                                                         .scalars = {{.i64 = options->axis},
-                                                                     {.i64 = pto_option_flag(options->exclusive, false)},
-                                                                     {.i64 = pto_option_flag(options->reversed, false)}},
-                                                         .view_count = 2,
-                                                         .scalar_count = 3});
+  return pto_reference_call(
+      &pto_reference_cumulative_sum,
+      &(struct pto_reference_call){.views = {x, y},
+                                   .scalars = {{.i64 = options->axis},
+                                               {.i64 = pto_option_flag(options->exclusive, false)},
+                                               {.i64 = pto_option_flag(options->reversed, false)}},
+                                   .view_count = 2,
+                                   .scalar_count = 3});
 }

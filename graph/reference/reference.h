@@ -7,10 +7,10 @@
  *
  * Always true: every function is the specification's formula written down, without regard to speed, and shares no code
  * with the kernels; where an operation is what a kernel does, it is the reference of that kernel
- * (graph/reference/call.h).  Values between nodes are rounded to their dtype once, when a node has made them, as a device that
- * computes exactly and stores once would, but for those within a group where the caller says so; integers are computed
- * as integers, with wrap-around where the specification has it.  Where the specification leaves a result open, the file
- * of the operation says which one it is here.
+ * (graph/reference/call.h).  Values between nodes are rounded to their dtype once, when a node has made them, as a
+ * device that computes exactly and stores once would, but for those within a group where the caller says so; integers
+ * are computed as integers, with wrap-around where the specification has it.  Where the specification leaves a result
+ * open, the file of the operation says which one it is here.
  *
  * Any thread.  To add an operation: pto_graph_reference_ID in the file of its subject here.
  */

@@ -103,7 +103,6 @@ static int run(struct explaining *e, struct pto_context *context, struct pto_err
     graph->watch = &(struct pto_graph_lowering_watch){observe, e};
     status = pto_graph_compute(graph, context, &arrays);
     graph->watch = NULL;
-    pto_graph_forget(graph, context);
     if (status) {
       const char *sentence = pto_context_error(context); /* none where memory ran out before the context was asked */
       (void)pto_error_set(error, status, "%s", sentence[0] ? sentence : pto_strerror(status));

@@ -47,7 +47,8 @@ uint32_t pto_explained_bound(const struct pto_explained_node *node);
 uint64_t pto_explained_ps(const struct pto_explained_node *node);
 
 /* Lowers and runs the graph, which nothing watches, on `context` once, with inputs of zero; `chip` is the context's.
- * PTO_OK, or the status of the run, whose sentence goes to `error`. */
+ * The graph keeps its constants on the context until pto_graph_forget.  PTO_OK, or the status of the run, whose
+ * sentence goes to `error`. */
 PTO_MUST_CHECK int pto_graph_explain(struct pto_graph *graph, struct pto_context *context, const struct pto_chip *chip,
                                      struct pto_graph_explanation *explanation_out, struct pto_error *error);
 void pto_graph_explanation_fini(struct pto_graph_explanation *explanation);

@@ -96,6 +96,7 @@ static void test_each_allocation_may_fail(void **state) {
     }
     check(&explanation); /* one may fail and not be missed: of what is only remembered for speed */
     pto_graph_explanation_fini(&explanation);
+    pto_graph_forget(graph, context);
     pto_context_destroy(context);
     assert_int_equal(live_blocks, before);
   }

@@ -126,7 +126,8 @@ static void elementwise_golden(const struct pto_kernel_args *args, const struct 
     if (form->scalars == FLOATS)
       x[S + k] = (double)args->scalars[k].f32;
     else
-      w[S + k] = form->scalars == BOUNDS ? pto_reference_saturated(t[last].dtype, args->scalars[k].i64) : args->scalars[k].i64;
+      w[S + k] =
+          form->scalars == BOUNDS ? pto_reference_saturated(t[last].dtype, args->scalars[k].i64) : args->scalars[k].i64;
   }
   for (uint64_t i = 0; i < pto_reference_numel(&t[last]); i++) {
     for (uint32_t k = 0; k < read_count; k++) {

@@ -17,7 +17,7 @@ static struct pto_reference_shape shape_of(const struct pto_reference_sizes *siz
 }
 
 #define REFERENCE(name, shapes_, golden_, fill_, flags_)                                                               \
-  PTO_REFERENCE(name, .shapes = shapes_, .golden = golden_, .ulps = 0, .values = PTO_VALUES_ANY, .fill = fill_,         \
+  PTO_REFERENCE(name, .shapes = shapes_, .golden = golden_, .ulps = 0, .values = PTO_VALUES_ANY, .fill = fill_,        \
                 .flags = flags_)
 
 /* ---- copy, transpose ---- */

@@ -177,8 +177,8 @@ static void reduce_product_golden(const struct pto_kernel_args *args, const stru
     golden[1].slack[i] = fabs(golden[1].value[i]) * UNIT * (double)reduced_count(args);
 }
 
-/* m + log Σ exp(x − m), m = max x, or m where that is no number.  The values of a case are in [-4, 4), so that an exponent
- * x − m, which is rounded to f32, is off by 8 units at most. */
+/* m + log Σ exp(x − m), m = max x, or m where that is no number.  The values of a case are in [-4, 4), so that an
+ * exponent x − m, which is rounded to f32, is off by 8 units at most. */
 static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const uint64_t n = reduced_count(args);
   const double slack = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
@@ -228,7 +228,8 @@ static void arg_golden(const struct pto_kernel_args *args, const struct pto_gold
   for (uint64_t row = 0; row < pto_reference_numel(&args->tensors[1]); row++) {
     uint64_t best = 0;
     for (uint64_t i = 1; i < a.length; i++)
-      if (is_beyond(&args->tensors[0], pto_reference_first_of(&a, row) + i * a.step, pto_reference_first_of(&a, row) + best * a.step, is_max))
+      if (is_beyond(&args->tensors[0], pto_reference_first_of(&a, row) + i * a.step,
+                    pto_reference_first_of(&a, row) + best * a.step, is_max))
         best = i;
     golden[1].whole[row] = best;
   }

@@ -7,10 +7,9 @@
 
 /* ---- elements ---- */
 
-static const uint8_t bits_of[PTO_DTYPE_COUNT + 1] = {
-    [PTO_REFERENCE_DOUBLE] = 64,
+static const uint8_t bits_of[PTO_DTYPE_COUNT + 1] = {[PTO_REFERENCE_DOUBLE] = 64,
 #define X(constant, value, name, bits, class_) [value] = bits,
-    PTO_DTYPE_LIST(X)
+                                                     PTO_DTYPE_LIST(X)
 #undef X
 };
 

@@ -87,8 +87,8 @@ static void depthwise_golden(const struct pto_kernel_args *args, const struct pt
       const int64_t h = read_at(args, 0, to.at[2], i), w = read_at(args, 1, to.at[3], j);
       const struct place from = {{to.at[0], to.at[1], (uint64_t)h, (uint64_t)w}}, tap = {{to.at[1], i, j}};
       if (h < 0 || w < 0 || from.at[2] >= x->shape[2] || from.at[3] >= x->shape[3]) continue;
-      const double term =
-          pto_reference_element(x, pto_reference_number(x, &from)) * pto_reference_element(filter, pto_reference_number(filter, &tap));
+      const double term = pto_reference_element(x, pto_reference_number(x, &from)) *
+                          pto_reference_element(filter, pto_reference_number(filter, &tap));
       sum += term;
       magnitude += fabs(term);
     }

@@ -2,7 +2,8 @@
 /*
  * The canonical form of a tensor's byte set, and what follows from the form alone.
  *
- * Strides that descend take one pass; transposed and folding ones the general way, which sorts.  Both give the same form.
+ * Strides that descend take one pass; transposed and folding ones the general way, which sorts.  Both give the same
+ * form.
  *
  * Values only, any thread.
  */

@@ -5,7 +5,8 @@
  * A rendezvous is one block of a task whose kernels wait.  It has a seat for each role of the task and lives from the
  * dispatch of its first message until all its roles have returned: so what a core is told before it has begun, or by
  * one that has returned, is kept.  A cluster has at most three messages a slot in flight, and each of its live
- * rendezvous has one that has not returned: live rendezvous of a cluster ≤ 3 · slots_per_core = its places in the table.
+ * rendezvous has one that has not returned: live rendezvous of a cluster ≤ 3 · slots_per_core = its places in the
+ * table.
  *
  * Always true: a seat waits for at most one thing (seat.waits_for), and only while that thing is not there; the
  * call that makes it come true clears waits_for and calls `wake` once, and the core asks again.  Bytes in a FIFO:

@@ -45,7 +45,8 @@ struct pto_threads_stealing {
   uint32_t lone_end;   /* where is_lone: the ring's `written` behind the message */
   bool is_lone;        /* a message was offered alone: the control thread leaves it to a worker */
   uint64_t long_ticks; /* the first pause; constant while a run goes on */
-  /* 1: workers take messages, written by worker 1.  0: none does, written by worker 1 or control.  Hands over nothing. */
+  /* 1: workers take messages, written by worker 1.  0: none does, written by worker 1 or control.  Hands over nothing.
+   */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_open;
   /* Control → worker 1: mean ticks of a kernel on the control thread; 0: not known.  Relaxed: nothing goes with it. */
   _Atomic uint32_t kernel_ticks;

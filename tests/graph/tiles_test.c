@@ -113,6 +113,7 @@ static struct pto_explained_node explained(struct pto_graph *graph) {
   if (pto_graph_explain(graph, context, &chip, &explanation, &error)) fail_msg("%s", error.sentence);
   const struct pto_explained_node node = explanation.nodes[0];
   pto_graph_explanation_fini(&explanation);
+  pto_graph_forget(graph, context);
   pto_context_destroy(context);
   return node;
 }
