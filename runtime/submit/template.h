@@ -77,33 +77,22 @@ int pto_template_prepare_anew(struct pto_runtime *rt, struct pto_template *templ
 
 /* ---- matching ---- */
 
-/* 64 bits of two fields side by side. */
-static inline uint64_t pto_template_two(const void *fields) {
-  uint64_t both;
-  memcpy(&both, fields, sizeof both);
-  return both;
-}
-
 /* Whether the tensor differs from the last one in more than the offset. */
-static PTO_INLINE bool pto_template_differs(const struct pto_tensor *t, const struct pto_tensor *like,
-                                            uint64_t difference) {
-  difference |= (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation);
-  difference |= (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes);
-  difference |= pto_template_two(&t->ndims) ^ pto_template_two(&like->ndims);
-  difference |= (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
-  difference |= (pto_template_two(&t->version) ^ pto_template_two(&like->version)) | (uint32_t)t->status;
-  for (uint32_t i = 1; i < like->ndims; i++)
-    difference |= (t->shape[i] ^ like->shape[i]) | (t->strides[i] ^ like->strides[i]);
-  return difference != 0;
+static PTO_INLINE bool pto_template_differs(const struct pto_tensor *t, const struct pto_tensor *like) {
+  if (t->buffer.id != like->buffer.id || t->buffer.generation != like->buffer.generation ||
+      t->buffer.base != like->buffer.base || t->buffer.size_bytes != like->buffer.size_bytes ||
+      t->ndims != like->ndims || t->dtype != like->dtype || t->version != like->version ||
+      t->overlap != like->overlap || t->status)
+    return true;
+  for (uint32_t i = 0; i < like->ndims; i++)
+    if (t->shape[i] != like->shape[i] || t->strides[i] != like->strides[i]) return true;
+  return false;
 }
-_Static_assert(offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + sizeof(uint32_t) &&
-                   offsetof(struct pto_tensor, overlap) == offsetof(struct pto_tensor, version) + sizeof(int32_t),
-               "two fields side by side are compared at once");
 
 /* Whether the parameters are the template's; fills in payload and accesses. */
 static PTO_INLINE bool pto_template_match_params(const struct pto_runtime *rt, struct pto_template *template,
                                                  struct pto_payload *payload, const struct pto_param *param) {
-  const uint64_t has_old_buffers = template->buffer_changes ^ rt->buffers.changes;
+  const bool has_old_buffers = template->buffer_changes != rt->buffers.changes;
   union pto_scalar *scalar = pto_payload_scalars(payload);
   const struct pto_param *const end = param + template->param_count;
   const struct pto_template_param *expected = template->params;
@@ -117,7 +106,7 @@ static PTO_INLINE bool pto_template_match_params(const struct pto_runtime *rt, s
     }
     const struct pto_tensor *t = param->value.tensor;
     if (PTO_UNLIKELY(!t)) return false;
-    if (PTO_UNLIKELY(pto_template_differs(t, &known->like, has_old_buffers)) &&
+    if (PTO_UNLIKELY(has_old_buffers || pto_template_differs(t, &known->like)) &&
         !pto_template_know_buffer(rt, template, (size_t)(known - template->tensors), t))
       return false;
     const uint64_t start = known->addr + (t->start_offset << known->shift);
