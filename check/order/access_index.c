@@ -114,7 +114,7 @@ static bool find_below(struct pto_access_index *index, uint32_t root, const stru
   if (is_same(&r->region, region)) {
     index->own = root;
     relation = region->is_fuzzy ? PTO_PARTIAL : PTO_EQUAL;
-  } else if (pto_region_ranges_meet(&r->region, region)) {
+  } else if (pto_region_ranges_overlap(&r->region, region)) {
     relation = pto_region_overlap(region, &r->region, NULL);
   }
   if (relation != PTO_DISJOINT && !add_hit(index, root, relation)) return false;

@@ -185,7 +185,7 @@ static int check_aliasing(struct pto_runtime *rt, struct pto_submit_work *submit
   for (uint32_t i = 1; i < submit->access_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       struct pto_access *a = &submit->accesses[j], *b = &submit->accesses[i];
-      if (a->space != b->space || !pto_region_ranges_meet(&a->region, &b->region) ||
+      if (a->space != b->space || !pto_region_ranges_overlap(&a->region, &b->region) ||
           !((a->tag | b->tag) & PTO_TAG_WRITE))
         continue;
       int status = check_pair(rt, submit, what, launch, a, b);

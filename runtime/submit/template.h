@@ -125,7 +125,7 @@ static PTO_INLINE bool pto_template_match_params(const struct pto_runtime *rt, s
 static inline bool pto_template_is_apart(const struct pto_template *template) {
   const struct pto_access *accesses = template->work.accesses;
   for (const struct pto_template_pair *pair = template->pairs, *end = pair + template->pair_count; pair < end; pair++)
-    if (PTO_UNLIKELY(pto_region_ranges_meet(&accesses[pair->first].region, &accesses[pair->second].region)))
+    if (PTO_UNLIKELY(pto_region_ranges_overlap(&accesses[pair->first].region, &accesses[pair->second].region)))
       return false;
   return true;
 }

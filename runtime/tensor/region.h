@@ -47,7 +47,7 @@ bool pto_region_intersects(const struct pto_region *a, const struct pto_region *
 
 static inline bool pto_region_is_empty(const struct pto_region *r) { return r->run_bytes == 0; }
 /* Bounding ranges share a byte: necessary for an intersection, and enough where both are one run. */
-static inline bool pto_region_ranges_meet(const struct pto_region *a, const struct pto_region *b) {
+static inline bool pto_region_ranges_overlap(const struct pto_region *a, const struct pto_region *b) {
   return a->start < b->end && b->start < a->end;
 }
 /* Bytes in the region (each byte once; well-formed regions, whose dimensions do not fold onto each other). */

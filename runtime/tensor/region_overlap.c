@@ -233,7 +233,7 @@ static enum pto_overlap relate(const struct pto_region *a, const struct pto_regi
 
 enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b,
                                           uint64_t *budget_exhausted, uint64_t *steps) {
-  if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_meet(a, b)) return PTO_DISJOINT;
+  if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_overlap(a, b)) return PTO_DISJOINT;
   if (a->is_fuzzy || b->is_fuzzy) return PTO_PARTIAL;
   if (has_equal_fields(a, b)) return PTO_EQUAL;
   enum pto_overlap relation;
@@ -252,7 +252,7 @@ enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto
 }
 
 bool pto_region_intersects(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted) {
-  if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_meet(a, b)) return false;
+  if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_overlap(a, b)) return false;
   if (a->is_fuzzy || b->is_fuzzy || (a->ndims == 0 && b->ndims == 0)) return true;
   if (has_equal_fields(a, b)) return true;
   enum pto_overlap relation;

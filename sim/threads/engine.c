@@ -209,7 +209,7 @@ static bool run_own(struct pto_threads_engine *engine) {
   self->last_end = 0;
   if (message)
     take_message(self, message);
-  else if (PTO_LIKELY(!engine->has_met) || !pto_threads_run_woken(self))
+  else if (PTO_LIKELY(!engine->has_waiting) || !pto_threads_run_woken(self))
     return false;
   pto_mailbox_publish(&self->outbox); /* to ourselves */
   return true;
@@ -249,7 +249,7 @@ static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
   if (!control_is_ready(engine) && !pto_threads_run_lone(engine) && !run_own(engine) && !pto_threads_help(engine)) {
-    if (PTO_UNLIKELY(engine->has_met))
+    if (PTO_UNLIKELY(engine->has_waiting))
       wait_with_waiting(engine);
     else
       pto_wait_until(&engine->completed, control_is_ready, engine);

@@ -117,7 +117,7 @@ struct pto_threads_engine {
   uint32_t next_polled;   /* worker to poll first */
   struct pto_ticks ticks; /* since the engine was made */
   struct pto_threads_stealing stealing;
-  bool has_met; /* messages of kernels that wait were sent in this run */
+  bool has_waiting; /* messages of kernels that wait were sent in this run */
   struct pto_threads_rendezvous rendezvous;
 };
 

@@ -163,7 +163,7 @@ void pto_threads_unstall(struct pto_threads_worker *worker) {
 
 bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
   struct pto_rendezvous_table *rendezvous = &engine->rendezvous.waiting.rendezvous;
-  engine->has_met = true;
+  engine->has_waiting = true;
   pthread_mutex_lock(&engine->rendezvous.mutex);
   message->rendezvous = (uint16_t)pto_rendezvous_join(rendezvous, message);
   const bool is_whole = pto_rendezvous_is_complete(rendezvous, message->rendezvous);
@@ -221,5 +221,5 @@ void pto_threads_rendezvous_reset(struct pto_threads_engine *engine) {
   pto_waiting_cores_reset(&engine->rendezvous.waiting);
   pthread_mutex_unlock(&engine->rendezvous.mutex);
   pto_atomic_store(&engine->rendezvous.has_stalled, 0, memory_order_relaxed); /* no worker stalls between runs */
-  engine->has_met = false;
+  engine->has_waiting = false;
 }
