@@ -106,7 +106,7 @@ static void expect_one_group(const struct pto_graph *graph, uint32_t pattern, ui
   struct pto_fusion_plan plan = plan_of(graph);
   const char *name = pto_fusion_name(pattern);
   if (plan.group_count != 1 || plan.groups[0].pattern != pattern || plan.groups[0].node_count != graph->node_count)
-    fail_msg("%s, seed %llu: %zu nodes are %u groups, the first %s of %u", name, (unsigned long long)seed,
+    fail_msg("%s, seed %llu: %u nodes are %zu groups, the first %s of %u", name, (unsigned long long)seed,
              graph->node_count, plan.group_count, plan.group_count ? pto_fusion_name(plan.groups[0].pattern) : "none",
              plan.group_count ? plan.groups[0].node_count : 0);
   for (uint32_t n = 0; n < graph->node_count; n++) {
