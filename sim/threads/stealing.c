@@ -72,14 +72,18 @@ static bool is_left_to_worker(struct pto_threads_stealing *stealing) {
   return stealing->is_lone;
 }
 
+static void run_here(struct pto_threads_worker *self, struct pto_message *messages, uint32_t count) {
+  self->last_end = 0;
+  for (uint32_t i = 0; i < count; i++) pto_threads_run_message(self, &messages[i]);
+  if (count) pto_mailbox_publish(&self->outbox); /* to ourselves */
+}
+
 bool pto_threads_help(struct pto_threads_engine *engine) {
   struct pto_threads_worker *self = &engine->workers[0];
   struct pto_message batch[PTO_THREADS_BATCH];
   if (engine->stealing.in_flight == 0 || is_left_to_worker(&engine->stealing)) return false;
   const uint32_t count = take(self, batch);
-  self->last_end = 0;
-  for (uint32_t i = 0; i < count; i++) pto_threads_run_message(self, &batch[i]);
-  if (count) pto_mailbox_publish(&self->outbox); /* to ourselves */
+  run_here(self, batch, count);
   return count != 0;
 }
 
@@ -91,8 +95,9 @@ bool pto_threads_run_lone(struct pto_threads_engine *engine) {
     pto_atomic_store(&stealing->is_open, 0, memory_order_seq_cst); /* N1 of wait.h */
     pto_wait_notify(&engine->workers[1].wait);
   }
-  pto_message_ring_publish(&stealing->ring);
-  pto_threads_help(engine); /* unless a worker was quicker */
+  struct pto_message message;
+  pto_message_ring_pop(&stealing->ring, &message);
+  run_here(&engine->workers[0], &message, 1);
   return true;
 }
 
