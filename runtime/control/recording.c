@@ -94,8 +94,7 @@ static void add_after(struct pto_recording *recording, const struct pto_launch *
   if (launch->after_count > recording->most_after) recording->most_after = launch->after_count;
 }
 
-void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request,
-                              const void *call) {
+void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request) {
   if (recording->is_unusable) return;
   const struct pto_launch *launch = request->launch;
   struct pto_recorded_step *step = grow(recording, PTO_RECORDED_STEPS, 1);
@@ -103,7 +102,7 @@ void pto_recording_add_submit(struct pto_recording *recording, const struct pto_
   *step = (struct pto_recorded_step){.kind = PTO_RECORDED_SUBMIT,
                                      .task_kind = request->kind,
                                      .is_single = request->is_single,
-                                     .call = call,
+                                     .call = request->call,
                                      .first_param = (uint32_t)recording->arrays[PTO_RECORDED_PARAMS].count,
                                      .first_tensor = (uint32_t)recording->arrays[PTO_RECORDED_TENSORS].count,
                                      .first_after = (uint32_t)recording->arrays[PTO_RECORDED_AFTER].count,

@@ -42,9 +42,7 @@ void pto_recording_destroy(struct pto_recording *recording);
 
 /* ---- for the calls of the runtime, each once it has succeeded ---- */
 
-/* `call`: where the orchestration made it. */
-void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request,
-                              const void *call);
+void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request);
 void pto_recording_add_buffer(struct pto_recording *recording, struct pto_buffer buffer);
 void pto_recording_add_scope_begin(struct pto_recording *recording, uint32_t kind);
 void pto_recording_add_scope_end(struct pto_recording *recording);

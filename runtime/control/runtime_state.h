@@ -126,7 +126,6 @@ struct pto_runtime {
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;                   /* the run's first error, else the last refused call's */
-  const void *call;                         /* where the last public call that submits or accesses returns to */
   struct pto_recording *recording;          /* that is being made; NULL */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */

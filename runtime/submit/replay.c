@@ -26,8 +26,8 @@ static int submit_step(struct pto_runtime *rt, struct pto_recording *recording, 
   struct pto_launch launch = step->launch;
   if (launch.after_count) launch.after = tasks_of(rt, recording, step);
   if (step->has_predicate) launch.predicate.tensor = &tensors[step->tensor_count - 1];
-  const struct pto_submit_request request = {&launch, params, step->param_count, step->task_kind, step->is_single};
-  rt->call = step->call;
+  const struct pto_submit_request request = {&launch,           params,          step->call,
+                                             step->param_count, step->task_kind, step->is_single};
   return pto_submit_request(rt, &request, NULL);
 }
 
