@@ -30,7 +30,7 @@ static const struct {
     {PTO_PERF_WORK_dispatch, true,
      "pto_scheduler_* pto_core_tracker_* threads_dispatch dispatch_to_core pto_threads_share pto_threads_offer "
      "threads_flush"},
-    {PTO_PERF_WORK_dispatch, false, "place place_block fill_message cluster_in send publish"},
+    {PTO_PERF_WORK_dispatch, false, "place place_block pto_scheduler_message cluster_in send publish"},
     {PTO_PERF_WORK_completion, true,
      "threads_poll take_completions pto_progress_wait pto_progress_poll pto_space_retire pto_task_ring_retire"},
     {PTO_PERF_WORK_completion, false,

@@ -120,26 +120,12 @@ static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
   scheduler->ready_count--;
 }
 
-static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core,
-                                uint32_t role, uint8_t group, struct pto_message *message) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const struct pto_payload *payload = slot->payload;
-  message->payload = payload;
-  message->run = payload->kernels[role]->run;
-  message->ticket = slot_index;
-  message->block_index = slot->block_count - slot->blocks_left;
-  message->core = (uint16_t)core;
-  message->role = (uint8_t)role;
-  message->tensor_count = (uint8_t)payload->tensor_count;
-  message->scalar_count = (uint8_t)payload->scalar_count;
-  message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                             (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0) | group);
-  message->rendezvous = 0;
-}
-
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
-  struct pto_message message;
-  fill_message(scheduler, slot_index, core, role, flags, &message);
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                     (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0));
+  const struct pto_message message =
+      pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
   scheduler->done_count +=
       pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
