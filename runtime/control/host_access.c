@@ -221,7 +221,7 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   return PTO_OK;
 }
 
-static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
+static PTO_COLD void report_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
   uint64_t lo = (uint64_t)(uintptr_t)addr;
   if (rt->arena.is_checked && pto_gm_arena_overlaps(&rt->arena, lo, lo + size_bytes))
     pto_memory_mark_written(addr, size_bytes);
@@ -234,7 +234,7 @@ int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const 
   struct host_element wanted = {PTO_CALLER(), "write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
-  if (PTO_UNLIKELY(rt->is_told)) tell_written(rt, addr, pto_dtype_size(t->dtype));
+  if (PTO_UNLIKELY(rt->is_memory_watched)) report_written(rt, addr, pto_dtype_size(t->dtype));
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));
   else

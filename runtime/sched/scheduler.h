@@ -82,7 +82,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler);
 
 /* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot);
-/* A block of a task with SERIAL_BLOCKS has completed and more are left. */
+/* A block of a task with SEQUENTIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot);
 /* Sends what can be sent. */
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
@@ -93,8 +93,8 @@ void pto_scheduler_abandon(struct pto_scheduler *scheduler);
 
 /* Whether the task is that, and nothing waits before it. */
 static inline bool pto_scheduler_takes_single(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
-  const uint8_t asked = PTO_TASK_SINGLE | PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE;
-  return (slot->flags & asked) == PTO_TASK_SINGLE && !scheduler->ready_count;
+  const uint8_t mask = PTO_TASK_SINGLE | PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE;
+  return (slot->flags & mask) == PTO_TASK_SINGLE && !scheduler->ready_count;
 }
 
 /* The one place where a message is filled. */
