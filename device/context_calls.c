@@ -4,7 +4,7 @@
 /* ---- the queue ---- */
 
 /* Under `lock`. */
-static int kept_failure(const struct pto_context *context) {
+static int failure_status(const struct pto_context *context) {
   return context->has_failed ? context->failure.status : PTO_OK;
 }
 
@@ -12,7 +12,7 @@ int pto_context_wait(struct pto_context *context) {
   if (!context->has_thread && context->queued != context->done) pto_executor_run(context);
   pto_context_lock(context);
   while (context->done != context->queued) pthread_cond_wait(&context->is_done, &context->lock);
-  int status = kept_failure(context);
+  int status = failure_status(context);
   pto_context_unlock(context);
   return status;
 }
@@ -31,7 +31,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
   pto_context_lock(context);
   while (!context->has_failed && context->queued - context->done == PTO_CONTEXT_QUEUE)
     pthread_cond_wait(&context->is_done, &context->lock);
-  int status = kept_failure(context);
+  int status = failure_status(context);
   if (status == PTO_OK) {
     if (context->first_ns == 0) context->first_ns = pto_clock_ns();
     take_effect(command);
@@ -54,7 +54,7 @@ int pto_context_begin_call(struct pto_context *context) {
   pto_context_lock(context);
   while (context->is_failing) pthread_cond_wait(&context->is_done, &context->lock);
   pto_error_clear(&context->refusal);
-  return kept_failure(context);
+  return failure_status(context);
 }
 
 int pto_context_end_call(struct pto_context *context, int status) {

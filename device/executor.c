@@ -135,7 +135,7 @@ static int call_program(struct pto_context *context, const struct given *given) 
 }
 
 /* Calls the program, and keeps what it submits. */
-static int keep_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
+static int record_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
   struct pto_recording *submits = pto_recording_begin(context->rt, given->tensors, given->count);
   const bool has_memory = submits != NULL;
   const int status = call_program(context, given);
@@ -157,7 +157,7 @@ static int keep_submits(struct pto_context *context, const struct given *given, 
 static int submit_repeating(struct pto_context *context, const struct given *given) {
   const struct pto_lowering_key key = {given->program, given->ids};
   const struct pto_lowering_entry *entry = pto_lowering_cache_find(&context->lowerings, &key);
-  if (!entry) return keep_submits(context, given, &key);
+  if (!entry) return record_submits(context, given, &key);
   pto_context_lock(context);
   if (entry->submits) {
     context->counters.lowering_cache_hits++;
@@ -339,7 +339,7 @@ static int orchestrate(struct pto_context *context) {
 }
 
 /* What the run that has ended recorded goes behind that of the runs before it. */
-static void keep_recording(struct pto_context *context) {
+static void append_recording(struct pto_context *context) {
   const struct pto_trace *trace = pto_runtime_trace(context->rt);
   if (!trace) return;
   const uint64_t shift = trace->is_virtual                ? context->ended_ps
@@ -365,7 +365,7 @@ static void end_run(struct pto_context *context, int status) {
   pto_runtime_stats(context->rt, &stats);
   context->has_run = false;
   pto_context_lock(context);
-  keep_recording(context);
+  append_recording(context);
   context->ended_ps += stats.virtual_ps;
   context->counters.virtual_ps = context->ended_ps;
   context->is_failing = false;

@@ -332,7 +332,7 @@ static void compare_task(struct comparison *c, const struct pto_graph_task *a, c
   c->diff->tasks_differ += differs;
 }
 
-static void tell_only(struct comparison *c, enum what what, const struct pto_graph_task *task) {
+static void report_only(struct comparison *c, enum what what, const struct pto_graph_task *task) {
   char name[320];
   uint64_t in_a = what == ONLY_A ? task->number : PTO_FINDING_NONE;
   uint64_t in_b = what == ONLY_B ? task->number : PTO_FINDING_NONE;
@@ -347,10 +347,10 @@ static void compare_tasks(struct comparison *c) {
   for (uint64_t i = 0; i <= c->a->task_count; i++) {
     uint64_t j = i < c->a->task_count ? c->match.to_b[i] : c->b->task_count;
     if (j == PTO_GRAPH_NONE) {
-      tell_only(c, ONLY_A, &c->a->tasks[i]);
+      report_only(c, ONLY_A, &c->a->tasks[i]);
       continue;
     }
-    for (; next_b < j; next_b++) tell_only(c, ONLY_B, &c->b->tasks[next_b]);
+    for (; next_b < j; next_b++) report_only(c, ONLY_B, &c->b->tasks[next_b]);
     if (i < c->a->task_count) compare_task(c, &c->a->tasks[i], &c->b->tasks[j]);
     next_b = j + 1;
   }
@@ -388,8 +388,8 @@ static bool has_same_reasons(const struct comparison *c, const struct pto_graph_
   return true;
 }
 
-static void tell_edge(struct comparison *c, enum what what, const struct pto_graph_file *graph,
-                      const struct pto_graph_edge *edge) {
+static void report_edge(struct comparison *c, enum what what, const struct pto_graph_file *graph,
+                        const struct pto_graph_edge *edge) {
   char from[200], to[200], reasons[320];
   const struct pto_graph_task *consumer = &graph->tasks[edge->to], *producer = &graph->tasks[edge->from];
   uint64_t producer_group = group_of(what, producer, 0);
@@ -401,7 +401,7 @@ static void tell_edge(struct comparison *c, enum what what, const struct pto_gra
                    format_reasons(graph, edge, reasons, sizeof reasons));
 }
 
-static void tell_reasons(struct comparison *c, const struct pto_graph_edge *a, const struct pto_graph_edge *b) {
+static void report_reasons(struct comparison *c, const struct pto_graph_edge *a, const struct pto_graph_edge *b) {
   char from[200], to[200], left[300], right[300];
   const struct pto_graph_task *consumer = &c->a->tasks[a->to], *producer = &c->a->tasks[a->from];
   const struct pto_finding finding = finding_of(REASONS, consumer, group_of(REASONS, producer, 0), a->from, a->to);
@@ -420,10 +420,10 @@ static void compare_edges(struct comparison *c) {
     const struct pto_graph_edge *b = pto_graph_file_find_edge(c->b, from, to);
     if (!b) {
       c->diff->edges_only_a++;
-      tell_edge(c, EDGE_ONLY_A, c->a, a);
+      report_edge(c, EDGE_ONLY_A, c->a, a);
     } else if (!has_same_reasons(c, a, b)) {
       c->diff->edges_differ++;
-      tell_reasons(c, a, b);
+      report_reasons(c, a, b);
     }
   }
   for (uint64_t i = 0; i < c->b->edge_count; i++) {
@@ -431,7 +431,7 @@ static void compare_edges(struct comparison *c) {
     uint64_t from = c->match.to_a[b->from], to = c->match.to_a[b->to];
     if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || pto_graph_file_find_edge(c->a, from, to)) continue;
     c->diff->edges_only_b++;
-    tell_edge(c, EDGE_ONLY_B, c->b, b);
+    report_edge(c, EDGE_ONLY_B, c->b, b);
   }
 }
 

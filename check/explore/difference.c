@@ -175,7 +175,7 @@ static bool is_pair(const struct pto_explore_hold *hold) {
   return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task != hold->event.task;
 }
 
-/* A hold that was kept, whose two tasks declare a byte in common. */
+/* A hold that was honoured, whose two tasks declare a byte in common. */
 static const struct pto_explore_hold *declared_hold(const struct pto_explore *explore,
                                                     const struct pto_explore_holds *holds) {
   const struct pto_explore_touch *a, *b;
@@ -195,10 +195,10 @@ static bool is_of_blocks(const struct pto_explore_hold *hold) {
   return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task == hold->event.task;
 }
 
-/* Who ran before whom in the run made last, under `holds`, all of which it kept; and why that was possible.  Where an
- * access of the host or the blocks of a task are what is held, that is it; else two tasks that declare a byte in common
- * and came in the other order (so there is no path between them: edges are kept in every order); else the first hold
- * alone. */
+/* Who ran before whom in the run made last, under `holds`, all of which it honoured; and why that was possible.  Where
+ * an access of the host or the blocks of a task are what is held, that is it; else two tasks that declare a byte in
+ * common and came in the other order (so there is no path between them: edges are kept in every order); else the first
+ * hold alone. */
 static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
                      struct telling *telling) {
   struct pto_explore_event late, early;
@@ -291,7 +291,7 @@ static void add_unshrunk(struct pto_explore *explore, const char *schedule, cons
 
 /* ---- shrinking ---- */
 
-/* A list of which a hold cannot be kept says no order, so it is none that fails: a hold until a step that needs the
+/* A list of which a hold cannot be honoured says no order, so it is none that fails: a hold until a step that needs the
  * held one would mean "as late as possible". */
 static int holds_fail(void *context, const struct pto_explore_holds *holds) {
   struct pto_explore_outcome outcome;
@@ -313,7 +313,7 @@ static int shrink(struct pto_explore *explore, const char *schedule, const struc
   difference->decisions = difference->holds.count;
   if (!is_shrunk) status = pto_explore_shrink(&trial, explore->calls, explore->call_count, &difference->holds);
   if (status == PTO_OK) status = pto_explore_run_holds(explore, &difference->holds, &outcome);
-  difference->runs = trial.asked;
+  difference->runs = trial.run_count;
   if (status) return status;
   if (!outcome.is_different || difference->holds.count == 0 || outcome.was_forced)
     add_unstable(explore, schedule, first, &outcome);
@@ -322,7 +322,7 @@ static int shrink(struct pto_explore *explore, const char *schedule, const struc
   return PTO_OK;
 }
 
-/* The holds of the run made last: those that it was made under and kept, else (NULL) those of its steps. */
+/* The holds of the run made last: those that it was made under and honoured, else (NULL) those of its steps. */
 static int take_holds(struct pto_explore *explore, const struct pto_explore_holds *given,
                       struct pto_explore_holds *holds) {
   uint64_t count;
@@ -340,8 +340,8 @@ static bool is_still_stable(struct pto_explore *explore) {
   return !explore->is_unstable;
 }
 
-int pto_explore_tell(struct pto_explore *explore, struct pto_schedule_name name, const struct pto_explore_holds *holds,
-                     const struct pto_explore_outcome *outcome) {
+int pto_explore_report(struct pto_explore *explore, struct pto_schedule_name name,
+                       const struct pto_explore_holds *holds, const struct pto_explore_outcome *outcome) {
   struct pto_explore_outcome again;
   char schedule[64];
   if (explore->is_unstable || explore->difference_count == PTO_EXPLORE_MOST_SHRUNK ||

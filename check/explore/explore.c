@@ -11,7 +11,7 @@
 static int out_of_memory(struct pto_error *error) { return pto_error_set(error, PTO_ENOMEM, "explore: out of memory"); }
 static int finish(int status, struct pto_error *error) { return status == PTO_ENOMEM ? out_of_memory(error) : status; }
 
-static void tell_progress(const struct pto_explore *explore, uint64_t done, uint64_t count) {
+static void report_progress(const struct pto_explore *explore, uint64_t done, uint64_t count) {
   if (explore->progress) explore->progress(done, count);
 }
 
@@ -64,7 +64,7 @@ static int order_steps(const void *left, const void *right) {
   return pto_explore_event_compare(&a->event, &b->event);
 }
 
-static int keep_calls(struct pto_explore *explore) {
+static int store_calls(struct pto_explore *explore) {
   uint64_t count;
   const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
   explore->reference_steps = count;
@@ -77,10 +77,10 @@ static int keep_calls(struct pto_explore *explore) {
   return PTO_OK;
 }
 
-static int keep_reference(struct pto_explore *explore) {
-  int status = pto_explore_keep_outputs(explore) ? PTO_OK : PTO_ENOMEM;
+static int store_reference(struct pto_explore *explore) {
+  int status = pto_explore_store_outputs(explore) ? PTO_OK : PTO_ENOMEM;
   if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, explore->rt);
-  if (status == PTO_OK) status = keep_calls(explore);
+  if (status == PTO_OK) status = store_calls(explore);
   pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
   if (status) return status;
   explore->marks = calloc(explore->graph.task_count + 1, 1);
@@ -105,7 +105,7 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
     *error = *pto_program_run_error(explore->run);
     return status;
   }
-  status = keep_reference(explore);
+  status = store_reference(explore);
   if (status) return finish(status, error);
   pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
   if (!outcome.is_different) return PTO_OK;
@@ -138,10 +138,10 @@ int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t 
   for (uint64_t i = 0; i < count && status == PTO_OK; i++) {
     struct pto_explore_outcome outcome;
     const struct pto_schedule_name name = pto_schedule_plan(i, count, seed, explore->graph.task_count);
-    tell_progress(explore, i, count);
+    report_progress(explore, i, count);
     status = pto_explore_run_named(explore, name, &outcome);
     if (status == PTO_OK) status = note_schedule(explore, name, &outcome);
-    if (status == PTO_OK && outcome.is_different) status = pto_explore_tell(explore, name, NULL, &outcome);
+    if (status == PTO_OK && outcome.is_different) status = pto_explore_report(explore, name, NULL, &outcome);
   }
   return finish(status, error);
 }
@@ -187,7 +187,7 @@ int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_na
   status = name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
   if (status == PTO_OK) status = note_schedule(explore, called, &outcome);
   if (status == PTO_OK && outcome.is_different)
-    status = pto_explore_tell(explore, called, name ? NULL : holds, &outcome);
+    status = pto_explore_report(explore, called, name ? NULL : holds, &outcome);
   return finish(status, error);
 }
 
@@ -199,7 +199,7 @@ static bool depends(const void *context, uint64_t a, uint64_t b) {
 static bool comes_before(const void *context, const struct pto_explore_event *a, const struct pto_explore_event *b) {
   const struct pto_explore_graph *graph = context;
   if (a->task != b->task) return pto_explore_graph_is_before(graph, a->task, b->task);
-  return a->task < graph->task_count && graph->tasks[a->task].is_serial && a->block_index < b->block_index;
+  return a->task < graph->task_count && graph->tasks[a->task].is_sequential && a->block_index < b->block_index;
 }
 
 /* One run of the search, told where it differs. */
@@ -218,7 +218,7 @@ static int explore_one(struct pto_explore *explore, struct pto_explore_all *all,
   uint64_t count;
   const struct pto_explore_step *steps = pto_engine_explore_steps(port, &count);
   status = pto_explore_holds_make(steps, count, explore->calls, explore->call_count, &holds);
-  if (status == PTO_OK) status = pto_explore_tell(explore, explore->current, &holds, &outcome);
+  if (status == PTO_OK) status = pto_explore_report(explore, explore->current, &holds, &outcome);
   pto_explore_holds_fini(&holds);
   return status;
 }
@@ -232,7 +232,7 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
   struct pto_explore_all *all = pto_explore_all_create(&relation);
   int status = all ? PTO_OK : PTO_ENOMEM;
   for (uint64_t i = 0; i < limit && state.has_more && status == PTO_OK; i++) {
-    tell_progress(explore, i, limit);
+    report_progress(explore, i, limit);
     status = explore_one(explore, all, &state);
   }
   pto_explore_all_destroy(all);
@@ -257,7 +257,7 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
                         struct pto_error *error) {
   for (uint64_t i = 0; i < count; i++) {
     struct pto_explore_outcome outcome;
-    tell_progress(explore, i, count);
+    report_progress(explore, i, count);
     pto_engine_delays_set(pto_runtime_port(threads), seed + i + 1);
     pto_explore_run_once(explore, threads, NULL, &outcome);
     explore->counts.thread_runs++;

@@ -46,7 +46,7 @@ static void take_params(struct pto_explore_graph *graph, const struct pto_trace 
     pto_region_from_tensor(&param->tensor, buffer->base, &touch->region);
     touch->region.is_fuzzy = 0;
   }
-  task->is_serial = accumulates && !takes_turns(record);
+  task->is_sequential = accumulates && !takes_turns(record);
 }
 
 static void take_edges(struct pto_explore_graph *graph, const struct pto_trace *trace,

@@ -114,8 +114,8 @@ static void look_at_order(const struct pto_explore_graph *graph) {
   assert_memory_equal(marks, needed, sizeof needed);
   assert_string_equal(graph->tasks[8].name, "barrier");
   assert_string_equal(graph->tasks[5].name, "reader");
-  assert_true(graph->tasks[10].is_serial);
-  assert_false(graph->tasks[11].is_serial);
+  assert_true(graph->tasks[10].is_sequential);
+  assert_false(graph->tasks[11].is_sequential);
 }
 
 static void test_tasks_are_dependent_by_memory_and_mode_and_not_by_bytes(void **state) {

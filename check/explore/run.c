@@ -9,7 +9,7 @@
 
 /* ---- outputs ---- */
 
-bool pto_explore_keep_outputs(struct pto_explore *explore) {
+bool pto_explore_store_outputs(struct pto_explore *explore) {
   const struct pto_array *array;
   while (pto_program_run_array(explore->run, explore->array_count)) explore->array_count++;
   explore->outputs = calloc(explore->array_count + 1, sizeof *explore->outputs);

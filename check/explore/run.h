@@ -13,7 +13,7 @@
 /* How a run ended, held against the reference. */
 struct pto_explore_outcome {
   bool is_different;
-  bool was_forced; /* under holds: one of them could not be kept (pto_explore_replay) */
+  bool was_forced; /* under holds: one of them could not be honoured (pto_explore_replay) */
   int status;
   uint64_t digest;              /* of outputs that differ, to tell them apart; else 0 */
   char text[PTO_SENTENCE_SIZE]; /* what differs; "" where nothing does */
@@ -21,7 +21,7 @@ struct pto_explore_outcome {
 
 /* Copies the outputs of the run made last: those of the reference, to which later ones are held.  False without memory.
  */
-PTO_MUST_CHECK bool pto_explore_keep_outputs(struct pto_explore *explore);
+PTO_MUST_CHECK bool pto_explore_store_outputs(struct pto_explore *explore);
 
 /* Runs the program on `rt`; `chooser` is NULL where the engine has none. */
 void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
@@ -35,7 +35,7 @@ PTO_MUST_CHECK int pto_explore_run_holds(struct pto_explore *explore, const stru
 
 /* check/explore/difference.c: the schedule made last differs.  Makes it again, shrinks it where that may tell something
  * new, and adds the finding.  `holds` is its order where it has no name of its own, else NULL. */
-PTO_MUST_CHECK int pto_explore_tell(struct pto_explore *explore, struct pto_schedule_name name,
-                                    const struct pto_explore_holds *holds, const struct pto_explore_outcome *outcome);
+PTO_MUST_CHECK int pto_explore_report(struct pto_explore *explore, struct pto_schedule_name name,
+                                      const struct pto_explore_holds *holds, const struct pto_explore_outcome *outcome);
 
 #endif

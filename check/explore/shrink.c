@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* 1, 0 or a negative status; where the budget is spent nothing fails any more, so nothing changes. */
-static int ask(struct pto_explore_trial *trial, const struct pto_explore_holds *holds) {
-  if (trial->asked == trial->budget) return 0;
-  trial->asked++;
+static int run_under(struct pto_explore_trial *trial, const struct pto_explore_holds *holds) {
+  if (trial->run_count == trial->budget) return 0;
+  trial->run_count++;
   return trial->fails(trial->context, holds);
 }
 
@@ -38,7 +38,7 @@ static int reduce(struct pto_explore_trial *trial, struct pto_explore_holds *hol
       const uint32_t begin = (uint32_t)((uint64_t)holds->count * part / *parts);
       const uint32_t end = (uint32_t)((uint64_t)holds->count * (part + 1) / *parts);
       if (!(alone ? take_only : leave_out)(holds, begin, end, scratch)) return PTO_ENOMEM;
-      const int answer = ask(trial, scratch);
+      const int answer = run_under(trial, scratch);
       if (answer < 0) return answer;
       if (answer == 0) continue;
       const struct pto_explore_holds smaller = *scratch;
@@ -55,7 +55,7 @@ static int minimize(struct pto_explore_trial *trial, struct pto_explore_holds *h
   struct pto_explore_holds scratch = {0};
   uint32_t parts = 2;
   int answer = 1;
-  while (holds->count >= 2 && trial->asked < trial->budget) {
+  while (holds->count >= 2 && trial->run_count < trial->budget) {
     if (parts > holds->count) parts = holds->count;
     answer = reduce(trial, holds, &scratch, &parts);
     if (answer < 0) break;
@@ -100,7 +100,7 @@ static int try_narrower(const struct narrowing *n, const struct pto_explore_hold
   if (pto_explore_holds_copy(n->holds, &tried)) {
     tried.items[n->which] = *narrower;
     pto_explore_holds_sort(&tried);
-    answer = ask(n->trial, &tried);
+    answer = run_under(n->trial, &tried);
   }
   if (answer == 1) *hold_of(n) = *narrower;
   pto_explore_holds_fini(&tried);
@@ -176,7 +176,7 @@ static int drop_positions(struct pto_explore_trial *trial, struct pto_explore_ho
   for (uint32_t i = 0; i < holds->count && answer == 0; i++)
     if (holds->items[i].until.kind == PTO_EXPLORE_CALL && !pto_explore_holds_add(&steps, &holds->items[i]))
       answer = PTO_ENOMEM;
-  if (answer == 0 && steps.count < holds->count) answer = ask(trial, &steps);
+  if (answer == 0 && steps.count < holds->count) answer = run_under(trial, &steps);
   if (answer == 1) {
     const struct pto_explore_holds all = *holds;
     *holds = steps;

@@ -7,7 +7,7 @@
  * the latest step that has to be held, by bisection; so what is left names steps that matter, not ones that stood in
  * between.
  *
- * `fails` runs the program under a list and says whether the result differs; it is asked at most `budget` times.  Owns
+ * `fails` runs the program under a list and says whether the result differs; it is called at most `budget` times.  Owns
  * nothing.  One thread.
  */
 #ifndef PTO_CHECK_EXPLORE_SHRINK_H
@@ -19,7 +19,7 @@ struct pto_explore_trial {
   /* 1: it fails, 0: it does not, negative: a status that ends the search. */
   int (*fails)(void *context, const struct pto_explore_holds *holds);
   void *context;
-  uint32_t budget, asked; /* asked ≤ budget */
+  uint32_t budget, run_count; /* run_count ≤ budget */
 };
 
 /* `holds` fails; afterwards it is a smaller list that does.  PTO_OK, also where the budget ran out before the end, or

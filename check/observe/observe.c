@@ -116,8 +116,8 @@ static void take_write(struct pto_observation *o, const struct pto_observe_span 
 static void judge_writes(struct pto_observation *o) {
   struct writes writes = {0};
   pto_observe_each_span(o, write_kinds, take_write, &writes);
-  if (writes.through_inputs.count) pto_observe_tell(o, PTO_FINDING_WRITE_INPUT, &writes.through_inputs, NULL);
-  if (writes.outside.count) pto_observe_tell(o, PTO_FINDING_WRITE_OUTSIDE, &writes.outside, NULL);
+  if (writes.through_inputs.count) pto_observe_report(o, PTO_FINDING_WRITE_INPUT, &writes.through_inputs, NULL);
+  if (writes.outside.count) pto_observe_report(o, PTO_FINDING_WRITE_OUTSIDE, &writes.outside, NULL);
   pto_observe_bytes_fini(&writes.through_inputs);
   pto_observe_bytes_fini(&writes.outside);
 }
@@ -134,7 +134,7 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
     pto_observe_select(o, NULL);
     const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, false);
     if (same.differs)
-      pto_observe_tell_unstable(o, &same);
+      pto_observe_report_unstable(o, &same);
     else
       pto_observe_search(o, pattern, !form || form->searches++ < FULL_SEARCHES);
     return false;
@@ -167,7 +167,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   const uint64_t begin_ns = pto_observe_now_ns();
   begin_run(o);
   pto_observe_describe(o, unit);
-  struct pto_observe_form *form = o->call.form_place = form_of(o);
+  struct pto_observe_form *form = o->call.form_entry = form_of(o);
   bool is_observed = is_wanted(o, form), is_whole = false;
   if (is_observed) {
     pto_observe_call_begin(&o->memory);

@@ -192,11 +192,11 @@ static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, 
   return is_read;
 }
 
-/* ---- what is asked ---- */
+/* ---- which reads are searched for ---- */
 
 /* Reads of an OUTPUT: of what another unit of the task has written is that task's matter. */
-static void tell_outputs(struct pto_observation *o, struct pto_observe_bytes *found,
-                         const struct pto_observe_outcome *effect) {
+static void report_outputs(struct pto_observation *o, struct pto_observe_bytes *found,
+                           const struct pto_observe_outcome *effect) {
   struct pto_observe_bytes own = {.is_bounded = found->is_bounded, .is_unsearched = found->is_unsearched};
   for (uint32_t i = 0; i < found->count; i++) {
     const struct pto_observe_range range = found->ranges[i];
@@ -204,20 +204,20 @@ static void tell_outputs(struct pto_observation *o, struct pto_observe_bytes *fo
     if (o->call.has_others && !found->is_bounded) pto_observe_task_add(o, range.lo, range.hi, true);
     if (!is_others || found->is_bounded) pto_observe_bytes_add(&own, range.lo, range.hi);
   }
-  if (own.count) pto_observe_tell(o, PTO_FINDING_READ_OUTPUT, &own, effect);
+  if (own.count) pto_observe_report(o, PTO_FINDING_READ_OUTPUT, &own, effect);
   pto_observe_bytes_fini(&own);
 }
 
-static bool ask(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs, bool (*wanted)(uint8_t),
-                uint32_t kind) {
+static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs,
+                         bool (*wanted)(uint8_t), uint32_t kind) {
   struct pto_observe_bytes found = {0};
   struct pto_observe_outcome effect;
   pto_observe_select(o, wanted);
   const bool is_read = search(o, pattern, runs, &found, &effect);
   if (is_read && kind == PTO_FINDING_READ_OUTPUT)
-    tell_outputs(o, &found, &effect);
+    report_outputs(o, &found, &effect);
   else if (is_read)
-    pto_observe_tell(o, kind, &found, &effect);
+    pto_observe_report(o, kind, &found, &effect);
   if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_blame(o, &found);
   pto_observe_bytes_fini(&found);
   return is_read;
@@ -229,13 +229,13 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
   if (o->call.local_bytes) {
     pto_observe_select(o, NULL);
     const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, true);
-    if (effect.differs) pto_observe_tell_local(o, &effect);
+    if (effect.differs) pto_observe_report_local(o, &effect);
     any |= effect.differs;
   }
-  any |= ask(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
-  any |= ask(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
-  any |= ask(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);
-  if (!any) (void)ask(o, pattern, runs, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
+  any |= search_reads(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
+  any |= search_reads(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
+  any |= search_reads(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);
+  if (!any) (void)search_reads(o, pattern, runs, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
 }
 
 /* Bytes that other units may write: of what the unit writes itself (an element of which some byte changed), it may read

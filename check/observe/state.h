@@ -8,7 +8,7 @@
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/search.c  which bytes are read
  *   check/observe/task.c    what all units of a task come to
- *   check/observe/tell.c    sentences
+ *   check/observe/findings.c    sentences
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
  * setting it.
@@ -55,7 +55,7 @@ struct pto_observe_call {
   int status; /* of the first run */
   uint64_t first_ns;
   uint64_t form;                       /* its kernels and shapes */
-  struct pto_observe_form *form_place; /* NULL: there is no room for it */
+  struct pto_observe_form *form_entry; /* NULL: there is no room for it */
   uint64_t runs;                       /* so far */
 };
 
@@ -194,7 +194,7 @@ void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_
 void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
-/* check/observe/tell.c: findings. */
+/* check/observe/findings.c: findings. */
 /* The number of the buffer at an address; 0 where there is none. */
 uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 /* The last task that left one of these bytes out; NULL where none did. */
@@ -202,14 +202,14 @@ struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64
 /* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);
-void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
-                      const struct pto_observe_outcome *effect);
-void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
-                           const struct pto_observe_bytes *bytes);
-void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
-void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
-void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
-                             const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
+void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                        const struct pto_observe_outcome *effect);
+void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
+                             const struct pto_observe_bytes *bytes);
+void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
+                               const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
 
 /* The parameter that is nearest to these bytes; NULL where the unit has none with bytes. */
 const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi);

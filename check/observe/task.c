@@ -54,8 +54,8 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
 /* ---- what was left out ---- */
 
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
-static void keep_left(struct pto_observation *o, const struct pto_observe_param *param,
-                      struct pto_observe_bytes *missing) {
+static void add_left(struct pto_observation *o, const struct pto_observe_param *param,
+                     struct pto_observe_bytes *missing) {
   struct pto_observe_left *left = pto_grow(&o->left, &o->left_count, &o->left_capacity, sizeof *left);
   if (!left) return;
   for (uint32_t i = 0; i < missing->count; i++)
@@ -75,7 +75,7 @@ void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_
     struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
     if (!left || left->is_told) continue;
     const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
-    pto_observe_tell_left(o, left, &all);
+    pto_observe_report_left(o, left, &all);
     left->is_told = true;
   }
 }
@@ -94,7 +94,7 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
     struct pto_observe_bytes bytes = {0};
     if (left->buffer_number || left->is_told) continue;
     for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
-    if (bytes.count) pto_observe_tell_left(o, left, &bytes);
+    if (bytes.count) pto_observe_report_left(o, left, &bytes);
     pto_observe_bytes_fini(&bytes);
   }
 }
@@ -116,7 +116,7 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
     for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
       const struct pto_observe_access *b = &task->accesses[k];
       if (a->label == b->label || (a->is_read && b->is_read)) continue;
-      pto_observe_tell_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
+      pto_observe_report_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
       told++;
     }
   }
@@ -169,7 +169,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
     struct pto_observe_bytes missing = {0};
     struct pto_region_runs runs = pto_region_runs(&param->region);
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
-    if (missing.count) keep_left(o, param, &missing);
+    if (missing.count) add_left(o, param, &missing);
     pto_observe_bytes_fini(&missing);
   }
 }

@@ -39,7 +39,7 @@ static void mark_predecessors(struct checker *c) {
     c->verdicts[c->graph->before[node->first_before + k]] = (struct verdict){c->node, true, PTO_GRAPH_NONE};
 }
 
-static struct verdict *ask(struct checker *c, uint32_t earlier) {
+static struct verdict *verdict_of(struct checker *c, uint32_t earlier) {
   struct verdict *verdict = &c->verdicts[earlier];
   if (verdict->node != c->node)
     *verdict = (struct verdict){c->node, pto_reach_has_path(c->reach, earlier, c->node), PTO_GRAPH_NONE};
@@ -71,7 +71,7 @@ static bool meet_list(struct checker *c, uint32_t list, uint32_t later_access) {
     const uint32_t earlier = c->index.accesses[i].node;
     if (earlier == c->node) continue;
     c->result->pairs++;
-    struct verdict *verdict = ask(c, earlier);
+    struct verdict *verdict = verdict_of(c, earlier);
     if (!verdict->is_before && !note(c, verdict, c->index.accesses[i].access, later_access)) return false;
   }
   return true;

@@ -10,7 +10,7 @@
 #include <runtime/trace/trace_words.h>
 #include <runtime/base/text.h>
 
-struct teller {
+struct reporter {
   const struct pto_order_question *question;
   struct pto_access_graph graph;
   struct pto_reach reach;
@@ -52,7 +52,7 @@ static uint32_t kind_of(uint32_t reason) {
 }
 
 /* "; submitted at a.c:1 and a.c:2", or "". */
-static const char *places(const struct teller *t, uint32_t earlier, uint32_t later, char *out, size_t size) {
+static const char *places(const struct reporter *t, uint32_t earlier, uint32_t later, char *out, size_t size) {
   char first[128], second[128];
   out[0] = '\0';
   if (pto_text_place(&t->text, earlier, first, sizeof first)[0] &&
@@ -62,7 +62,7 @@ static const char *places(const struct teller *t, uint32_t earlier, uint32_t lat
 }
 
 /* "it [0:8]", or where the memory is known by two numbers "buffer 7 (x) [0:8], the same memory". */
-static void name_again(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+static void name_again(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
   char buffer[160], view[256];
   pto_text_view(&t->text, c->later_access, view, sizeof view);
   if (pto_text_buffer_number(&t->text, c->earlier_access) == pto_text_buffer_number(&t->text, c->later_access))
@@ -72,7 +72,7 @@ static void name_again(const struct teller *t, const struct pto_conflict *c, cha
              view);
 }
 
-static const char *name_common(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+static const char *name_common(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
   char common[256], left[256], right[256];
   pto_text_common(&t->text, c->earlier_access, c->later_access, common, sizeof common);
   pto_text_view(&t->text, c->earlier_access, left, sizeof left);
@@ -82,7 +82,7 @@ static const char *name_common(const struct teller *t, const struct pto_conflict
   return out;
 }
 
-static void name_remedy(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+static void name_remedy(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t number = graph->nodes[c->earlier].index;
   if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
@@ -93,8 +93,8 @@ static void name_remedy(const struct teller *t, const struct pto_conflict *c, ch
     snprintf(out, size, "add `after` task %" PRIu32, number);
 }
 
-static void tell_conflict(void *context, const struct pto_conflict *c) {
-  struct teller *t = context;
+static void report_conflict(void *context, const struct pto_conflict *c) {
+  struct reporter *t = context;
   const struct pto_access_graph *graph = &t->graph;
   char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[280],
       more[64] = "";
@@ -134,7 +134,7 @@ static void name_reasons(uint32_t reasons, char *out, size_t size) {
 }
 
 /* An edge that exact rules imply may be one that the hardware's rules need. */
-static bool is_needed_elsewhere(struct teller *t, uint32_t producer, uint32_t consumer) {
+static bool is_needed_elsewhere(struct reporter *t, uint32_t producer, uint32_t consumer) {
   struct pto_redundancy redundancy;
   struct pto_error error;
   if (t->graph.rules != PTO_DEPS_EXACT) return false;
@@ -146,8 +146,8 @@ static bool is_needed_elsewhere(struct teller *t, uint32_t producer, uint32_t co
   return t->other_status == PTO_OK && !pto_happens_before_implies(&t->other_reach, producer, consumer, &redundancy);
 }
 
-static void tell_redundancy(void *context, const struct pto_redundancy *r) {
-  struct teller *t = context;
+static void report_redundancy(void *context, const struct pto_redundancy *r) {
+  struct reporter *t = context;
   const struct pto_access_graph *graph = &t->graph;
   const bool is_needed = is_needed_elsewhere(t, r->producer, r->consumer);
   char earlier[160], later[160], place[280], why[200], name[160];
@@ -171,7 +171,7 @@ static void tell_redundancy(void *context, const struct pto_redundancy *r) {
 
 /* ---- the whole ---- */
 
-static int tell_all(struct teller *t, struct pto_order_counts *counts, struct pto_error *error) {
+static int report_all(struct reporter *t, struct pto_order_counts *counts, struct pto_error *error) {
   struct pto_happens_before result;
   int status = pto_reach_init(&t->reach, &t->graph);
   if (status == PTO_OK) status = pto_access_text_init(&t->text, &t->graph);
@@ -179,19 +179,19 @@ static int tell_all(struct teller *t, struct pto_order_counts *counts, struct pt
   t->text.lines = pto_source_lines_create();
   t->text.name_of = t->question->name_of;
   t->text.context = t->question->context;
-  status = pto_happens_before_check(&t->reach, tell_conflict, t, &result);
+  status = pto_happens_before_check(&t->reach, report_conflict, t, &result);
   if (status) return pto_error_set(error, status, "no memory to check %" PRIu32 " tasks", t->graph.task_count);
-  pto_happens_before_redundant(&t->reach, tell_redundancy, t);
+  pto_happens_before_redundant(&t->reach, report_redundancy, t);
   *counts = (struct pto_order_counts){t->graph.task_count, t->graph.pair_count, result.pairs};
   return PTO_OK;
 }
 
 int pto_order_check(const struct pto_order_question *question, struct pto_findings *findings,
                     struct pto_order_counts *counts, struct pto_error *error) {
-  struct teller t = {.question = question, .findings = findings, .other_status = PTO_EINVAL};
+  struct reporter t = {.question = question, .findings = findings, .other_status = PTO_EINVAL};
   *counts = (struct pto_order_counts){0};
   int status = pto_access_graph_init(&t.graph, question->trace, question->rules, error);
-  if (status == PTO_OK) status = tell_all(&t, counts, error);
+  if (status == PTO_OK) status = report_all(&t, counts, error);
   pto_source_lines_destroy(t.text.lines);
   pto_access_text_fini(&t.text);
   pto_reach_fini(&t.other_reach);

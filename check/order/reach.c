@@ -105,7 +105,7 @@ void pto_reach_fini(struct pto_reach *reach) {
 
 enum verdict { NO, YES, OPEN };
 
-static enum verdict ask_labels(const struct pto_reach *reach, uint32_t earlier, uint32_t later) {
+static enum verdict compare_labels(const struct pto_reach *reach, uint32_t earlier, uint32_t later) {
   if (earlier == later) return YES;
   if (earlier > later || reach->levels[earlier] >= reach->levels[later]) return NO;
   const struct pto_reach_label *from = label_of(reach, 0, earlier), *to = label_of(reach, 0, later);
@@ -126,7 +126,7 @@ static uint32_t new_search(struct pto_reach *reach) {
 
 bool pto_reach_has_path(struct pto_reach *reach, uint32_t earlier, uint32_t later) {
   const struct pto_access_graph *graph = reach->graph;
-  enum verdict verdict = ask_labels(reach, earlier, later);
+  enum verdict verdict = compare_labels(reach, earlier, later);
   if (verdict != OPEN) return verdict == YES;
   const uint32_t serial = new_search(reach);
   uint32_t depth = 0;
@@ -139,7 +139,7 @@ bool pto_reach_has_path(struct pto_reach *reach, uint32_t earlier, uint32_t late
       if (reach->visited[below] == serial) continue;
       reach->visited[below] = serial;
       reach->steps++;
-      verdict = ask_labels(reach, earlier, below);
+      verdict = compare_labels(reach, earlier, below);
       if (verdict == YES) return true;
       if (verdict == OPEN) reach->stack[depth++] = below;
     }
@@ -165,7 +165,7 @@ uint32_t pto_reach_shortest_path(struct pto_reach *reach, uint32_t earlier, uint
     const struct pto_graph_node *n = &graph->nodes[node];
     for (uint32_t k = n->before_count; k-- > 0;) {
       const uint32_t below = graph->before[n->first_before + k];
-      if (reach->visited[below] == serial || ask_labels(reach, earlier, below) == NO) continue;
+      if (reach->visited[below] == serial || compare_labels(reach, earlier, below) == NO) continue;
       reach->visited[below] = serial;
       after[below] = node;
       queue[tail++] = below;

@@ -120,7 +120,7 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
       session->listener.context_reported(session->listener.argument, recording, sum->tasks.count);
     status = pto_trace_append(sum, recording,
                               recording->is_virtual ? session->reported_ps
-                                                    : pto_trace_append_place(sum, recording->start_ns));
+                                                    : pto_trace_append_shift(sum, recording->start_ns));
   }
   pto_context_counters(context, &counters);
   session->reported_ps += counters.virtual_ps;

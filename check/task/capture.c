@@ -14,14 +14,14 @@
 #include <runtime/control/control.h>
 
 /* A chosen task between its first message and its last completion. */
-struct kept_task {
-  struct kept_task *next;
+struct captured_task {
+  struct captured_task *next;
   struct pto_task_folder folder;
   char path[PATH_MAX];
   uint64_t addrs[PTO_MAX_TENSORS];           /* of each memory, in the run */
-  unsigned char *start[PTO_MAX_TENSORS];     /* what it held when the group began */
-  unsigned char *now[PTO_MAX_TENSORS];       /* room for what it holds when the group has ended */
-  unsigned char *collected[PTO_MAX_TENSORS]; /* what it held before the task, and what the groups changed since */
+  unsigned char *start[PTO_MAX_TENSORS];     /* what it held when the stretch began */
+  unsigned char *now[PTO_MAX_TENSORS];       /* room for what it holds when the stretch has ended */
+  unsigned char *collected[PTO_MAX_TENSORS]; /* what it held before the task, and what its stretches changed since */
   uint64_t messages_left;
   bool has_failed;
 };
@@ -33,9 +33,9 @@ struct pto_task_capture {
   const struct pto_trace *trace;
   struct pto_task_capture_request request;
   struct pto_task_folder about;
-  struct kept_task *tasks; /* that are under way */
-  struct kept_task *group; /* whose messages are in flight, alone; NULL: none is */
-  uint64_t in_flight, kept_count;
+  struct captured_task *tasks;   /* that are under way */
+  struct captured_task *running; /* whose messages are in flight, alone; NULL: none is */
+  uint64_t in_flight, captured_count;
   struct pto_completion *completions; /* taken from the engine and not yet by the runtime: a ring */
   uint32_t completion_capacity, completion_head, completion_count;
   bool is_over; /* a run has ended */
@@ -62,7 +62,7 @@ static void take_completions(struct pto_task_capture *c) {
     PTO_ASSERT(c->completion_count < c->completion_capacity);
     uint32_t place = (c->completion_head + c->completion_count++) % c->completion_capacity;
     c->completions[place] = taken[i];
-    if (c->group && taken[i].status) c->group->has_failed = true;
+    if (c->running && taken[i].status) c->running->has_failed = true;
   }
   c->in_flight -= count;
   if (count == 0 && c->in_flight) c->inner->wait(c->port);
@@ -105,11 +105,12 @@ static int describe_kernels(struct pto_task_capture *c, const struct pto_trace_t
   for (int role = 0; role < 3; role++) {
     const struct pto_kernel *kernel = task->kernels[role];
     if (!kernel) continue;
-    struct pto_task_kernel *kept = &folder->kernels[role];
-    kept->name = kernel->name;
-    if (c->request.program_handle && pto_kernel_image_number(c->request.program_handle, kernel, &kept->nth)) continue;
-    kept->is_general = pto_kernel_find(kernel->name) == kernel;
-    if (!kept->is_general)
+    struct pto_task_kernel *captured = &folder->kernels[role];
+    captured->name = kernel->name;
+    if (c->request.program_handle && pto_kernel_image_number(c->request.program_handle, kernel, &captured->nth))
+      continue;
+    captured->is_general = pto_kernel_find(kernel->name) == kernel;
+    if (!captured->is_general)
       return pto_error_set(error, PTO_ENOTSUP,
                            "task %" PRIu64 ": kernel %s is a constant neither of the program nor of the library",
                            task->number, kernel->name);
@@ -132,7 +133,7 @@ static const struct pto_trace_param *param_at(const struct pto_task_capture *c, 
 
 /* Buffers that meet are one memory. */
 static void describe_memories(const struct pto_task_capture *c, const struct pto_trace_task *task,
-                              struct kept_task *kept) {
+                              struct captured_task *captured) {
   struct range ranges[PTO_MAX_TENSORS + 1];
   uint32_t count = 0;
   for (uint32_t i = 0; i < task->param_count; i++) {
@@ -142,21 +143,21 @@ static void describe_memories(const struct pto_task_capture *c, const struct pto
     ranges[count++] = (struct range){buffer->base, buffer->base + buffer->size_bytes};
   }
   qsort(ranges, count, sizeof *ranges, order_ranges);
-  struct pto_task_folder *folder = &kept->folder;
+  struct pto_task_folder *folder = &captured->folder;
   for (uint32_t i = 0; i < count; i++) {
     struct pto_task_memory *last = folder->memory_count ? &folder->memories[folder->memory_count - 1] : NULL;
-    uint64_t *last_addr = folder->memory_count ? &kept->addrs[folder->memory_count - 1] : NULL;
+    uint64_t *last_addr = folder->memory_count ? &captured->addrs[folder->memory_count - 1] : NULL;
     if (last && ranges[i].lo < *last_addr + last->size_bytes) {
       last->size_bytes = pto_max_u64(last->size_bytes, ranges[i].hi - *last_addr);
       continue;
     }
-    kept->addrs[folder->memory_count] = ranges[i].lo;
+    captured->addrs[folder->memory_count] = ranges[i].lo;
     folder->memories[folder->memory_count++] = (struct pto_task_memory){
         .size_bytes = ranges[i].hi - ranges[i].lo, .page_offset = ranges[i].lo % PTO_TASK_PAGE_BYTES};
   }
 }
 
-static void describe_tensor(const struct kept_task *kept, const struct pto_trace_param *from,
+static void describe_tensor(const struct captured_task *captured, const struct pto_trace_param *from,
                             struct pto_task_param *param) {
   const struct pto_tensor *t = &from->tensor;
   param->mode = from->mode;
@@ -165,10 +166,11 @@ static void describe_tensor(const struct kept_task *kept, const struct pto_trace
   memcpy(param->shape, t->shape, sizeof param->shape);
   memcpy(param->strides, t->strides, sizeof param->strides);
   param->memory = PTO_TASK_NO_MEMORY;
-  for (uint32_t m = 0; m < kept->folder.memory_count; m++)
-    if (t->buffer.base >= kept->addrs[m] && t->buffer.base - kept->addrs[m] < kept->folder.memories[m].size_bytes) {
+  for (uint32_t m = 0; m < captured->folder.memory_count; m++)
+    if (t->buffer.base >= captured->addrs[m] &&
+        t->buffer.base - captured->addrs[m] < captured->folder.memories[m].size_bytes) {
       param->memory = m;
-      param->offset_bytes = t->buffer.base - kept->addrs[m] + t->start_offset * pto_dtype_size(t->dtype);
+      param->offset_bytes = t->buffer.base - captured->addrs[m] + t->start_offset * pto_dtype_size(t->dtype);
     }
 }
 
@@ -182,9 +184,9 @@ static const struct pto_kernel_param *scalar_at(const struct pto_trace_task *tas
 
 /* Tensors from the record, scalars from the payload, both in the order of the kernels' lists. */
 static void describe_params(const struct pto_task_capture *c, const struct pto_trace_task *task,
-                            const struct pto_payload *payload, struct kept_task *kept) {
+                            const struct pto_payload *payload, struct captured_task *captured) {
   const union pto_scalar *scalars = pto_payload_scalars((struct pto_payload *)(uintptr_t)payload);
-  struct pto_task_folder *folder = &kept->folder;
+  struct pto_task_folder *folder = &captured->folder;
   for (int role = 0; role < 3; role++)
     if (task->kernels[role]) folder->param_count = task->kernels[role]->param_count; /* the same in all */
   for (uint32_t i = 0, scalar = 0; i < folder->param_count; i++) {
@@ -196,37 +198,37 @@ static void describe_params(const struct pto_task_capture *c, const struct pto_t
   }
   for (uint32_t i = 0; i < task->param_count; i++) {
     const struct pto_trace_param *from = param_at(c, task, i);
-    if (from->index < folder->param_count) describe_tensor(kept, from, &folder->params[from->index]);
+    if (from->index < folder->param_count) describe_tensor(captured, from, &folder->params[from->index]);
   }
 }
 
 /* ---- a task's life ---- */
 
-static void free_task(struct kept_task *kept) {
+static void free_task(struct captured_task *captured) {
   for (uint32_t m = 0; m < PTO_MAX_TENSORS; m++) {
-    free(kept->start[m]);
-    free(kept->now[m]);
-    free(kept->collected[m]);
+    free(captured->start[m]);
+    free(captured->now[m]);
+    free(captured->collected[m]);
   }
-  free(kept);
+  free(captured);
 }
 
-static void forget_task(struct pto_task_capture *c, struct kept_task *kept) {
-  struct kept_task **at = &c->tasks;
-  while (*at != kept) at = &(*at)->next;
-  *at = kept->next;
-  free_task(kept);
+static void forget_task(struct pto_task_capture *c, struct captured_task *captured) {
+  struct captured_task **at = &c->tasks;
+  while (*at != captured) at = &(*at)->next;
+  *at = captured->next;
+  free_task(captured);
 }
 
-static int get_room(struct kept_task *kept, struct pto_error *error) {
-  for (uint32_t m = 0; m < kept->folder.memory_count; m++) {
-    uint64_t size_bytes = kept->folder.memories[m].size_bytes;
-    kept->start[m] = malloc(size_bytes);
-    kept->now[m] = malloc(size_bytes);
-    kept->collected[m] = malloc(size_bytes);
-    if (!kept->start[m] || !kept->now[m] || !kept->collected[m])
+static int get_room(struct captured_task *captured, struct pto_error *error) {
+  for (uint32_t m = 0; m < captured->folder.memory_count; m++) {
+    uint64_t size_bytes = captured->folder.memories[m].size_bytes;
+    captured->start[m] = malloc(size_bytes);
+    captured->now[m] = malloc(size_bytes);
+    captured->collected[m] = malloc(size_bytes);
+    if (!captured->start[m] || !captured->now[m] || !captured->collected[m])
       return pto_error_set(error, PTO_ENOMEM, "no memory to keep %" PRIu64 " bytes of task %" PRIu64, size_bytes,
-                           kept->folder.number);
+                           captured->folder.number);
   }
   return PTO_OK;
 }
@@ -237,11 +239,11 @@ static int make_folder(const char *path, struct pto_error *error) {
 }
 
 /* Describes the task and writes what its memory holds now. */
-static int begin_task(struct pto_task_capture *c, const struct pto_message *message, struct kept_task *kept,
+static int begin_task(struct pto_task_capture *c, const struct pto_message *message, struct captured_task *captured,
                       struct pto_error *error) {
   const struct pto_payload *payload = message->payload;
   const uint64_t number = payload->task_number;
-  struct pto_task_folder *folder = &kept->folder;
+  struct pto_task_folder *folder = &captured->folder;
   if (number >= c->trace->tasks.count || pto_trace_dropped(c->trace))
     return pto_error_set(error, PTO_ENOTSUP, "task %" PRIu64 " was not recorded: the log is full", number);
   const struct pto_trace_task *task = pto_trace_log_at(&c->trace->tasks, number);
@@ -251,86 +253,87 @@ static int begin_task(struct pto_task_capture *c, const struct pto_message *mess
   folder->is_sync_start = task->is_sync_start;
   folder->aiv_local_bytes = c->port->aiv_local_bytes;
   folder->aic_local_bytes = c->port->aic_local_bytes;
-  for (int role = 0; role < 3; role++) kept->messages_left += task->kernels[role] ? task->block_count : 0;
+  for (int role = 0; role < 3; role++) captured->messages_left += task->kernels[role] ? task->block_count : 0;
   int status = describe_kernels(c, task, folder, error);
   if (status) return status;
-  describe_memories(c, task, kept);
-  describe_params(c, task, payload, kept);
-  if (snprintf(kept->path, sizeof kept->path, "%s/%" PRIu64, c->request.path, folder->number) >= (int)sizeof kept->path)
+  describe_memories(c, task, captured);
+  describe_params(c, task, payload, captured);
+  if (snprintf(captured->path, sizeof captured->path, "%s/%" PRIu64, c->request.path, folder->number) >=
+      (int)sizeof captured->path)
     return pto_error_set(error, PTO_EINVAL, "the path of the folder is too long");
-  status = make_folder(kept->path, error);
-  if (!status) status = get_room(kept, error);
+  status = make_folder(captured->path, error);
+  if (!status) status = get_room(captured, error);
   for (uint32_t m = 0; m < folder->memory_count && !status; m++) {
-    copy_bytes(kept->collected[m], kept->addrs[m], folder->memories[m].size_bytes);
-    status = pto_task_folder_write_memory(folder, kept->path, m, "before", kept->collected[m], error);
+    copy_bytes(captured->collected[m], captured->addrs[m], folder->memories[m].size_bytes);
+    status = pto_task_folder_write_memory(folder, captured->path, m, "before", captured->collected[m], error);
   }
-  return status ? status : pto_task_folder_write(folder, kept->path, error);
+  return status ? status : pto_task_folder_write(folder, captured->path, error);
 }
 
-static int end_task(struct kept_task *kept, struct pto_error *error) {
-  struct pto_task_folder *folder = &kept->folder;
+static int end_task(struct captured_task *captured, struct pto_error *error) {
+  struct pto_task_folder *folder = &captured->folder;
   int status = PTO_OK;
   for (uint32_t m = 0; m < folder->memory_count && !status; m++)
     if (folder->memories[m].has_after)
-      status = pto_task_folder_write_memory(folder, kept->path, m, "after", kept->collected[m], error);
+      status = pto_task_folder_write_memory(folder, captured->path, m, "after", captured->collected[m], error);
   folder->has_ended = true;
-  return status ? status : pto_task_folder_write(folder, kept->path, error);
+  return status ? status : pto_task_folder_write(folder, captured->path, error);
 }
 
 /* The task of a message, where it is chosen; begun at its first message. */
-static struct kept_task *find_task(struct pto_task_capture *c, const struct pto_message *message) {
+static struct captured_task *find_task(struct pto_task_capture *c, const struct pto_message *message) {
   const struct pto_payload *payload = message->payload;
   struct pto_error error;
-  for (struct kept_task *kept = c->tasks; kept; kept = kept->next)
-    if (kept->folder.number == payload->task_number + c->request.first_task) return kept;
+  for (struct captured_task *captured = c->tasks; captured; captured = captured->next)
+    if (captured->folder.number == payload->task_number + c->request.first_task) return captured;
   if (c->is_over || c->error.status ||
       !pto_task_choice_takes(c->request.choice, payload->task_number + c->request.first_task, payload->kernels))
     return NULL;
   drain(c);
-  struct kept_task *kept = calloc(1, sizeof *kept);
-  int status = kept ? begin_task(c, message, kept, &error)
-                    : pto_error_set(&error, PTO_ENOMEM, "no memory to keep task %" PRIu64, payload->task_number);
+  struct captured_task *captured = calloc(1, sizeof *captured);
+  int status = captured ? begin_task(c, message, captured, &error)
+                        : pto_error_set(&error, PTO_ENOMEM, "no memory to keep task %" PRIu64, payload->task_number);
   if (status) {
     note_error(c, &error);
-    if (kept) free_task(kept);
+    if (captured) free_task(captured);
     return NULL;
   }
-  kept->next = c->tasks;
-  return c->tasks = kept;
+  captured->next = c->tasks;
+  return c->tasks = captured;
 }
 
-/* ---- groups ---- */
+/* ---- stretches: messages of one task in flight, of no other ---- */
 
-static void begin_group(struct pto_task_capture *c, struct kept_task *kept) {
+static void begin_stretch(struct pto_task_capture *c, struct captured_task *captured) {
   drain(c);
-  for (uint32_t m = 0; m < kept->folder.memory_count; m++)
-    copy_bytes(kept->start[m], kept->addrs[m], kept->folder.memories[m].size_bytes);
-  c->group = kept;
+  for (uint32_t m = 0; m < captured->folder.memory_count; m++)
+    copy_bytes(captured->start[m], captured->addrs[m], captured->folder.memories[m].size_bytes);
+  c->running = captured;
 }
 
-/* All of the group's messages have completed, or the one that ran without being sent. */
+/* All of its messages have completed, or the one that ran without being sent. */
 static void collect(struct pto_task_capture *c) {
-  struct kept_task *kept = c->group;
+  struct captured_task *captured = c->running;
   struct pto_error error;
-  for (uint32_t m = 0; m < kept->folder.memory_count; m++) {
-    struct pto_task_memory *memory = &kept->folder.memories[m];
-    copy_bytes(kept->now[m], kept->addrs[m], memory->size_bytes);
-    if (memcmp(kept->now[m], kept->start[m], memory->size_bytes) == 0) continue;
+  for (uint32_t m = 0; m < captured->folder.memory_count; m++) {
+    struct pto_task_memory *memory = &captured->folder.memories[m];
+    copy_bytes(captured->now[m], captured->addrs[m], memory->size_bytes);
+    if (memcmp(captured->now[m], captured->start[m], memory->size_bytes) == 0) continue;
     memory->has_after = true;
     for (uint64_t i = 0; i < memory->size_bytes; i++)
-      if (kept->now[m][i] != kept->start[m][i]) kept->collected[m][i] = kept->now[m][i];
+      if (captured->now[m][i] != captured->start[m][i]) captured->collected[m][i] = captured->now[m][i];
   }
-  c->group = NULL;
-  if (kept->has_failed || kept->messages_left) return;
-  if (end_task(kept, &error))
+  c->running = NULL;
+  if (captured->has_failed || captured->messages_left) return;
+  if (end_task(captured, &error))
     note_error(c, &error);
   else
-    c->kept_count++;
-  forget_task(c, kept);
+    c->captured_count++;
+  forget_task(c, captured);
 }
 
-static void end_group(struct pto_task_capture *c) {
-  if (!c->group) return;
+static void end_stretch(struct pto_task_capture *c) {
+  if (!c->running) return;
   drain(c);
   collect(c);
 }
@@ -347,7 +350,7 @@ static int begin_run(struct pto_port *port, char *sentence, size_t sentence_size
 
 static void end_run(struct pto_port *port) {
   struct pto_task_capture *c = capture_of(port);
-  end_group(c);
+  end_stretch(c);
   c->is_over = true;
   while (c->tasks) forget_task(c, c->tasks); /* those of a run that failed */
   c->completion_count = 0;
@@ -359,23 +362,23 @@ static void end_run(struct pto_port *port) {
 static bool dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                      struct pto_completion *completion) {
   struct pto_task_capture *c = capture_of(port);
-  if (c->group && c->group->folder.number != message->payload->task_number + c->request.first_task) end_group(c);
-  struct kept_task *kept = find_task(c, message);
-  if (kept && c->group != kept) begin_group(c, kept);
-  if (kept) kept->messages_left--;
+  if (c->running && c->running->folder.number != message->payload->task_number + c->request.first_task) end_stretch(c);
+  struct captured_task *captured = find_task(c, message);
+  if (captured && c->running != captured) begin_stretch(c, captured);
+  if (captured) captured->messages_left--;
   enter(c);
   const bool has_run = c->inner->dispatch(port, message, ready_at, completion);
   c->in_flight += !has_run;
   leave(c);
-  if (!kept || !has_run) return has_run;
-  kept->has_failed |= completion->status != 0;
-  if (kept->messages_left == 0) end_group(c); /* before the runtime lets anybody else at its memory */
+  if (!captured || !has_run) return has_run;
+  captured->has_failed |= completion->status != 0;
+  if (captured->messages_left == 0) end_stretch(c); /* before the runtime lets anybody else at its memory */
   return true;
 }
 
 static void flush(struct pto_port *port) {
   struct pto_task_capture *c = capture_of(port);
-  end_group(c);
+  end_stretch(c);
   enter(c);
   if (c->inner->flush) c->inner->flush(port);
   leave(c);
@@ -384,7 +387,7 @@ static void flush(struct pto_port *port) {
 static uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   struct pto_task_capture *c = capture_of(port);
   uint32_t count = 0;
-  end_group(c);
+  end_stretch(c);
   for (; count < max && c->completion_count; count++) {
     completions[count] = c->completions[c->completion_head];
     c->completion_head = (c->completion_head + 1) % c->completion_capacity;
@@ -400,7 +403,7 @@ static uint32_t poll(struct pto_port *port, struct pto_completion *completions, 
 
 static void wait_port(struct pto_port *port) {
   struct pto_task_capture *c = capture_of(port);
-  end_group(c);
+  end_stretch(c);
   if (c->completion_count) return;
   enter(c);
   c->inner->wait(port);
@@ -447,5 +450,5 @@ void pto_task_capture_destroy(struct pto_task_capture *capture) {
   free(capture);
 }
 
-uint64_t pto_task_capture_count(const struct pto_task_capture *capture) { return capture->kept_count; }
+uint64_t pto_task_capture_count(const struct pto_task_capture *capture) { return capture->captured_count; }
 const struct pto_error *pto_task_capture_error(const struct pto_task_capture *capture) { return &capture->error; }

@@ -6,12 +6,12 @@
  * task (those that are sent in a row: a block, the cores of a MIX task, all blocks of a sync_start task) runs alone:
  * before it is sent everything in flight completes, and nothing else is sent until it has completed.  So what its
  * buffers hold before and after is of that task alone, on every engine and any number of workers; what other tasks did
- * between two groups counts for neither.  Results are those of any other run, times are not.
+ * between two stretches counts for neither.  Results are those of any other run, times are not.
  *
  * A folder is written before the task's first kernel runs, without `after`: a kernel that crashes leaves its inputs.
  *
- * Always true: a chosen task with kernels that runs in the first run is kept, or error() says why not; runs after the
- * first are left alone.
+ * Always true: a chosen task with kernels that runs in the first run is captured, or error() says why not; runs after
+ * the first are left alone.
  *
  * Control thread.  Create it between runs, destroy it before the runtime.
  */
@@ -37,7 +37,7 @@ PTO_MUST_CHECK int pto_task_capture_create(struct pto_runtime *rt, const struct 
 /* Takes NULL too. */
 void pto_task_capture_destroy(struct pto_task_capture *capture);
 
-/* Tasks that were kept with what they left. */
+/* Tasks that were captured with what they left. */
 uint64_t pto_task_capture_count(const struct pto_task_capture *capture);
 /* What went wrong first; PTO_OK where nothing did. */
 const struct pto_error *pto_task_capture_error(const struct pto_task_capture *capture);

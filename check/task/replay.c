@@ -196,8 +196,8 @@ static struct pto_task_tolerance tolerance_of(uint32_t dtype) {
 
 struct comparison {
   const struct pto_task_param *param;
-  const unsigned char *actual, *kept;
-  unsigned char *neutral; /* a copy of `actual` in which what a parameter has is as it was kept */
+  const unsigned char *actual, *captured;
+  unsigned char *neutral; /* a copy of `actual` in which what a parameter has is as it was captured */
   uint64_t unit_bytes, differing, first_index, first_at;
   struct pto_task_tolerance tolerance;
 };
@@ -212,7 +212,7 @@ static double value_at(const struct pto_task_param *param, const unsigned char *
 
 static bool is_close(const struct comparison *c, uint64_t at) {
   if (c->tolerance.rtol == 0 && c->tolerance.atol == 0) return false;
-  double a = value_at(c->param, c->actual + at), g = value_at(c->param, c->kept + at);
+  double a = value_at(c->param, c->actual + at), g = value_at(c->param, c->captured + at);
   if (a != a || g != g) return a != a && g != g;
   double distance = a > g ? a - g : g - a;
   return a == g || distance <= c->tolerance.atol + c->tolerance.rtol * (g < 0 ? -g : g);
@@ -220,8 +220,8 @@ static bool is_close(const struct comparison *c, uint64_t at) {
 
 static void compare_unit(void *context, uint64_t index, uint64_t at) {
   struct comparison *c = context;
-  memcpy(c->neutral + at, c->kept + at, c->unit_bytes);
-  if (memcmp(c->actual + at, c->kept + at, c->unit_bytes) == 0 || is_close(c, at)) return;
+  memcpy(c->neutral + at, c->captured + at, c->unit_bytes);
+  if (memcmp(c->actual + at, c->captured + at, c->unit_bytes) == 0 || is_close(c, at)) return;
   if (c->differing++) return;
   c->first_index = index;
   c->first_at = at;
@@ -240,12 +240,12 @@ static void format_index(const struct pto_task_param *param, uint64_t index, cha
   pto_text_append(text, size, "]");
 }
 
-static void tell_param(const struct pto_task_replay *replay, uint32_t index, const struct comparison *c,
-                       struct pto_findings *findings) {
-  char place[200], actual[24] = "0x", kept[24] = "0x";
+static void report_param(const struct pto_task_replay *replay, uint32_t index, const struct comparison *c,
+                         struct pto_findings *findings) {
+  char place[200], actual[24] = "0x", captured[24] = "0x";
   format_index(c->param, c->first_index, place, sizeof place);
   pto_text_append_hex(actual, sizeof actual, c->actual + c->first_at, c->unit_bytes);
-  pto_text_append_hex(kept, sizeof kept, c->kept + c->first_at, c->unit_bytes);
+  pto_text_append_hex(captured, sizeof captured, c->captured + c->first_at, c->unit_bytes);
   const struct pto_finding finding = {.kind = PTO_FINDING_DIFFERENCE,
                                       .tasks = {replay->folder.number, PTO_FINDING_NONE},
                                       .params = {index, PTO_FINDING_NONE},
@@ -254,7 +254,7 @@ static void tell_param(const struct pto_task_replay *replay, uint32_t index, con
       findings, &finding, NULL,
       "param %" PRIu32 " (%s) %s: %.9g instead of %.9g (%s instead of %s); %" PRIu64 " of %" PRIu64 " elements differ",
       index, pto_dtype_name(c->param->dtype), place, value_at(c->param, c->actual + c->first_at),
-      value_at(c->param, c->kept + c->first_at), actual, kept, c->differing, pto_task_param_units(c->param));
+      value_at(c->param, c->captured + c->first_at), actual, captured, c->differing, pto_task_param_units(c->param));
 }
 
 /* Bytes of a memory that differ and that no parameter has. */
@@ -293,7 +293,7 @@ static uint64_t compare_memory(const struct pto_task_replay *replay, uint32_t m,
     if (param->mode == PTO_SCALAR || param->memory != m) continue;
     struct comparison c = {.param = param,
                            .actual = actual,
-                           .kept = memory->after,
+                           .captured = memory->after,
                            .neutral = neutral,
                            .unit_bytes = pto_dtype_size(param->dtype)};
     if (tolerance)
@@ -301,7 +301,7 @@ static uint64_t compare_memory(const struct pto_task_replay *replay, uint32_t m,
     else if (replay->is_replaced)
       c.tolerance = tolerance_of(param->dtype);
     pto_task_param_each(param, compare_unit, &c);
-    if (c.differing) tell_param(replay, i, &c, findings);
+    if (c.differing) report_param(replay, i, &c, findings);
     differing += c.differing;
   }
   differing += compare_rest(replay, m, neutral, findings);

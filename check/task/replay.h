@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one kept task again, alone, through an ordinary runtime: the same kernels, or others of the same names, on the
- * same bytes through the same views, all its blocks and cores; and compares what it leaves with what was kept.
+ * Runs one captured task again, alone, through an ordinary runtime: the same kernels, or others of the same names, on
+ * the same bytes through the same views, all its blocks and cores; and compares what it leaves with what was captured.
  *
  * Owns the folder's contents, the program or library that the kernels are of, the memory, and the runtime, until close.
  *
  * Always true after open: memory M begins where its first byte did within a page, and nothing of ours lies behind its
- * last byte, so that a checker sees who runs past it.  Every run starts from the bytes that were kept.
+ * last byte, so that a checker sees who runs past it.  Every run starts from the bytes that were captured.
  *
  * One thread, the control thread.
  */
@@ -44,7 +44,7 @@ void pto_task_replay_close(struct pto_task_replay *replay);
 /* PTO_OK, or the run's error; that of the submit where the task was refused. */
 PTO_MUST_CHECK int pto_task_replay_run(struct pto_task_replay *replay, struct pto_error *error);
 
-/* What the last run left against what was kept: a finding a parameter, and one a memory for bytes that no parameter
+/* What the last run left against what was captured: a finding a parameter, and one a memory for bytes that no parameter
  * has.  `tolerance` NULL: bit by bit if the kernels are those of the program, else by dtype.  Returns how many units
  * differ. */
 uint64_t pto_task_replay_compare(const struct pto_task_replay *replay, const struct pto_task_tolerance *tolerance,

@@ -113,15 +113,15 @@ static uint64_t random_whole(bool has_specials, struct pto_rng *rng) {
 }
 
 void pto_trial_fill(const struct pto_trial_tensor *tensor, bool has_specials, struct pto_rng *rng) {
-  const uint64_t kept_bits = tensor->t.dtype == PTO_BOOL ? 1 : UINT64_MAX;
+  const uint64_t value_bits = tensor->t.dtype == PTO_BOOL ? 1 : UINT64_MAX;
   for (uint64_t i = 0; i < pto_trial_numel(tensor); i++)
     if (pto_trial_is_float(tensor->t.dtype))
       pto_reference_set(&tensor->t, i, random_float(has_specials, rng));
     else
-      pto_reference_set_whole(&tensor->t, i, random_whole(has_specials, rng) & kept_bits);
+      pto_reference_set_whole(&tensor->t, i, random_whole(has_specials, rng) & value_bits);
 }
 
-int pto_trial_tensor_keep(struct pto_trial_tensor *tensor) {
+int pto_trial_tensor_snapshot(struct pto_trial_tensor *tensor) {
   if (tensor->before == NULL) tensor->before = malloc(tensor->memory_bytes + 1);
   if (tensor->before == NULL) return PTO_ENOMEM;
   memcpy(tensor->before, tensor->memory, tensor->memory_bytes + 1);
@@ -135,7 +135,7 @@ static uint64_t swap_element(struct pto_kernel_tensor *to, const struct pto_kern
   return held;
 }
 
-bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_written) {
+bool pto_trial_tensor_is_unchanged(const struct pto_trial_tensor *tensor, bool is_written) {
   if (!is_written) return memcmp(tensor->before, tensor->memory, tensor->memory_bytes + 1) == 0;
   /* The byte of an odd last element of 4 bits is the tensor's as a whole. */
   const uint64_t numel =
@@ -145,8 +145,8 @@ bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_wri
   uint64_t *results = malloc((numel + 1) * sizeof *results);
   if (results == NULL) return false;
   for (uint64_t i = 0; i < numel; i++) results[i] = swap_element(&now, &before, i);
-  const bool is_kept = memcmp(tensor->before, tensor->memory, tensor->memory_bytes + 1) == 0;
+  const bool is_unchanged = memcmp(tensor->before, tensor->memory, tensor->memory_bytes + 1) == 0;
   for (uint64_t i = 0; i < numel; i++) pto_reference_set_whole(&now, i, results[i]);
   free(results);
-  return is_kept;
+  return is_unchanged;
 }

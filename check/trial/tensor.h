@@ -38,7 +38,7 @@ int pto_layout_from_name(const char *name);
 struct pto_trial_tensor {
   struct pto_kernel_tensor t; /* its shape and strides point into this struct */
   uint64_t shape[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
-  unsigned char *memory, *before; /* before: the memory as it was at pto_trial_tensor_keep */
+  unsigned char *memory, *before; /* before: the memory as it was at pto_trial_tensor_snapshot */
   uint64_t memory_bytes;
 };
 
@@ -57,8 +57,8 @@ void pto_trial_tensor_fini(struct pto_trial_tensor *tensor);
 void pto_trial_fill(const struct pto_trial_tensor *tensor, bool has_specials, struct pto_rng *rng);
 
 /* Remembers the memory as it is; PTO_OK or PTO_ENOMEM. */
-int pto_trial_tensor_keep(struct pto_trial_tensor *tensor);
+int pto_trial_tensor_snapshot(struct pto_trial_tensor *tensor);
 /* Whether no byte outside the elements (or, where not `is_written`, no byte at all) has changed since the keep. */
-bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_written);
+bool pto_trial_tensor_is_unchanged(const struct pto_trial_tensor *tensor, bool is_written);
 
 #endif

@@ -114,7 +114,7 @@ int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c) {
 int pto_trial_expect(struct pto_trial *trial) {
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
     struct pto_golden *golden = &trial->golden[i];
-    if (pto_trial_tensor_keep(&trial->tensors[i]) != PTO_OK) return PTO_ENOMEM;
+    if (pto_trial_tensor_snapshot(&trial->tensors[i]) != PTO_OK) return PTO_ENOMEM;
     if (!pto_trial_is_written(trial->params[i]) || golden->value != NULL) continue;
     const uint64_t numel = pto_trial_numel(&trial->tensors[i]);
     golden->value = calloc(numel + 1, sizeof(double));
@@ -128,7 +128,7 @@ int pto_trial_expect(struct pto_trial *trial) {
 
 int pto_trial_stray(const struct pto_trial *trial) {
   for (uint32_t i = 0; i < trial->args.tensor_count; i++)
-    if (!pto_trial_tensor_is_kept(&trial->tensors[i], pto_trial_is_written(trial->params[i]))) return (int)i;
+    if (!pto_trial_tensor_is_unchanged(&trial->tensors[i], pto_trial_is_written(trial->params[i]))) return (int)i;
   return -1;
 }
 
@@ -164,16 +164,16 @@ int pto_trial_core_init(struct pto_trial_core *core, const struct pto_kernel *ke
 
 bool pto_trial_core_fini(struct pto_trial_core *core) {
   struct pto_local_memory *memories[4];
-  bool is_kept = true;
+  bool is_intact = true;
   core_memories(&core->core, memories);
   for (uint32_t i = 0; i < 4; i++) {
     if (core->blocks[i] == NULL) continue;
-    for (uint64_t j = 0; j < GUARD_BYTES && is_kept; j++)
-      is_kept = core->blocks[i][memories[i]->size_bytes + j] == GUARD;
+    for (uint64_t j = 0; j < GUARD_BYTES && is_intact; j++)
+      is_intact = core->blocks[i][memories[i]->size_bytes + j] == GUARD;
     free(core->blocks[i]);
     core->blocks[i] = NULL;
   }
-  return is_kept;
+  return is_intact;
 }
 
 int pto_trial_run(struct pto_trial *trial) {
@@ -226,9 +226,9 @@ void pto_trial_judge(const struct pto_trial *trial, uint32_t output, struct pto_
       e.wrong_count = !pto_trial_judge_float(trial->reference, dtype, golden->slack[i], &e);
     } else {
       const uint64_t wanted = golden->whole[i] + pto_reference_modulo(golden->value[i]);
-      const uint64_t kept_bits = UINT64_MAX >> (64 - pto_dtype_bits(dtype));
+      const uint64_t value_bits = UINT64_MAX >> (64 - pto_dtype_bits(dtype));
       e.value = (double)(int64_t)wanted;
-      e.wrong_count = ((wanted ^ pto_reference_whole(&tensor->t, i)) & kept_bits) != 0;
+      e.wrong_count = ((wanted ^ pto_reference_whole(&tensor->t, i)) & value_bits) != 0;
       e.ulps = e.wrong_count != 0 ? INFINITY : 0;
     }
     const uint64_t wrong_count = error->wrong_count + e.wrong_count;

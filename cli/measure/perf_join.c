@@ -30,11 +30,11 @@ static const struct {
     {PTO_PERF_WORK_dispatch, true,
      "pto_scheduler_* pto_core_tracker_* threads_dispatch dispatch_to_core pto_threads_share pto_threads_offer "
      "threads_flush"},
-    {PTO_PERF_WORK_dispatch, false, "place place_block fill_message cluster_in send publish"},
+    {PTO_PERF_WORK_dispatch, false, "place place_block pto_scheduler_message cluster_in send publish"},
     {PTO_PERF_WORK_completion, true,
      "threads_poll take_completions pto_progress_wait pto_progress_poll pto_space_retire pto_task_ring_retire"},
     {PTO_PERF_WORK_completion, false,
-     "complete_done take_in finish_all finish_without_kernel run_own tell_chunks release_held"},
+     "complete_done take_in finish_all finish_without_kernel run_own notify_chunks release_held"},
     {PTO_PERF_WORK_idle, true, "pto_wait_* pto_futex_* control_is_ready control_may_go_on"},
     {PTO_PERF_WORK_idle, false, "has_messages has_work has_work_or_pause"},
     {PTO_PERF_WORK_recording, true, "pto_progress_record pto_progress_now"},

@@ -64,7 +64,7 @@ static void spoil_one(uint32_t k, uint32_t number, const struct pto_trial_case *
   const uint64_t at = pto_mix64(c->seed) % numel, bad = bad_index(&indices->t, longest, pto_mix64(c->seed + 1));
   pto_reference_set_whole(&indices->t, at, bad);
   for (uint32_t i = 0; i < trial.args.tensor_count; i++)
-    assert_int_equal(pto_trial_tensor_keep(&trial.tensors[i]), PTO_OK);
+    assert_int_equal(pto_trial_tensor_snapshot(&trial.tensors[i]), PTO_OK);
   assert_int_equal(pto_trial_run(&trial), PTO_EKERNEL);
   char value[32], param[32];
   snprintf(value, sizeof value, "index %" PRId64 " at [", (int64_t)bad);
@@ -74,7 +74,7 @@ static void spoil_one(uint32_t k, uint32_t number, const struct pto_trial_case *
     fail_msg("%s: %s does not name index %" PRId64 " and its parameter", indexed[k].kernel, trial.message,
              (int64_t)bad);
   for (uint32_t i = 0; i < trial.args.tensor_count; i++)
-    if (!pto_trial_tensor_is_kept(&trial.tensors[i], false))
+    if (!pto_trial_tensor_is_unchanged(&trial.tensors[i], false))
       fail_msg("%s: tensor %u was written to before the error", indexed[k].kernel, i);
   pto_trial_fini(&trial);
 }

@@ -37,7 +37,7 @@ static void draw_shape(struct pto_reference_shape *shape, struct pto_rng *rng) {
 }
 
 static void keep(struct pto_trial *trial) {
-  for (uint32_t i = 0; i < trial->args.tensor_count; i++) pto_test_tensor_keep(&trial->tensors[i]);
+  for (uint32_t i = 0; i < trial->args.tensor_count; i++) pto_test_tensor_snapshot(&trial->tensors[i]);
 }
 
 static void assert_same_output(const struct pto_trial_tensor *got, const struct pto_trial_case *c, const char *what) {
@@ -72,7 +72,7 @@ static void check_case(const char *kernel, struct pto_trial_case *c, bool is_in_
     laid_out.views[last] = laid_out.views[0];
     assert_int_equal(pto_trial_run(&laid_out), PTO_OK);
     laid_out.views[last] = laid_out.tensors[last].t;
-    assert_true(pto_trial_tensor_is_kept(&laid_out.tensors[0], true));
+    assert_true(pto_trial_tensor_is_unchanged(&laid_out.tensors[0], true));
     assert_same_output(&laid_out.tensors[0], c, "in place");
   }
   pto_level_limit(PTO_LEVEL_COUNT - 1);

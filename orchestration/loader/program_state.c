@@ -12,7 +12,7 @@
 /* ---- failures ---- */
 
 /* The first failure is kept. */
-static int keep_failure(struct pto_program_run *run, int status, const char *format, va_list arguments) {
+static int store_failure(struct pto_program_run *run, int status, const char *format, va_list arguments) {
   char sentence[PTO_SENTENCE_SIZE];
   if (run->error.status != PTO_OK) return status;
   vsnprintf(sentence, sizeof sentence, format, arguments);
@@ -22,7 +22,7 @@ static int keep_failure(struct pto_program_run *run, int status, const char *for
 int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int status = keep_failure(run, PTO_EINVAL, format, arguments);
+  const int status = store_failure(run, PTO_EINVAL, format, arguments);
   va_end(arguments);
   return status;
 }
@@ -30,7 +30,7 @@ int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
 int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  (void)keep_failure(run, status, format, arguments);
+  (void)store_failure(run, status, format, arguments);
   va_end(arguments);
   return status;
 }

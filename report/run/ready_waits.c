@@ -81,7 +81,7 @@ static void add_calls(struct finder *f) {
   const struct pto_trace_span *span;
   for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(f->trace, &walk)) != NULL;) {
     const struct pto_trace_task *task = pto_trace_task_at(f->trace, span->task);
-    if (task && task->is_serial)
+    if (task && task->is_sequential)
       f->serial[f->serial_count++] = span;
     else if (task)
       add_call(f, span, f->ready[span->task]);

@@ -105,17 +105,17 @@ static void test_several_idle_cores_count_each_as_long_as_calls_wait(void **stat
 }
 
 static void test_blocks_in_turn_are_ready_one_after_another_and_others_all_at_once(void **state) {
-  for (int is_serial = 0; is_serial < 2; is_serial++) {
+  for (int is_sequential = 0; is_sequential < 2; is_sequential++) {
     pto_trace_begin_run(*state, true);
     struct pto_trace_task *task = add_task(*state, 0, NONE);
     task->block_count = 3;
-    task->is_serial = (uint16_t)is_serial;
+    task->is_sequential = (uint16_t)is_sequential;
     add_block(*state, 0, 2, 1, 80, 100);
     add_block(*state, 0, 0, 1, 0, 30);
     add_block(*state, 0, 1, 2, 35, 80);
     const struct pto_ready_waits waits = find(*state, 1, 2);
     /* not in turn: until 30 one core is idle, and until 35 both while two wait; then one, until 80 */
-    assert_int_equal(waits.idle_ready[1], is_serial ? 5 : 30 + 2 * 5 + 45);
+    assert_int_equal(waits.idle_ready[1], is_sequential ? 5 : 30 + 2 * 5 + 45);
   }
 }
 

@@ -11,11 +11,11 @@ static void put_node(struct pto_json_writer *w, const char *key, const struct pt
   pto_json_put_string(w, key,
                       node.kind == PTO_NODE_NONE ? NULL : pto_picture_node_name(picture, node, name, sizeof name));
 }
-static void put_place(struct pto_json_writer *w, const char *key, const struct pto_wait_picture *picture,
-                      enum pto_node_kind kind, uint32_t place) {
-  const bool is_there = place != PTO_PICTURE_NONE;
+static void put_listed(struct pto_json_writer *w, const char *key, const struct pto_wait_picture *picture,
+                       enum pto_node_kind kind, uint32_t index) {
+  const bool is_there = index != PTO_PICTURE_NONE;
   put_node(w, key, picture,
-           (struct pto_picture_node){(uint16_t)(is_there ? kind : PTO_NODE_NONE), (uint16_t)(is_there ? place : 0)});
+           (struct pto_picture_node){(uint16_t)(is_there ? kind : PTO_NODE_NONE), (uint16_t)(is_there ? index : 0)});
 }
 
 static void put_doing(struct pto_json_writer *w, const struct pto_wait_picture *picture) {
@@ -62,7 +62,7 @@ static void put_rings(struct pto_json_writer *w, const struct pto_wait_picture *
     pto_json_put_u64(w, "completed", ring->by_state[PTO_TASK_COMPLETED]);
     pto_json_put_u64(w, "heap_used_bytes", ring->heap_used_bytes);
     pto_json_put_u64(w, "heap_bytes", ring->heap_size_bytes);
-    put_place(w, "oldest", picture, PTO_NODE_TASK, ring->oldest);
+    put_listed(w, "oldest", picture, PTO_NODE_TASK, ring->oldest);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);
@@ -73,7 +73,7 @@ static void put_scopes(struct pto_json_writer *w, const struct pto_wait_picture 
   for (uint32_t i = 0; i < picture->scope_count; i++) {
     const struct pto_picture_scope *scope = &picture->scopes[i];
     pto_json_object_begin(w);
-    put_place(w, "name", picture, PTO_NODE_SCOPE, i);
+    put_listed(w, "name", picture, PTO_NODE_SCOPE, i);
     pto_json_put_u64(w, "serial", scope->serial);
     pto_json_put_u64(w, "depth", scope->depth);
     pto_json_put_string(w, "kind", scope->is_manual ? "manual" : "auto");
@@ -87,17 +87,17 @@ static void put_scopes(struct pto_json_writer *w, const struct pto_wait_picture 
 
 static void put_tasks(struct pto_json_writer *w, const struct pto_wait_picture *picture) {
   pto_json_put_array(w, "tasks");
-  for (uint32_t i = 0; i < picture->task_places; i++) {
+  for (uint32_t i = 0; i < picture->listed_task_count; i++) {
     const struct pto_picture_task *task = &picture->tasks[i];
     pto_json_object_begin(w);
-    put_place(w, "name", picture, PTO_NODE_TASK, i);
+    put_listed(w, "name", picture, PTO_NODE_TASK, i);
     pto_json_put_u64(w, "number", task->number);
     pto_json_put_string(w, "kernels", task->kernels);
     pto_json_put_string(w, "state", pto_task_state_name(task->state));
     pto_json_put_bool(w, "failed", task->has_failed);
     pto_json_put_u64(w, "ring", task->ring);
     pto_json_put_u64(w, "sequence", task->sequence);
-    put_place(w, "scope", picture, PTO_NODE_SCOPE, task->scope);
+    put_listed(w, "scope", picture, PTO_NODE_SCOPE, task->scope);
     pto_json_put_u64(w, "unfinished_producers", task->producers);
     pto_json_put_u64(w, "blocks", task->block_count);
     pto_json_put_u64(w, "calls_left", task->calls_left);
@@ -110,19 +110,19 @@ static void put_tasks(struct pto_json_writer *w, const struct pto_wait_picture *
 static void put_cores(struct pto_json_writer *w, const struct pto_wait_picture *picture) {
   static const char *const lanes[] = {"AIC", "AIV0", "AIV1"};
   pto_json_put_array(w, "cores");
-  for (uint32_t i = 0; i < picture->core_places; i++) {
+  for (uint32_t i = 0; i < picture->listed_core_count; i++) {
     const struct pto_picture_core *core = &picture->cores[i];
     char text[LINK_TEXT];
     struct pto_core_wait wait = core->wait;
     wait.kernel = core->kernel_name;
     if (core->waits) pto_core_wait_describe(&wait, text, sizeof text);
     pto_json_object_begin(w);
-    put_place(w, "name", picture, PTO_NODE_CORE, i);
+    put_listed(w, "name", picture, PTO_NODE_CORE, i);
     pto_json_put_u64(w, "core", core->core);
     pto_json_put_u64(w, "cluster", core->core / 3);
     pto_json_put_string(w, "lane", lanes[core->core % 3]);
     pto_json_put_u64(w, "holds", core->held);
-    put_place(w, "task", picture, PTO_NODE_TASK, core->task);
+    put_listed(w, "task", picture, PTO_NODE_TASK, core->task);
     pto_json_put_string(w, "waits", core->waits ? text : NULL);
     pto_json_object_end(w);
   }

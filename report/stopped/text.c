@@ -199,7 +199,7 @@ bool pto_stopped_has_waits(const struct pto_wait_picture *picture) {
 static void add_cores(struct lines *lines) {
   const struct pto_wait_picture *picture = lines->picture;
   uint32_t shown = 0, hidden = picture->cores_more;
-  for (uint32_t i = 0; i < picture->core_places; i++) {
+  for (uint32_t i = 0; i < picture->listed_core_count; i++) {
     const struct pto_picture_core *core = &picture->cores[i];
     if (!core->held || core->waits) continue;
     if (shown++ >= MOST_CORE_LINES) {

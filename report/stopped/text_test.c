@@ -16,7 +16,7 @@ static void test_text_of_any_length_ends_where_its_room_does(void **state) {
   char text[160 + 8];
   const struct pto_picture_node nodes[] = {{PTO_NODE_ORCHESTRATION, 0}, {PTO_NODE_TASK, 0}};
   struct pto_picture_task *task = &picture.tasks[0];
-  picture.task_places = 1;
+  picture.listed_task_count = 1;
   picture.doing.kind = PTO_DOING_SUBMIT;
   picture.doing.task_number = task->number = UINT64_MAX;
   picture.doing.heap_bytes = task->heap_bytes = UINT64_MAX;

@@ -7,7 +7,7 @@
  *   dispatch     number, core             a kernel call is sent to a core
  *   kernel_begin payload, core, function  on the thread of the core; function: the kernel's run
  *   kernel_end   payload, core, status
- *   complete     number, slot             consumers of the task have been told; 32 bits of number
+ *   complete     number, slot             consumers of the task have been notified; 32 bits of number
  *   retire       ring, sequence, count    so many slots came back; sequence: of the oldest that is left
  *   stall_begin  reason, number           enum pto_stall_reason; number: of the next task
  *   stall_end    reason

@@ -67,7 +67,7 @@ static void collect_ranges(struct pto_runtime *rt) {
 }
 
 /* The pattern of --poison is something that was written. */
-static PTO_COLD void tell_allocated(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
+static PTO_COLD void report_allocated(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
   void *addr = (void *)(uintptr_t)record->addr;
   if (rt->arena.is_checked) pto_memory_mark_fresh(addr, record->size_bytes);
   if (rt->arena.is_checked && rt->config.poison) pto_memory_mark_written(addr, record->size_bytes);
@@ -86,7 +86,7 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   record->owner_slot = owner_slot;
   pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers,
                            &rt->scopes[rt->scope_depth].buffers, rt->scope_depth);
-  if (PTO_UNLIKELY(rt->is_told)) tell_allocated(rt, record);
+  if (PTO_UNLIKELY(rt->is_memory_watched)) report_allocated(rt, record);
   if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
   return true;
 }

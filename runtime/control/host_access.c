@@ -7,7 +7,7 @@
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
-                                   const struct pto_region *region, bool is_write) {
+                                   const struct pto_region *region, bool is_write, const void *call) {
   struct pto_trace_host_access *access = pto_trace_log_append(&rt->trace.host_accesses);
   if (!access) return;
   *access = (struct pto_trace_host_access){.begin = region->start,
@@ -15,7 +15,7 @@ static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buff
                                            .buffer_base = record->addr,
                                            .buffer_number = record->id,
                                            .task_count = rt->task_count,
-                                           .call = rt->call,
+                                           .call = call,
                                            .is_write = is_write,
                                            .is_managed = record->kind == PTO_BUFFER_MANAGED};
 }
@@ -89,7 +89,6 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   const uint64_t *index = wanted->index;
   int status = pto_runtime_check(rt);
   if (status) return status;
-  rt->call = wanted->call;
   if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
@@ -122,7 +121,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
   *addr = (char *)(uintptr_t)(record->addr + offset);
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
-  if (pto_trace_has_graph(&rt->trace)) record_access(rt, record, &region, wanted->is_write);
+  if (pto_trace_has_graph(&rt->trace)) record_access(rt, record, &region, wanted->is_write, wanted->call);
   return wait_for_bytes(rt, record, &region, wanted->is_write);
 }
 
@@ -138,10 +137,8 @@ static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_w
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
-  if (pto_trace_has_graph(&rt->trace)) {
-    rt->call = NULL;
-    if (region.ndims == 0) record_access(rt, record, &region, is_write); /* with gaps it orders less than its range */
-  }
+  if (pto_trace_has_graph(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
+    record_access(rt, record, &region, is_write, NULL);
   status = wait_for_bytes(rt, record, &region, is_write);
   if (status == PTO_OK && is_going) pto_hazards_forget(&rt->hazards, record->space, &region);
   return status;
@@ -224,7 +221,7 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   return PTO_OK;
 }
 
-static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
+static PTO_COLD void report_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
   uint64_t lo = (uint64_t)(uintptr_t)addr;
   if (rt->arena.is_checked && pto_gm_arena_overlaps(&rt->arena, lo, lo + size_bytes))
     pto_memory_mark_written(addr, size_bytes);
@@ -237,7 +234,7 @@ int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const 
   struct host_element wanted = {PTO_CALLER(), "write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
-  if (PTO_UNLIKELY(rt->is_told)) tell_written(rt, addr, pto_dtype_size(t->dtype));
+  if (PTO_UNLIKELY(rt->is_memory_watched)) report_written(rt, addr, pto_dtype_size(t->dtype));
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));
   else

@@ -77,7 +77,7 @@ static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t ind
 
 /* ---- completion ---- */
 
-static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
+static inline void notify(struct pto_runtime *rt, uint32_t consumer) {
   struct pto_task_slot *slot = &rt->rings.slots[consumer];
   PTO_ASSERT(slot->pending > 0);
   if (--slot->pending) return;
@@ -87,7 +87,7 @@ static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
     pto_scheduler_enqueue(&rt->scheduler, consumer);
 }
 
-/* The list has its newest chunk first; consumers are told oldest first. */
+/* The list has its newest chunk first; consumers are notified oldest first. */
 static uint32_t oldest_first(struct pto_list_chunks *pool, uint32_t newest) {
   uint32_t first = 0;
   for (uint32_t i = newest; i;) {
@@ -99,18 +99,18 @@ static uint32_t oldest_first(struct pto_list_chunks *pool, uint32_t newest) {
   return first;
 }
 
-static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task_slot *slot) {
-  uint32_t told = 0;
+static PTO_NOINLINE uint32_t notify_chunks(struct pto_runtime *rt, struct pto_task_slot *slot) {
+  uint32_t notified = 0;
   for (uint32_t i = oldest_first(&rt->chunks, slot->more_consumers); i;) {
     struct pto_list_chunk *chunk = &rt->chunks.chunks[i];
-    for (uint32_t k = 0; k < chunk->count; k++) tell(rt, chunk->items.slots[k]);
-    told += chunk->count;
+    for (uint32_t k = 0; k < chunk->count; k++) notify(rt, chunk->items.slots[k]);
+    notified += chunk->count;
     uint32_t next = chunk->next;
     pto_list_chunks_free(&rt->chunks, i);
     i = next;
   }
   slot->more_consumers = 0;
-  return told;
+  return notified;
 }
 
 static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_task_slot *slot) {
@@ -128,30 +128,34 @@ static inline void note_for_reports(struct pto_task_slot *slot, const struct pto
   slot->kernel = payload->kernels[payload->first_role];
 }
 
-/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
- * many. */
-static PTO_INLINE void finish(struct pto_runtime *rt, uint32_t index) {
-  struct pto_task_slot *slot = &rt->rings.slots[index];
+/* A task is over: what it held is free, and its payload another task's. */
+static PTO_INLINE void finish(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
+  struct pto_payload *payload = slot->payload;
   slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
-  const uint32_t inline_count = slot->consumer_count;
-  uint32_t told = inline_count;
-  charge(rt, PTO_WORK_COMPLETE, 1);
-  for (uint32_t i = 0; i < inline_count; i++) tell(rt, slot->consumers[i]);
-  if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
-  if (told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  struct pto_payload *payload = slot->payload;
   if (payload) note_for_reports(slot, payload);
   PTO_PROBE2(complete, slot->number, index);
-  if (!payload) return;
-  pto_payload_pool_free(&rt->payloads, payload);
+  if (payload) pto_payload_pool_free(&rt->payloads, payload);
+}
+
+/* Consumers are notified in the order of their submits, so what becomes ready at once is queued in that order, however
+ * many. */
+static PTO_INLINE void notify_and_finish(struct pto_runtime *rt, uint32_t index) {
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  const uint32_t inline_count = slot->consumer_count;
+  uint32_t notified = inline_count;
+  charge(rt, PTO_WORK_COMPLETE, 1);
+  for (uint32_t i = 0; i < inline_count; i++) notify(rt, slot->consumers[i]);
+  if (PTO_UNLIKELY(slot->more_consumers)) notified += notify_chunks(rt, slot);
+  if (notified) charge(rt, PTO_WORK_FANOUT, notified);
+  finish(rt, slot, index);
 }
 
 /* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go
  * is queued in the order of submits; a slot finishes once between two retirements, so there is a place for each. */
 static PTO_NOINLINE void finish_all(struct pto_runtime *rt) {
-  for (uint32_t i = 0; i < rt->finished_count; i++) finish(rt, rt->finished[i]);
+  for (uint32_t i = 0; i < rt->finished_count; i++) notify_and_finish(rt, rt->finished[i]);
   rt->finished_count = 0;
 }
 
@@ -186,9 +190,9 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   charge(rt, PTO_WORK_POLL, 1);
   PTO_ASSERT(slot->state == PTO_TASK_RUNNING && slot->messages_left > 0);
   if (--slot->messages_left == 0) {
-    finish(rt, completion->ticket);
+    notify_and_finish(rt, completion->ticket);
     if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
-  } else if (PTO_UNLIKELY(slot->flags & PTO_TASK_SERIAL_BLOCKS) && slot->blocks_left &&
+  } else if (PTO_UNLIKELY(slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
     pto_scheduler_requeue(&rt->scheduler, completion->ticket);
   }
@@ -243,21 +247,9 @@ static bool take_in(struct pto_runtime *rt) {
 }
 
 static PTO_NOINLINE void finish_without_kernel(struct pto_runtime *rt, uint32_t index) {
-  finish(rt, index);
+  notify_and_finish(rt, index);
   finish_all(rt);
   dispatch(rt);
-}
-
-/* A task of one kernel that was run within its submit: no task has come after it yet. */
-static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
-  struct pto_payload *payload = slot->payload;
-  slot->state = PTO_TASK_COMPLETED;
-  rt->completed_count++;
-  if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_HEAP))) pto_task_ring_note_done(rt->ring);
-  note_for_reports(slot, payload);
-  PTO_PROBE2(complete, slot->number, index);
-  pto_payload_pool_free(&rt->payloads, payload);
 }
 
 /* A shortcut (bench_instructions: 262 of 1 442 instructions a task, in the mean of the six patterns): what the general
@@ -267,10 +259,12 @@ static inline void submitted_single(struct pto_runtime *rt, struct pto_task_slot
   const enum pto_placed placed = pto_scheduler_place_single(&rt->scheduler, slot, index, rt->port->clock, &done);
   if (PTO_LIKELY(placed == PTO_PLACED_AND_RUN)) {
     rt->since_poll += PTO_POLL_KERNEL;
-    if (PTO_LIKELY(!done.status))
-      finish_new(rt, slot, index);
-    else
+    if (PTO_UNLIKELY(done.status)) {
       complete_failed(rt, &done);
+      return;
+    }
+    finish(rt, slot, index); /* no task has come after it yet */
+    if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_HEAP))) pto_task_ring_note_done(rt->ring);
     return;
   }
   rt->trace.control.last_time = 0; /* no kernel begins where this submit ended */

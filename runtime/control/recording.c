@@ -43,7 +43,7 @@ void pto_recording_spoil(struct pto_recording *recording) { recording->is_unusab
 /* ---- keeping ---- */
 
 /* Which buffer a handle means: buffers have ascending numbers in the order in which they were made. */
-static bool find_buffer(const struct pto_recording *recording, const struct pto_buffer *buffer, uint32_t *place_out) {
+static bool find_buffer(const struct pto_recording *recording, const struct pto_buffer *buffer, uint32_t *index_out) {
   const struct pto_buffer *all = recording->arrays[PTO_RECORDED_BUFFERS].items;
   uint64_t lo = 0, hi = recording->arrays[PTO_RECORDED_BUFFERS].count;
   while (lo < hi) {
@@ -53,49 +53,48 @@ static bool find_buffer(const struct pto_recording *recording, const struct pto_
     else
       hi = middle;
   }
-  *place_out = (uint32_t)lo;
+  *index_out = (uint32_t)lo;
   return lo < recording->arrays[PTO_RECORDED_BUFFERS].count && all[lo].id == buffer->id &&
          all[lo].generation == buffer->generation;
 }
 
 static void add_tensor(struct pto_recording *recording, struct pto_recorded_step *step, const struct pto_tensor *t) {
-  uint32_t place;
-  if (!find_buffer(recording, &t->buffer, &place)) return pto_recording_spoil(recording);
+  uint32_t index;
+  if (!find_buffer(recording, &t->buffer, &index)) return pto_recording_spoil(recording);
   struct pto_tensor *tensor = grow(recording, PTO_RECORDED_TENSORS, 1);
-  uint32_t *of_tensor = grow(recording, PTO_RECORDED_PLACES, 1);
+  uint32_t *of_tensor = grow(recording, PTO_RECORDED_BUFFER_INDICES, 1);
   if (!tensor || !of_tensor) return;
   *tensor = *t;
-  *of_tensor = place;
+  *of_tensor = index;
   step->tensor_count++;
 }
 
 static void add_params(struct pto_recording *recording, struct pto_recorded_step *step, const struct pto_param *params,
                        uint32_t count) {
-  struct pto_param *kept = grow(recording, PTO_RECORDED_PARAMS, count);
-  if (!kept) return;
+  struct pto_param *added = grow(recording, PTO_RECORDED_PARAMS, count);
+  if (!added) return;
   step->param_count = count;
   for (uint32_t i = 0; i < count && !recording->is_unusable; i++) {
-    kept[i] = params[i];
+    added[i] = params[i];
     if (params[i].mode == PTO_SCALAR) continue;
-    kept[i].value.scalar.u64 = recording->arrays[PTO_RECORDED_TENSORS].count;
+    added[i].value.scalar.u64 = recording->arrays[PTO_RECORDED_TENSORS].count;
     add_tensor(recording, step, params[i].value.tensor);
   }
 }
 
 static void add_after(struct pto_recording *recording, const struct pto_launch *launch) {
-  struct pto_task *kept = grow(recording, PTO_RECORDED_AFTER, launch->after_count);
-  if (!kept) return;
+  struct pto_task *added = grow(recording, PTO_RECORDED_AFTER, launch->after_count);
+  if (!added) return;
   for (uint32_t i = 0; i < launch->after_count; i++) {
     const uint64_t id = launch->after[i].id, ring = id >> PTO_RECORDED_RING_SHIFT;
     const uint64_t later = (id & PTO_RECORDED_SEQUENCE_MASK) - recording->heads[ring];
     if ((int64_t)later < 0) return pto_recording_spoil(recording); /* a task from before */
-    kept[i] = (struct pto_task){.id = ring << PTO_RECORDED_RING_SHIFT | later};
+    added[i] = (struct pto_task){.id = ring << PTO_RECORDED_RING_SHIFT | later};
   }
   if (launch->after_count > recording->most_after) recording->most_after = launch->after_count;
 }
 
-void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request,
-                              const void *call) {
+void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request) {
   if (recording->is_unusable) return;
   const struct pto_launch *launch = request->launch;
   struct pto_recorded_step *step = grow(recording, PTO_RECORDED_STEPS, 1);
@@ -103,7 +102,7 @@ void pto_recording_add_submit(struct pto_recording *recording, const struct pto_
   *step = (struct pto_recorded_step){.kind = PTO_RECORDED_SUBMIT,
                                      .task_kind = request->kind,
                                      .is_single = request->is_single,
-                                     .call = call,
+                                     .call = request->call,
                                      .first_param = (uint32_t)recording->arrays[PTO_RECORDED_PARAMS].count,
                                      .first_tensor = (uint32_t)recording->arrays[PTO_RECORDED_TENSORS].count,
                                      .first_after = (uint32_t)recording->arrays[PTO_RECORDED_AFTER].count,
@@ -122,10 +121,10 @@ static struct pto_recorded_step *add_step(struct pto_recording *recording, enum 
 
 void pto_recording_add_buffer(struct pto_recording *recording, struct pto_buffer buffer) {
   struct pto_recorded_step *step = add_step(recording, PTO_RECORDED_BUFFER);
-  struct pto_buffer *kept = step ? grow(recording, PTO_RECORDED_BUFFERS, 1) : NULL;
-  if (!kept) return;
+  struct pto_buffer *added = step ? grow(recording, PTO_RECORDED_BUFFERS, 1) : NULL;
+  if (!added) return;
   step->buffer_bytes = buffer.size_bytes;
-  *kept = buffer;
+  *added = buffer;
 }
 
 void pto_recording_add_scope_begin(struct pto_recording *recording, uint32_t kind) {
@@ -140,15 +139,15 @@ struct pto_recording *pto_recording_begin(struct pto_runtime *rt, const struct p
   PTO_ASSERT(!rt->recording);
   static const uint64_t item_bytes[PTO_RECORDED_ARRAYS] = {
       [PTO_RECORDED_STEPS] = sizeof(struct pto_recorded_step), [PTO_RECORDED_PARAMS] = sizeof(struct pto_param),
-      [PTO_RECORDED_TENSORS] = sizeof(struct pto_tensor),      [PTO_RECORDED_PLACES] = sizeof(uint32_t),
+      [PTO_RECORDED_TENSORS] = sizeof(struct pto_tensor),      [PTO_RECORDED_BUFFER_INDICES] = sizeof(uint32_t),
       [PTO_RECORDED_AFTER] = sizeof(struct pto_task),          [PTO_RECORDED_BUFFERS] = sizeof(struct pto_buffer)};
   struct pto_recording *recording = calloc(1, sizeof *recording);
   if (!recording) return NULL;
   for (int i = 0; i < PTO_RECORDED_ARRAYS; i++) recording->arrays[i].item_bytes = item_bytes[i];
   recording->given_count = given_count;
   recording->scope_depth = rt->scope_depth;
-  struct pto_buffer *kept = grow(recording, PTO_RECORDED_BUFFERS, given_count);
-  for (uint32_t i = 0; kept && i < given_count; i++) kept[i] = given[i].buffer;
+  struct pto_buffer *added = grow(recording, PTO_RECORDED_BUFFERS, given_count);
+  for (uint32_t i = 0; added && i < given_count; i++) added[i] = given[i].buffer;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) recording->heads[r] = rt->rings.rings[r].head;
   rt->recording = recording;
   pto_runtime_count_listeners(rt);

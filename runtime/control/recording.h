@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording: what one orchestration asked of the runtime, kept so that it can be asked again without calling it.
+ * A recording: the calls of one orchestration to the runtime, to be made again without it.
  *
  * Owns copies of every submit, buffer and scope between begin and end, in their order: descriptors, scalars, launches,
  * explicit dependencies.  Of a run it keeps nothing: a tensor names its buffer by place (the given tensors first, then
@@ -11,7 +11,7 @@
  * submits that were recorded through the same function as any orchestration's.  Refused calls are not recorded, as they
  * changed nothing.
  *
- * What cannot be recorded makes it *unusable*: elements read or written, addresses asked for, tensors of host memory
+ * What cannot be recorded makes it *unusable*: elements read or written, addresses got, tensors of host memory
  * and of other buffers and tasks from outside, more than PTO_RECORDING_BYTES, no memory.
  *
  * Control thread only.
@@ -29,7 +29,7 @@ struct pto_submit_request;
 
 /* ---- for the code that records ---- */
 
-/* Everything that the runtime is asked for from now on belongs to a new recording.  `given` are the tensors that the
+/* All calls from now on belong to a new recording.  `given` are the tensors that the
  * orchestration is about to get, all made in the current scope.  NULL where there is no memory; then nothing is
  * recorded. */
 struct pto_recording *pto_recording_begin(struct pto_runtime *rt, const struct pto_tensor *given, uint32_t given_count);
@@ -42,13 +42,11 @@ void pto_recording_destroy(struct pto_recording *recording);
 
 /* ---- for the calls of the runtime, each once it has succeeded ---- */
 
-/* `call`: where the orchestration made it. */
-void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request,
-                              const void *call);
+void pto_recording_add_submit(struct pto_recording *recording, const struct pto_submit_request *request);
 void pto_recording_add_buffer(struct pto_recording *recording, struct pto_buffer buffer);
 void pto_recording_add_scope_begin(struct pto_recording *recording, uint32_t kind);
 void pto_recording_add_scope_end(struct pto_recording *recording);
-/* Something has been asked for that cannot be recorded. */
+/* A call cannot be recorded. */
 void pto_recording_spoil(struct pto_recording *recording);
 
 /* ---- for the replay ---- */
@@ -77,12 +75,12 @@ struct pto_recorded_array {
 };
 
 enum {
-  PTO_RECORDED_STEPS,   /* struct pto_recorded_step */
-  PTO_RECORDED_PARAMS,  /* struct pto_param; a tensor's number until the end, then a pointer into the tensors */
-  PTO_RECORDED_TENSORS, /* struct pto_tensor; the buffers are those of the last submit */
-  PTO_RECORDED_PLACES,  /* uint32_t, of each tensor: which of the buffers is its own */
-  PTO_RECORDED_AFTER,   /* struct pto_task: ring, and submits since the beginning */
-  PTO_RECORDED_BUFFERS, /* struct pto_buffer: the given ones, then those that were created */
+  PTO_RECORDED_STEPS,          /* struct pto_recorded_step */
+  PTO_RECORDED_PARAMS,         /* struct pto_param; a tensor's number until the end, then a pointer into the tensors */
+  PTO_RECORDED_TENSORS,        /* struct pto_tensor; the buffers are those of the last submit */
+  PTO_RECORDED_BUFFER_INDICES, /* uint32_t, of each tensor: which of the buffers is its own */
+  PTO_RECORDED_AFTER,          /* struct pto_task: ring, and submits since the beginning */
+  PTO_RECORDED_BUFFERS,        /* struct pto_buffer: the given ones, then those that were created */
   PTO_RECORDED_ARRAYS
 };
 

@@ -9,7 +9,7 @@
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
- *   recording.c    what an orchestration asked for, to be asked for again
+ *   recording.c    the calls of an orchestration, to be made again
  *
  * Above it: runtime/submit (a task from its arguments to its edges), runtime/join (create, run, destroy, statistics).
  *
@@ -73,12 +73,12 @@ struct pto_submit_work {
   uint8_t slot_flags;                  /* enum pto_task_flags */
   bool allocates;
   bool accumulates;
-  bool advances;    /* an output names the next version of its buffer */
-  bool is_serial;   /* its blocks run one after another */
-  bool has_waiting; /* a kernel of it waits for other cores */
-  bool has_fuzzy;   /* an access is fuzzy */
-  bool has_more;    /* something of it needs more than a slot and edges: memory, versions, a predicate */
-  bool asks;        /* a kernel of it has a check, or a cost that says what local memory it needs */
+  bool advances;      /* an output names the next version of its buffer */
+  bool is_sequential; /* its blocks run one after another */
+  bool has_waiting;   /* a kernel of it waits for other cores */
+  bool has_fuzzy;     /* an access is fuzzy */
+  bool has_more;      /* something of it needs more than a slot and edges: memory, versions, a predicate */
+  bool queries;       /* a kernel of it has a check, or a cost that says what local memory it needs */
   struct pto_payload *payload;
   struct pto_param_work params[PTO_MAX_ACCESSES];
   struct pto_access accesses[PTO_MAX_ACCESSES];
@@ -105,8 +105,8 @@ struct pto_runtime {
   struct pto_gm_arena arena;
   struct pto_kernel_guard *guard;       /* NULL where nothing watches memory */
   const struct pto_memory_watch *watch; /* NULL: none */
-  bool is_told;                         /* a checker or the watch is told of memory */
-  uint32_t *finished;                   /* slots whose completion has to be told to their consumers */
+  bool is_memory_watched;               /* a checker, or the watch, sees memory */
+  uint32_t *finished;                   /* slots whose consumers have to be notified */
   uint32_t finished_count;
   uint32_t since_poll; /* submits; PTO_POLL_INTERVAL in virtual time, after a failure and between runs: then every
                           submit polls */
@@ -126,7 +126,6 @@ struct pto_runtime {
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;                   /* the run's first error, else the last refused call's */
-  const void *call;                         /* where the last public call that submits or accesses returns to */
   struct pto_recording *recording;          /* that is being made; NULL */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */
@@ -135,8 +134,8 @@ struct pto_runtime {
   uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */
   struct pto_stopped *stopped;
   struct pto_reserve memory; /* of finished, templates and stopped */
-  struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */
-  char answer[256];          /* where they leave a sentence then */
+  struct pto_core probed[2]; /* what kernels see of an AIC and of an AIV when they are queried before they run */
+  char refusal[256];         /* where they leave a sentence then */
 };
 
 /* Refuses a call: stores the sentence (unless the run has failed already) and returns the status. */

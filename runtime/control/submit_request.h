@@ -10,6 +10,7 @@
 struct pto_submit_request {
   const struct pto_launch *launch;
   const struct pto_param *params;
+  const void *call; /* where the orchestration made it */
   uint32_t count;
   uint8_t kind;   /* enum pto_task_kind */
   bool is_single; /* pto_launch_is_single */

@@ -95,20 +95,20 @@ static uint64_t heap_bytes_of(const struct view *view, uint32_t ring_index, uint
   return view->rt->rings.cold[slot].heap_end - before;
 }
 
-/* The task's place; PTO_PICTURE_NONE where there is no room for it. */
+/* The task's index; PTO_PICTURE_NONE where there is no room for it. */
 static uint32_t add_task(const struct view *view, uint32_t slot_index) {
   struct pto_wait_picture *picture = view->picture;
   const struct pto_task_slot *slot = slot_at(view, slot_index);
-  for (uint32_t i = 0; i < picture->task_places; i++)
+  for (uint32_t i = 0; i < picture->listed_task_count; i++)
     if (picture->tasks[i].slot == slot_index) return i;
   if (slot->state == PTO_TASK_FREE) return PTO_PICTURE_NONE;
-  if (picture->task_places == PTO_PICTURE_TASKS) {
+  if (picture->listed_task_count == PTO_PICTURE_TASKS) {
     picture->tasks_more++;
     return PTO_PICTURE_NONE;
   }
   const uint32_t ring = ring_of(view, slot_index);
   const uint64_t sequence = sequence_of(view, slot_index);
-  struct pto_picture_task *task = &picture->tasks[picture->task_places];
+  struct pto_picture_task *task = &picture->tasks[picture->listed_task_count];
   view->bits[slot_index % SLOT_BITS / 64] |= UINT64_C(1) << slot_index % 64;
   *task = (struct pto_picture_task){.number = number_of(view, slot),
                                     .state = slot->state,
@@ -122,7 +122,7 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
                                     .sequence = sequence,
                                     .slot = slot_index};
   copy_kernels(slot, task->kernels);
-  return picture->task_places++;
+  return picture->listed_task_count++;
 }
 
 static void add_link(const struct view *view, struct pto_picture_node from, struct pto_picture_node to,
@@ -138,10 +138,10 @@ static void add_link(const struct view *view, struct pto_picture_node from, stru
         (struct pto_picture_link){.from = from, .to = to, .reason = (uint8_t)reason};
 }
 
-/* The same from or to a task that may have found no place. */
-static void link_to_task(const struct view *view, struct pto_picture_node from, uint32_t place,
+/* The same from or to a task that may have found no room. */
+static void link_to_task(const struct view *view, struct pto_picture_node from, uint32_t index,
                          enum pto_picture_reason reason) {
-  if (place != PTO_PICTURE_NONE) add_link(view, from, node_of(PTO_NODE_TASK, place), reason);
+  if (index != PTO_PICTURE_NONE) add_link(view, from, node_of(PTO_NODE_TASK, index), reason);
 }
 
 /* ---- rings and scopes ---- */
@@ -236,7 +236,7 @@ static void link_orchestration(const struct view *view) {
 /* ---- cores ---- */
 
 static uint32_t find_core(const struct pto_wait_picture *picture, uint32_t core) {
-  for (uint32_t i = 0; i < picture->core_places; i++)
+  for (uint32_t i = 0; i < picture->listed_core_count; i++)
     if (picture->cores[i].core == core) return i;
   return PTO_PICTURE_NONE;
 }
@@ -245,12 +245,12 @@ static uint32_t add_core(const struct view *view, uint32_t core) {
   struct pto_wait_picture *picture = view->picture;
   const uint32_t found = find_core(picture, core);
   if (found != PTO_PICTURE_NONE) return found;
-  if (picture->core_places == PTO_PICTURE_CORES) {
+  if (picture->listed_core_count == PTO_PICTURE_CORES) {
     picture->cores_more++;
     return PTO_PICTURE_NONE;
   }
-  picture->cores[picture->core_places] = (struct pto_picture_core){.core = core, .task = PTO_PICTURE_NONE};
-  return picture->core_places++;
+  picture->cores[picture->listed_core_count] = (struct pto_picture_core){.core = core, .task = PTO_PICTURE_NONE};
+  return picture->listed_core_count++;
 }
 
 /* The slot of the unfinished task with this number; PTO_PICTURE_NONE. */
@@ -265,15 +265,15 @@ static uint32_t find_task(const struct view *view, uint64_t number) {
   return PTO_PICTURE_NONE;
 }
 
-static void link_task_to_core(const struct view *view, uint32_t slot, uint32_t core_place) {
+static void link_task_to_core(const struct view *view, uint32_t slot, uint32_t core_index) {
   const uint32_t task = add_task(view, slot);
-  struct pto_picture_core *core = &view->picture->cores[core_place];
+  struct pto_picture_core *core = &view->picture->cores[core_index];
   if (task == PTO_PICTURE_NONE) return;
   if (core->task == PTO_PICTURE_NONE) core->task = task;
   if (view->picture->link_count >= MOST_KERNEL_LINKS)
     view->picture->links_more++;
   else
-    add_link(view, node_of(PTO_NODE_TASK, task), node_of(PTO_NODE_CORE, core_place), PTO_WAIT_KERNEL);
+    add_link(view, node_of(PTO_NODE_TASK, task), node_of(PTO_NODE_CORE, core_index), PTO_WAIT_KERNEL);
 }
 
 /* Cores that wait for each other, and the tasks that they run. */
@@ -284,15 +284,15 @@ static void add_waiting_cores(const struct view *view) {
   if (view->rt->port->ops->find_waits) view->rt->port->ops->find_waits(view->rt->port, waits);
   picture->cores_more += waits->more;
   for (uint32_t i = 0; i < waits->count; i++) {
-    const uint32_t place = add_core(view, waits->waits[i].who.core);
-    if (place == PTO_PICTURE_NONE) continue;
-    struct pto_picture_core *core = &picture->cores[place];
+    const uint32_t index = add_core(view, waits->waits[i].who.core);
+    if (index == PTO_PICTURE_NONE) continue;
+    struct pto_picture_core *core = &picture->cores[index];
     core->waits = true;
     core->wait = waits->waits[i];
     snprintf(core->kernel_name, sizeof core->kernel_name, "%s", core->wait.kernel ? core->wait.kernel : "?");
     core->wait.kernel = NULL;
     const uint32_t slot = find_task(view, core->wait.task_number);
-    if (slot != PTO_PICTURE_NONE) link_task_to_core(view, slot, place);
+    if (slot != PTO_PICTURE_NONE) link_task_to_core(view, slot, index);
   }
 }
 
@@ -301,28 +301,28 @@ static void add_busy_cores(const struct view *view) {
   const struct pto_core_tracker *cores = &view->rt->scheduler.cores;
   for (uint32_t core = 0; core < cores->cluster_count * PTO_LANES; core++) {
     const uint32_t held = cores->load[core];
-    const uint32_t place = held ? add_core(view, core) : PTO_PICTURE_NONE;
-    if (place == PTO_PICTURE_NONE) continue;
-    view->picture->cores[place].held = held;
+    const uint32_t index = held ? add_core(view, core) : PTO_PICTURE_NONE;
+    if (index == PTO_PICTURE_NONE) continue;
+    view->picture->cores[index].held = held;
     for (uint32_t i = 0; i < held && i < cores->slots_per_core; i++)
-      link_task_to_core(view, pto_core_tracker_ticket(cores, core, i), place);
+      link_task_to_core(view, pto_core_tracker_ticket(cores, core, i), index);
   }
 }
 
-/* Who could give the signal that core `place` waits for: cores of its block, or of its sync_start task, that wait
+/* Who could give the signal that core `index` waits for: cores of its block, or of its sync_start task, that wait
  * themselves. */
-static void link_signallers(const struct view *view, uint32_t place) {
+static void link_signallers(const struct view *view, uint32_t index) {
   const struct pto_wait_picture *picture = view->picture;
-  const struct pto_core_wait *own = &picture->cores[place].wait;
+  const struct pto_core_wait *own = &picture->cores[index].wait;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < picture->core_places && count < MOST_SIGNALLERS; i++) {
+  for (uint32_t i = 0; i < picture->listed_core_count && count < MOST_SIGNALLERS; i++) {
     const struct pto_core_wait *other = &picture->cores[i].wait;
-    if (i == place || !picture->cores[i].waits || other->task_number != own->task_number) continue;
+    if (i == index || !picture->cores[i].waits || other->task_number != own->task_number) continue;
     if (!own->is_together && other->who.block_index != own->who.block_index) continue;
-    add_link(view, node_of(PTO_NODE_CORE, place), node_of(PTO_NODE_CORE, i), PTO_WAIT_SIGNAL);
+    add_link(view, node_of(PTO_NODE_CORE, index), node_of(PTO_NODE_CORE, i), PTO_WAIT_SIGNAL);
     count++;
   }
-  if (count == 0) add_link(view, node_of(PTO_NODE_CORE, place), NOTHING, PTO_WAIT_SIGNAL);
+  if (count == 0) add_link(view, node_of(PTO_NODE_CORE, index), NOTHING, PTO_WAIT_SIGNAL);
 }
 
 static void link_cores(const struct view *view) {
@@ -331,7 +331,7 @@ static void link_cores(const struct view *view) {
       [PTO_WAITS_FOR_ELEMENT] = PTO_WAIT_ELEMENT, [PTO_WAITS_FOR_BARRIER] = PTO_WAIT_BARRIER,
       [PTO_WAITS_FOR_TURN] = PTO_WAIT_TURN,
   };
-  for (uint32_t i = 0; i < view->picture->core_places; i++) {
+  for (uint32_t i = 0; i < view->picture->listed_core_count; i++) {
     const struct pto_core_wait *wait = &view->picture->cores[i].wait;
     if (!view->picture->cores[i].waits) continue;
     if (wait->waits_for == PTO_WAITS_FOR_FLAG) {
@@ -347,71 +347,71 @@ static void link_cores(const struct view *view) {
 
 /* A task with kernel calls that no core has taken waits for cores of its kind: for those above all that wait
  * themselves. */
-static void link_ready(const struct view *view, uint32_t place, bool has_waiting_cores) {
+static void link_ready(const struct view *view, uint32_t index, bool has_waiting_cores) {
   static const uint8_t messages[][2] = {
 #define X(name, aic, aiv) {aic, aiv},
       PTO_SHAPE_LIST(X)
 #undef X
   };
   const struct pto_wait_picture *picture = view->picture;
-  const struct pto_task_slot *slot = slot_at(view, picture->tasks[place].slot);
+  const struct pto_task_slot *slot = slot_at(view, picture->tasks[index].slot);
   uint32_t count = 0;
-  if (!has_payload(slot) || picture->tasks[place].has_failed || slot->shape >= PTO_SHAPE_COUNT) return;
+  if (!has_payload(slot) || picture->tasks[index].has_failed || slot->shape >= PTO_SHAPE_COUNT) return;
   if (slot->state != PTO_TASK_READY && (slot->state != PTO_TASK_RUNNING || !slot->blocks_left)) return;
-  for (uint32_t i = 0; i < picture->core_places && count < MOST_WANTED_CORES; i++) {
+  for (uint32_t i = 0; i < picture->listed_core_count && count < MOST_WANTED_CORES; i++) {
     const struct pto_picture_core *core = &picture->cores[i];
     if (has_waiting_cores && !core->waits) continue;
     if (!messages[slot->shape][core->core % PTO_LANES != 0]) continue;
-    add_link(view, node_of(PTO_NODE_TASK, place), node_of(PTO_NODE_CORE, i), PTO_WAIT_CORE);
+    add_link(view, node_of(PTO_NODE_TASK, index), node_of(PTO_NODE_CORE, i), PTO_WAIT_CORE);
     count++;
   }
 }
 
 static void link_all_ready(const struct view *view) {
   bool has_waiting_cores = false;
-  for (uint32_t i = 0; i < view->picture->core_places; i++) has_waiting_cores |= view->picture->cores[i].waits;
-  for (uint32_t i = 0; i < view->picture->task_places; i++) link_ready(view, i, has_waiting_cores);
+  for (uint32_t i = 0; i < view->picture->listed_core_count; i++) has_waiting_cores |= view->picture->cores[i].waits;
+  for (uint32_t i = 0; i < view->picture->listed_task_count; i++) link_ready(view, i, has_waiting_cores);
 }
 
 /* ---- tasks that no core has taken ---- */
 
-/* The place of a task that is in the picture already. */
-static uint32_t place_of(const struct view *view, uint32_t slot, uint32_t place_count) {
+/* The index of a task that is in the picture already. */
+static uint32_t index_of(const struct view *view, uint32_t slot, uint32_t listed_count) {
   if (!(view->bits[slot % SLOT_BITS / 64] >> slot % 64 & 1)) return PTO_PICTURE_NONE;
-  for (uint32_t i = 0; i < place_count; i++)
+  for (uint32_t i = 0; i < listed_count; i++)
     if (view->picture->tasks[i].slot == slot) return i;
   return PTO_PICTURE_NONE;
 }
 
 /* `producer` has not finished: is it the producer of a task that was in the picture when the round began? */
-static void link_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t place_count) {
-  const uint32_t place = place_of(view, consumer, place_count);
-  if (place != PTO_PICTURE_NONE)
-    link_to_task(view, node_of(PTO_NODE_TASK, place), add_task(view, producer), PTO_WAIT_PRODUCER);
+static void link_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t listed_count) {
+  const uint32_t index = index_of(view, consumer, listed_count);
+  if (index != PTO_PICTURE_NONE)
+    link_to_task(view, node_of(PTO_NODE_TASK, index), add_task(view, producer), PTO_WAIT_PRODUCER);
 }
 
-typedef void visit_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t place_count);
+typedef void visit_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t listed_count);
 /* Visits the slot of each task that waits for this one. */
-static void visit_consumers(const struct view *view, uint32_t producer, uint32_t place_count, visit_consumer *visit) {
+static void visit_consumers(const struct view *view, uint32_t producer, uint32_t listed_count, visit_consumer *visit) {
   const struct pto_list_chunks *pool = &view->rt->chunks;
   const struct pto_task_slot *slot = slot_at(view, producer);
   for (uint32_t i = 0; i < slot->consumer_count && i < PTO_INLINE_CONSUMERS; i++)
-    visit(view, producer, slot->consumers[i], place_count);
+    visit(view, producer, slot->consumers[i], listed_count);
   uint32_t left = pool->live_count + 1; /* no list is longer, whatever it looks like in the middle of a call */
   for (uint32_t c = slot->more_consumers; c && c <= pool->used && left; c = pool->chunks[c].next, left--)
     for (uint32_t i = 0; i < pool->chunks[c].count && i < PTO_CHUNK_SLOTS; i++)
-      visit(view, producer, pool->chunks[c].items.slots[i], place_count);
+      visit(view, producer, pool->chunks[c].items.slots[i], listed_count);
 }
 
 /* Completed tasks whose memory this unfinished one uses. */
-static void link_held(const struct view *view, uint32_t user, uint32_t place_count) {
+static void link_held(const struct view *view, uint32_t user, uint32_t listed_count) {
   const struct pto_task_slot *slot = slot_at(view, user);
   if (!(slot->flags & PTO_TASK_HAS_HELD) || !has_payload(slot)) return;
   const uint32_t *held = slot->payload->held;
   for (uint32_t i = 0; i < pto_payload_held_count(slot->payload) && i < PTO_MAX_ACCESSES; i++) {
-    const uint32_t place = place_of(view, held[i], place_count);
-    if (place != PTO_PICTURE_NONE && view->picture->tasks[place].is_held)
-      link_to_task(view, node_of(PTO_NODE_TASK, place), add_task(view, user), PTO_WAIT_MEMORY);
+    const uint32_t index = index_of(view, held[i], listed_count);
+    if (index != PTO_PICTURE_NONE && view->picture->tasks[index].is_held)
+      link_to_task(view, node_of(PTO_NODE_TASK, index), add_task(view, user), PTO_WAIT_MEMORY);
   }
 }
 
@@ -422,7 +422,7 @@ static void add_awaited_tasks(const struct view *view) {
   uint64_t looks = 0;
   uint32_t known;
   do {
-    known = view->picture->task_places;
+    known = view->picture->listed_task_count;
     for (uint32_t r = 0; r < PTO_RING_COUNT; r++)
       for (uint64_t s = rings->rings[r].tail; s != rings->rings[r].head; s++) {
         const uint32_t slot = pto_task_slot_index(rings, r, s);
@@ -431,15 +431,15 @@ static void add_awaited_tasks(const struct view *view) {
         visit_consumers(view, slot, known, link_consumer);
         link_held(view, slot, known);
       }
-  } while (view->picture->task_places != known && looks < MOST_LOOKS);
+  } while (view->picture->listed_task_count != known && looks < MOST_LOOKS);
 }
 
 /* Whether the orchestration waits for the retirement of this task: then its open scope keeps it, whatever its state. */
-static bool blocks_a_ring(const struct view *view, uint32_t place) {
+static bool blocks_a_ring(const struct view *view, uint32_t index) {
   const struct pto_doing *doing = &view->picture->doing;
   if (!doing->needs_slot && !doing->needs_heap && !doing->table) return false;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++)
-    if (view->picture->rings[r].oldest == place && (doing->table || doing->ring == r)) return true;
+    if (view->picture->rings[r].oldest == index && (doing->table || doing->ring == r)) return true;
   return false;
 }
 
@@ -452,7 +452,7 @@ static bool is_waited_for(const struct pto_wait_picture *picture, struct pto_pic
 static void link_scopes(const struct view *view) {
   struct pto_wait_picture *picture = view->picture;
   bool is_awaited[PTO_PICTURE_SCOPES] = {false};
-  for (uint32_t i = 0; i < picture->task_places; i++) {
+  for (uint32_t i = 0; i < picture->listed_task_count; i++) {
     const struct pto_picture_task *task = &picture->tasks[i];
     if (task->scope == PTO_PICTURE_NONE || !is_waited_for(picture, node_of(PTO_NODE_TASK, i))) continue;
     if (task->state != PTO_TASK_COMPLETED && !blocks_a_ring(view, i)) continue;
@@ -464,7 +464,7 @@ static void link_scopes(const struct view *view) {
       add_link(view, node_of(PTO_NODE_SCOPE, i), ORCHESTRATION, PTO_WAIT_SUBMITS);
 }
 
-static void add_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t place_count) {
+static void add_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t listed_count) {
   add_task(view, consumer);
 }
 

@@ -74,7 +74,7 @@ static void mark(struct walk *walk, bool has_circle) {
 void pto_wait_picture_find_path(struct pto_wait_picture *picture) {
   struct walk walk = {.picture = picture};
   bool has_circle = find_circle(&walk, ORCHESTRATION);
-  for (uint32_t i = 0; i < picture->core_places && !has_circle; i++)
+  for (uint32_t i = 0; i < picture->listed_core_count && !has_circle; i++)
     if (picture->cores[i].waits && *color_of(&walk, core_node(i)) == UNSEEN)
       has_circle = find_circle(&walk, core_node(i));
   if (!has_circle) follow(&walk, ORCHESTRATION);

@@ -162,7 +162,7 @@ struct pto_wait_picture {
   struct pto_picture_scope scopes[PTO_PICTURE_SCOPES]; /* by depth: the run's own first */
   struct pto_picture_core cores[PTO_PICTURE_CORES];
   struct pto_picture_link links[PTO_PICTURE_LINKS];
-  uint32_t task_places, scope_count, core_places, link_count;
+  uint32_t listed_task_count, scope_count, listed_core_count, link_count;
   uint32_t tasks_more, cores_more, links_more; /* that did not fit, as far as they were come across */
   uint16_t path[PTO_PICTURE_LINKS];            /* the marked links, in order */
   uint32_t path_length;

@@ -253,12 +253,12 @@ static PTO_NOINLINE void insert_generally(struct pto_access_map *map, uint32_t i
   link_into_all(map, index, &cells);
 }
 
-void pto_access_grid_insert(struct pto_access_map *map, uint32_t index, const struct pto_access_place *place) {
+void pto_access_grid_insert(struct pto_access_map *map, uint32_t index, const struct pto_access_position *position) {
   map->cold[index].links = 0;
   /* what was removed since the search may have been the last of its class */
-  if (place && place->has_cell && map->classes[place->class_index].entry_count) {
-    join(map, index, place->class_index);
-    link_first(map, index, place->cell);
+  if (position && position->has_cell && map->classes[position->class_index].entry_count) {
+    join(map, index, position->class_index);
+    link_first(map, index, position->cell);
   } else {
     insert_generally(map, index);
   }
@@ -308,7 +308,7 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
 struct query {
   const struct pto_region *region;
   uint32_t skip; /* the region's own entry */
-  struct pto_access_place *place;
+  struct pto_access_position *position;
 };
 
 static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_covered) {
@@ -385,26 +385,26 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
 static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
                                 const struct query *query) {
   const struct pto_access_class *class = &map->classes[class_index];
-  struct pto_access_place *place = query->place;
-  const bool is_own = !place->class_index && fits_class(class, &place->box, coordinates);
-  if (is_own) place->class_index = class_index;
+  struct pto_access_position *position = query->position;
+  const bool is_own = !position->class_index && fits_class(class, &position->box, coordinates);
+  if (is_own) position->class_index = class_index;
   struct cell_range cells;
-  cells_of(class, &place->box, coordinates, &cells);
+  cells_of(class, &position->box, coordinates, &cells);
   if (PTO_UNLIKELY(!cells.is_single)) {
     search_cells(map, class_index, &cells, query);
     return;
   }
   const uint32_t head = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
   if (is_own) {
-    place->cell = head;
-    place->has_cell = true;
+    position->cell = head;
+    position->has_cell = true;
   }
   search_cell(map, class_index, head, query, 0);
 }
 
 static inline void search_classes(struct pto_access_map *map, const struct pto_access_space *space,
                                   uint32_t coordinates, const struct query *query) {
-  box_of(space, query->region, &query->place->box);
+  box_of(space, query->region, &query->position->box);
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) search_class(map, c, coordinates, query);
 }
 
@@ -420,12 +420,12 @@ static PTO_NOINLINE void search_rows(struct pto_access_map *map, const struct pt
 }
 
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
-                           uint32_t skip, struct pto_access_place *place) {
+                           uint32_t skip, struct pto_access_position *position) {
   const struct pto_access_space *space = &map->spaces[space_index];
-  struct pto_access_place none;
-  const struct query query = {region, skip, place ? place : &none};
-  query.place->has_cell = false;
-  query.place->class_index = 0;
+  struct pto_access_position none;
+  const struct query query = {region, skip, position ? position : &none};
+  query.position->has_cell = false;
+  query.position->class_index = 0;
   if (PTO_UNLIKELY(!space->first_class || region->is_fuzzy || space->fuzzy_count))
     search_all(map, space, &query);
   else if (PTO_LIKELY(space->coordinates == 1))

@@ -15,9 +15,9 @@
 
 #include <runtime/deps/access_map.h>
 
-/* The entry becomes one of its space.  `place` is of a search for its region, since which nothing was inserted; NULL:
- * there was none. */
-void pto_access_grid_insert(struct pto_access_map *map, uint32_t entry, const struct pto_access_place *place);
+/* The entry becomes one of its space.  `position` is of a search for its region, since which nothing was inserted;
+ * NULL: there was none. */
+void pto_access_grid_insert(struct pto_access_map *map, uint32_t entry, const struct pto_access_position *position);
 void pto_access_grid_remove(struct pto_access_map *map, uint32_t entry);
 /* Some entry of the space; 0 where there is none. */
 uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space);

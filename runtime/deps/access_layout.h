@@ -101,7 +101,7 @@ struct pto_access_box {
 };
 
 /* Where a region belongs: what a search for it has found on the way, for the insert that may follow. */
-struct pto_access_place {
+struct pto_access_position {
   struct pto_access_box box;
   uint32_t class_index; /* the first class of its extents; 0: there is none yet */
   uint32_t cell;        /* its only cell in that class */

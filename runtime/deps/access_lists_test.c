@@ -36,7 +36,7 @@ static void count_lists(struct fixture *f, uint32_t space, const struct pto_regi
                         uint32_t *of_cell) {
   *of_bucket = *of_cell = 0;
   for (uint32_t i = f->map.buckets[pto_access_map_bucket(&f->map, region)]; i; i = f->map.cold[i].next) ++*of_bucket;
-  struct pto_access_place place;
+  struct pto_access_position place;
   pto_access_map_search(&f->map, space, region, 0, &place);
   assert_true(place.has_cell);
   const uint32_t cell = place.cell;

@@ -8,8 +8,8 @@
 /* Cells of one entry besides the first: at most two a coordinate. */
 #define LINKS_PER_ENTRY 7u
 #define PRUNE_MIN_LOG2 5u
-/* Entries that the clock hand passes for an insert: places in use stay below twice the visible ones, as half of what it
- * passes may be visible before a place is added. */
+/* Entries that the clock hand passes for an insert: entries in use stay below twice the visible ones, as half of what
+ * it passes may be visible before an entry is added. */
 #define HAND_STEPS 2u
 
 /* List chunks that a submit takes at most: one a task that it comes after, and one an access. */
@@ -166,40 +166,40 @@ static inline bool step_hand(struct pto_access_map *map) {
   return !has_visible(map, &map->entries[map->hand]);
 }
 
-static inline uint32_t add_place(struct pto_access_map *map) {
+static inline uint32_t add_entry(struct pto_access_map *map) {
   PTO_ASSERT(map->entries_used < map->entry_capacity);
   map->live_entries++;
   return ++map->entries_used;
 }
 
-/* The clock hand passes as many more entries as inserts have paid for; then a place is added. */
-static PTO_NOINLINE uint32_t take_further_place(struct pto_access_map *map) {
+/* The clock hand passes as many more entries as inserts have paid for; then an entry is added. */
+static PTO_NOINLINE uint32_t take_further_entry(struct pto_access_map *map) {
   uint32_t credit = (uint32_t)pto_min_u64((uint64_t)map->hand_credit + HAND_STEPS - 1, map->entries_used);
   while (credit > 0 && !step_hand(map)) credit--;
   map->hand_credit = credit;
-  if (credit == 0) return add_place(map);
+  if (credit == 0) return add_entry(map);
   detach(map, map->hand);
   return map->hand;
 }
 
-/* A free place, or that of an expired entry. */
-static inline uint32_t take_place(struct pto_access_map *map) {
+/* A free entry, or an expired one. */
+static inline uint32_t take_entry(struct pto_access_map *map) {
   const uint32_t index = map->entry_free;
   if (index) {
     map->entry_free = map->cold[index].next;
     map->live_entries++;
     return index;
   }
-  if (map->entries_used <= map->rings->window) return add_place(map); /* hardly anything can have expired */
-  if (PTO_UNLIKELY(!step_hand(map))) return take_further_place(map);
+  if (map->entries_used <= map->rings->window) return add_entry(map); /* hardly anything can have expired */
+  if (PTO_UNLIKELY(!step_hand(map))) return take_further_entry(map);
   map->hand_credit += HAND_STEPS - 1;
   detach(map, map->hand);
   return map->hand;
 }
 
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint32_t bucket, const struct pto_access_place *place) {
-  const uint32_t index = take_place(map);
+                               uint32_t bucket, const struct pto_access_position *position) {
+  const uint32_t index = take_entry(map);
   struct pto_access_entry *entry = &map->entries[index];
   struct pto_access_entry_cold *cold = &map->cold[index];
   pto_access_entry_set_region(map, index, region);
@@ -215,7 +215,7 @@ uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
   if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
-  pto_access_grid_insert(map, index, place);
+  pto_access_grid_insert(map, index, position);
   return index;
 }
 
@@ -267,7 +267,7 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
   for (uint32_t i = 0; i < count; i++) {
     struct pto_task_ref ref = {entry->refs[i]};
     if (!pto_task_ref_is_visible(map->rings, ref) || (keep && !keep(context, ref))) continue;
-    pto_access_map_append(map, entry, ref, entry->tags[i]); /* never behind place i */
+    pto_access_map_append(map, entry, ref, entry->tags[i]); /* never behind access i */
     left++;
   }
   while (chunk_index) {

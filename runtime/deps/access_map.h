@@ -23,8 +23,8 @@
  * back in turn with their whole are not made anew each time.  The next lookup that finds it empty removes it.
  *
  * Accesses whose tasks are no longer visible may linger, and count for nothing; which entries linger changes no answer.
- * A *hand* goes round all entries, and an insert that finds no free place moves it on, two entries an insert in the
- * mean, until it finds an entry without a visible access: that one's place is taken.  So places in use stay below about
+ * A *hand* goes round all entries, and an insert that finds no free entry moves it on, two entries an insert in the
+ * mean, until it finds an entry without a visible access: that one is taken.  So entries in use stay below about
  * twice the visible ones, and nothing is walked that is not paid for by inserts.  Only where room is short, or
  * references are about to repeat, a sweep drops all that has expired at once.
  *
@@ -75,13 +75,13 @@ static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t
 }
 
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
- * entry.  *place (may be NULL): where the region belongs. */
+ * entry.  *position (may be NULL): where the region belongs. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip,
-                           struct pto_access_place *place);
-/* Makes the entry of a region that has none; it still needs an access.  make_room has been called.  `place` is of a
+                           struct pto_access_position *position);
+/* Makes the entry of a region that has none; it still needs an access.  make_room has been called.  `position` is of a
  * search for this region, since which nothing was inserted; NULL: there was none. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint32_t bucket, const struct pto_access_place *place);
+                               uint32_t bucket, const struct pto_access_position *position);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */

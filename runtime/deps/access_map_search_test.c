@@ -140,7 +140,7 @@ static void a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_cl
       enter(&f, space, &far, PTO_TAG_WRITE);
     }
     f.map.hit_count = 0;
-    struct pto_access_place place;
+    struct pto_access_position place;
     pto_access_map_search(&f.map, space, &all, 0, &place);
     assert_int_equal(f.map.hit_count, 1);
     assert_true(f.map.hits[0].is_covered);

@@ -51,9 +51,9 @@ void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) 
 }
 
 /* Of a list that has just been wired. */
-static PTO_COLD void tell(const struct pto_hazards *hazards, const struct pto_access *access,
-                          const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
-                          uint32_t count) {
+static PTO_COLD void notify_listener(const struct pto_hazards *hazards, const struct pto_access *access,
+                                     const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
+                                     uint32_t count) {
   struct pto_edge edge = {.consumer = consumer_slot(hazards),
                           .consumer_tag = access->tag,
                           .begin = pto_max_u64(access->region.start, entry->start),
@@ -83,7 +83,7 @@ static PTO_INLINE void order_list(struct pto_hazards *hazards, const struct pto_
     if (reasons[tags[k] >> 8] && PTO_LIKELY(pto_task_slot_is_of(producer, (struct pto_task_ref){refs[k]})))
       wire(hazards, producer);
   }
-  if (PTO_UNLIKELY(hazards->listener != NULL)) tell(hazards, access, entry, refs, tags, count);
+  if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
 }
 
 static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct pto_access *access,
@@ -109,7 +109,7 @@ static PTO_INLINE void order_entry(struct pto_hazards *hazards, const struct pto
 struct lookup {
   uint32_t own, bucket;
   bool was_searched;
-  struct pto_access_place place; /* where it was */
+  struct pto_access_position position; /* where it was */
 };
 
 static inline void find_own(const struct pto_access_map *map, const struct pto_access *access, struct lookup *found) {
@@ -127,7 +127,7 @@ static void find_others(struct pto_hazards *hazards, const struct pto_access *ac
   map->hit_count = 0;
   map->candidates += found->own != 0;
   found->was_searched = !is_isolated(map, found->own);
-  if (found->was_searched) pto_access_map_search(map, access->space, &access->region, found->own, &found->place);
+  if (found->was_searched) pto_access_map_search(map, access->space, &access->region, found->own, &found->position);
 }
 
 static void order_all(struct pto_hazards *hazards, const struct pto_access *access, const struct lookup *found) {
@@ -182,7 +182,7 @@ static void settle(struct pto_hazards *hazards, const struct pto_access *access,
   uint32_t own = found->own;
   if (!own)
     own = pto_access_map_insert(map, access->space, &access->region, found->bucket,
-                                found->was_searched ? &found->place : NULL);
+                                found->was_searched ? &found->position : NULL);
   else if (is_write && !access->region.is_fuzzy)
     replace(hazards, &map->entries[own]);
   struct pto_access_entry *entry = &map->entries[own];

@@ -14,7 +14,7 @@
  * at run time.  A producer's slot carries the serial of the submit that last found it, which makes pairs distinct
  * without a set; the new task's own slot carries it too.
  *
- * A recorded run listens: it is told of each edge and its reasons (runtime/submit/record.h), and changes nothing that
+ * A recorded run listens: it gets each edge and its reasons (runtime/submit/record.h), and changes nothing that
  * is done.
  *
  * Owns nothing but counts: map, rings and chunks are borrowed from the runtime, which has it as a part.  Control thread

@@ -44,8 +44,8 @@ static bool reserve_all(struct pto_runtime *rt) {
   uint64_t entries = config->map_entries ? config->map_entries : accesses;
   /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload,
    * for the tasks of the three rings that come round within a run; those of the run's own scope come once.  Together
-   * less than 2048 a slot of the window, and one payload that each form keeps, so only live tasks can fill it. */
-  uint64_t payload_units = (slots * 2 + PTO_PAYLOAD_FORMS) * PTO_PAYLOAD_MAX_UNITS;
+   * less than 2048 a slot of the window, and one payload that each template keeps, so only live tasks can fill it. */
+  uint64_t payload_units = (slots * 2 + PTO_PAYLOAD_TEMPLATES) * PTO_PAYLOAD_MAX_UNITS;
   uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
   uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
   enum pto_policy policy;
@@ -102,13 +102,13 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   lay_out(rt, rt->memory.addr);
-  rt->is_told = rt->arena.is_checked;
+  rt->is_memory_watched = rt->arena.is_checked;
   for (int is_aic = 0; is_aic <= 1; is_aic++)
-    rt->asking[is_aic] = (struct pto_core){.kind = is_aic ? PTO_AIC : PTO_AIV,
+    rt->probed[is_aic] = (struct pto_core){.kind = is_aic ? PTO_AIC : PTO_AIV,
                                            .local = {NULL, is_aic ? port->aic_local_bytes : port->aiv_local_bytes},
-                                           .message = rt->answer,
-                                           .message_size = sizeof rt->answer};
-  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
+                                           .message = rt->refusal,
+                                           .message_size = sizeof rt->refusal};
+  if (port->ops->bind_memory) port->ops->bind_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){.map = &rt->map,
                                      .rings = &rt->rings,
@@ -275,7 +275,7 @@ int pto_runtime_publish_counters(struct pto_runtime *rt) {
 /* ---- questions ---- */
 
 uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
-  uint32_t clusters = pto_port_told_clusters(rt->port);
+  uint32_t clusters = pto_port_visible_clusters(rt->port);
   return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) +
          ((kinds & PTO_CLUSTER) ? clusters : 0);
 }
@@ -291,7 +291,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .overlap_budget_exhausted = rt->map.budget_exhausted,
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
-                          .cores = pto_port_told_clusters(rt->port) * PTO_LANES};
+                          .cores = pto_port_visible_clusters(rt->port) * PTO_LANES};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
@@ -312,7 +312,7 @@ const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, i
 void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch) {
   PTO_ASSERT(!rt->is_running);
   rt->watch = watch;
-  rt->is_told = watch || rt->arena.is_checked;
+  rt->is_memory_watched = watch || rt->arena.is_checked;
 }
 void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
   PTO_ASSERT(!rt->is_running);

@@ -57,7 +57,7 @@ bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char *
 /* Bytes of a ring in which this request fits behind what is used now, wherever in the ring that begins.  `size_bytes` >
  * 0. */
 uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_bytes);
-/* Releases everything up to position `end`, the end of a piece whose task, and all older ones, are consumed. */
+/* Releases everything up to position `end`, the end of a piece whose task, and all older ones, retire. */
 void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end);
 bool pto_heap_ring_is_valid(const struct pto_heap_ring *ring);
 

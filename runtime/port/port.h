@@ -36,8 +36,8 @@ struct pto_core_waits;
 struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
-  uint32_t size_class; /* the owner's, as is form */
-  uint32_t form;
+  uint32_t size_class; /* the owner's, as is template_id */
+  uint32_t template_id;
   /* In the order of struct pto_message, where they are copied to at once. */
   uint8_t first_role; /* the least index into kernels of one that is there */
   uint8_t tensor_count, scalar_count;
@@ -106,7 +106,7 @@ static inline struct pto_completion pto_message_completion(const struct pto_mess
   X(PTO_WORK_HOST_ACCESS, "host_access") /* an element read or written by the orchestration */                         \
   X(PTO_WORK_DISPATCH, "dispatch")       /* a message sent, on the scheduler that owns the core; by the engine */      \
   X(PTO_WORK_POLL, "poll")               /* a completion taken in, on the same scheduler; by the engine */             \
-  X(PTO_WORK_FANOUT, "fanout")           /* a consumer told */                                                         \
+  X(PTO_WORK_FANOUT, "fanout")           /* a consumer notified */                                                     \
   X(PTO_WORK_COMPLETE, "complete")       /* a task's completion, fixed part */
 
 enum pto_work {
@@ -149,7 +149,7 @@ struct pto_port_ops {
   void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);
   /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
    */
-  void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
+  void (*bind_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
   bool is_observe; /* the engine of observers (sim/tools/observe.h) */
 };
@@ -167,13 +167,13 @@ struct pto_port {
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
-  uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
-  uint32_t slots_per_core;     /* messages a core holds, the running one counted */
-  uint32_t worker_count;       /* threads that run kernels, the control thread counted */
-  uint64_t aiv_local_bytes;    /* UB */
-  uint64_t aic_local_bytes;    /* L1 */
-  struct pto_trace *trace;     /* where to record spans; NULL: nowhere */
-  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
+  uint32_t visible_cluster_count;       /* what programs see, where that is less than what tasks run on; 0: the same */
+  uint32_t slots_per_core;              /* messages a core holds, the running one counted */
+  uint32_t worker_count;                /* threads that run kernels, the control thread counted */
+  uint64_t aiv_local_bytes;             /* UB */
+  uint64_t aic_local_bytes;             /* L1 */
+  struct pto_trace *trace;              /* where to record spans; NULL: nowhere */
+  const struct pto_kernel_meter *meter; /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */
@@ -183,8 +183,8 @@ struct pto_port {
 };
 
 /* How large the chip is for a program: for pto_core_count, and for what can ever fit. */
-static inline uint32_t pto_port_told_clusters(const struct pto_port *port) {
-  return port->told_cluster_count ? port->told_cluster_count : port->cluster_count;
+static inline uint32_t pto_port_visible_clusters(const struct pto_port *port) {
+  return port->visible_cluster_count ? port->visible_cluster_count : port->cluster_count;
 }
 
 /* `count` pieces of work on an actor's clock, where is_virtual.  DISPATCH and POLL are charged by the engine itself, in

@@ -66,8 +66,8 @@ static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint3
 }
 /* The ticket of the `nth` oldest message that a core holds; nth < load. */
 static inline uint32_t pto_core_tracker_ticket(const struct pto_core_tracker *tracker, uint32_t core, uint32_t nth) {
-  const uint32_t place = (uint32_t)tracker->next_ticket[core] - tracker->load[core] + nth;
-  return tracker->tickets[core * PTO_CORE_TICKETS + place % PTO_CORE_TICKETS];
+  const uint32_t position = (uint32_t)tracker->next_ticket[core] - tracker->load[core] + nth;
+  return tracker->tickets[core * PTO_CORE_TICKETS + position % PTO_CORE_TICKETS];
 }
 static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32_t core) {
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;

@@ -80,7 +80,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
 }
 
 bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
-  uint64_t clusters = pto_port_told_clusters(scheduler->port);
+  uint64_t clusters = pto_port_visible_clusters(scheduler->port);
   return block_count <= (shape == PTO_SHAPE_AIV ? 2 * clusters : clusters);
 }
 
@@ -120,26 +120,12 @@ static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
   scheduler->ready_count--;
 }
 
-static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core,
-                                uint32_t role, uint8_t group, struct pto_message *message) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const struct pto_payload *payload = slot->payload;
-  message->payload = payload;
-  message->run = payload->kernels[role]->run;
-  message->ticket = slot_index;
-  message->block_index = slot->block_count - slot->blocks_left;
-  message->core = (uint16_t)core;
-  message->role = (uint8_t)role;
-  message->tensor_count = (uint8_t)payload->tensor_count;
-  message->scalar_count = (uint8_t)payload->scalar_count;
-  message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                             (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0) | group);
-  message->rendezvous = 0;
-}
-
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
-  struct pto_message message;
-  fill_message(scheduler, slot_index, core, role, flags, &message);
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                     (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0));
+  const struct pto_message message =
+      pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
   scheduler->done_count +=
       pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
@@ -150,7 +136,7 @@ static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { retu
 
 /* Sends one block where it finds cores; false where there are none now. */
 static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle,
-                        uint8_t group) {
+                        uint8_t group_flags) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
@@ -158,7 +144,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
-    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_SCHEDULER_MAY_MOVE;
+    const uint8_t flags = group_flags || slot->flags & PTO_TASK_WAITS ? group_flags : PTO_SCHEDULER_MAY_MOVE;
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
   } else {
     uint32_t aiv_lanes[2];
@@ -166,11 +152,11 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
                                                      shapes[shape].aiv_count, is_claimant, only_idle, aiv_lanes);
     if (cluster == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
-    uint8_t inner = group & (uint8_t)~PTO_MESSAGE_LAST;
+    uint8_t inner = group_flags & (uint8_t)~PTO_MESSAGE_LAST;
     if (shapes[shape].needs_aic) send(scheduler, slot_index, cluster * PTO_LANES, 0, inner);
     for (uint32_t i = 0; i < shapes[shape].aiv_count; i++)
       send(scheduler, slot_index, cluster * PTO_LANES + aiv_lanes[i], aiv_role(slot->payload, i),
-           i + 1 == shapes[shape].aiv_count ? group : inner);
+           i + 1 == shapes[shape].aiv_count ? group_flags : inner);
   }
   slot->blocks_left--;
   return true;
@@ -198,7 +184,7 @@ static void claim_least_loaded(struct pto_scheduler *scheduler, enum pto_shape s
     }
 }
 
-/* Idle places for blocks of this shape that the task may use, counted up to `needed`. */
+/* How often idle cores have room for a block of this shape, counted up to `needed`. */
 static uint32_t count_idle(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t needed,
                            bool is_claimant) {
   const struct pto_core_tracker *cores = &scheduler->cores;
@@ -222,8 +208,8 @@ static bool place_sync(struct pto_scheduler *scheduler, uint32_t slot_index, boo
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   if (count_idle(scheduler, slot->shape, slot->blocks_left, is_claimant) < slot->blocks_left) return false;
   while (slot->blocks_left) {
-    uint8_t group = slot->blocks_left == 1 ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : PTO_MESSAGE_TOGETHER;
-    bool placed = place_block(scheduler, slot_index, is_claimant, true, group);
+    uint8_t group_flags = slot->blocks_left == 1 ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : PTO_MESSAGE_TOGETHER;
+    bool placed = place_block(scheduler, slot_index, is_claimant, true, group_flags);
     PTO_ASSERT(placed);
     (void)placed;
   }
@@ -236,9 +222,9 @@ static bool place(struct pto_scheduler *scheduler, struct pto_ready_item item, b
   const bool is_for_one = slot->block_count == 1 && slot->shape <= PTO_SHAPE_AIV; /* which needs no idle core */
   const bool is_group = slot->flags & PTO_TASK_SYNC_START;
   if (is_group && !is_for_one) return place_sync(scheduler, item.slot, may_use_claimed);
-  if (slot->flags & PTO_TASK_SERIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
-  const uint8_t group = is_group ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
-  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, group)) {
+  if (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
+  const uint8_t group_flags = is_group ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
+  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, group_flags)) {
   }
   return slot->blocks_left == 0;
 }

@@ -82,7 +82,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler);
 
 /* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot);
-/* A block of a task with SERIAL_BLOCKS has completed and more are left. */
+/* A block of a task with SEQUENTIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot);
 /* Sends what can be sent. */
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
@@ -93,8 +93,23 @@ void pto_scheduler_abandon(struct pto_scheduler *scheduler);
 
 /* Whether the task is that, and nothing waits before it. */
 static inline bool pto_scheduler_takes_single(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
-  const uint8_t asked = PTO_TASK_SINGLE | PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE;
-  return (slot->flags & asked) == PTO_TASK_SINGLE && !scheduler->ready_count;
+  const uint8_t mask = PTO_TASK_SINGLE | PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE;
+  return (slot->flags & mask) == PTO_TASK_SINGLE && !scheduler->ready_count;
+}
+
+/* The one place where a message is filled. */
+static inline struct pto_message pto_scheduler_message(const struct pto_payload *payload, uint32_t slot_index,
+                                                       uint32_t core, uint32_t role, uint32_t block_index,
+                                                       uint8_t flags) {
+  return (struct pto_message){.payload = payload,
+                              .run = payload->kernels[role]->run,
+                              .ticket = slot_index,
+                              .block_index = block_index,
+                              .core = (uint16_t)core,
+                              .role = (uint8_t)role,
+                              .tensor_count = payload->tensor_count,
+                              .scalar_count = payload->scalar_count,
+                              .flags = flags};
 }
 
 /* True where its kernel was run by it: *completion says how. */
@@ -119,14 +134,8 @@ static inline enum pto_placed pto_scheduler_place_single(struct pto_scheduler *s
   slot->state = PTO_TASK_RUNNING;
   slot->blocks_left = 0;
   const struct pto_payload *payload = slot->payload;
-  const struct pto_message message = {.payload = payload,
-                                      .run = payload->kernels[payload->first_role]->run,
-                                      .ticket = slot_index,
-                                      .core = (uint16_t)core,
-                                      .role = payload->first_role,
-                                      .tensor_count = payload->tensor_count,
-                                      .scalar_count = payload->scalar_count,
-                                      .flags = PTO_SCHEDULER_MAY_MOVE};
+  const struct pto_message message =
+      pto_scheduler_message(payload, slot_index, core, payload->first_role, 0, PTO_SCHEDULER_MAY_MOVE);
   return pto_scheduler_send(scheduler, &message, ready_at, completion) ? PTO_PLACED_AND_RUN : PTO_PLACED;
 }
 

@@ -96,10 +96,10 @@ static void test_blocks_beyond_the_cores_follow_as_cores_come_free_each_once_in_
   close_all();
 }
 
-static void test_serial_blocks_run_one_after_the_other(void **state) {
+static void test_sequential_blocks_run_one_after_the_other(void **state) {
   (void)state;
   open_fifo(24, 2);
-  push(PTO_SHAPE_AIV, 4, PTO_TASK_SERIAL_BLOCKS);
+  push(PTO_SHAPE_AIV, 4, PTO_TASK_SEQUENTIAL_BLOCKS);
   for (uint32_t i = 0; i < 4; i++) {
     dispatch();
     assert_int_equal(sent_count, i + 1);
@@ -264,7 +264,7 @@ static void push_random(struct pto_rng *rng) {
   if (kind == 0)
     push(shape, 1 + (uint32_t)pto_rng_below(rng, most), PTO_TASK_SYNC_START);
   else if (kind == 1)
-    push(shape, 1 + (uint32_t)pto_rng_below(rng, 4), PTO_TASK_SERIAL_BLOCKS);
+    push(shape, 1 + (uint32_t)pto_rng_below(rng, 4), PTO_TASK_SEQUENTIAL_BLOCKS);
   else
     push(shape, kind == 2 ? 1 + (uint32_t)pto_rng_below(rng, 2 * most) : 1, 0);
 }
@@ -356,7 +356,7 @@ int main(void) {
       cmocka_unit_test(test_cores_never_get_more_than_their_slots_and_the_rest_waits),
       cmocka_unit_test(test_a_full_kind_of_core_does_not_hold_up_the_other),
       cmocka_unit_test(test_blocks_beyond_the_cores_follow_as_cores_come_free_each_once_in_order),
-      cmocka_unit_test(test_serial_blocks_run_one_after_the_other),
+      cmocka_unit_test(test_sequential_blocks_run_one_after_the_other),
       cmocka_unit_test(test_fifo_sends_in_the_order_of_becoming_ready_across_shapes),
       cmocka_unit_test(test_lifo_sends_what_became_ready_last),
       cmocka_unit_test(test_a_random_order_is_that_of_its_seed),

@@ -31,7 +31,7 @@ static int check_kernel(struct pto_runtime *rt, struct pto_submit_work *submit, 
     return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, is_aic ? "AIC" : "AIV");
   if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
   submit->has_waiting |= pto_kernel_waits(kernel);
-  submit->asks |= kernel->check || kernel->cost;
+  submit->queries |= kernel->check || kernel->cost;
   return PTO_OK;
 }
 
@@ -56,7 +56,7 @@ static int check_blocks(struct pto_runtime *rt, const struct pto_launch *launch,
   if (PTO_UNLIKELY(launch->sync_start) && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
     return PTO_REFUSE(rt, PTO_EFIT, "%s: sync_start: %u blocks can never start together, %s has %u cluster%s", name,
                       block_count, rt->port->chip_name ? rt->port->chip_name : "the chip",
-                      pto_port_told_clusters(rt->port), pto_port_told_clusters(rt->port) == 1 ? "" : "s");
+                      pto_port_visible_clusters(rt->port), pto_port_visible_clusters(rt->port) == 1 ? "" : "s");
   return PTO_OK;
 }
 
@@ -203,8 +203,8 @@ static bool take_turns(const struct pto_launch *launch, uint32_t count) {
 /* Decides whether the blocks of an accumulating task run one after another. */
 static int check_turns(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_launch *launch,
                        const char *what, uint32_t count) {
-  submit->is_serial = launch->block_count > 1 && !take_turns(launch, count);
-  if (submit->is_serial && launch->sync_start)
+  submit->is_sequential = launch->block_count > 1 && !take_turns(launch, count);
+  if (submit->is_sequential && launch->sync_start)
     return PTO_REFUSE(rt, PTO_EINVAL,
                       "%s: the blocks of an accumulating task whose kernel does not declare PTO_KERNEL_TURNS run one "
                       "after another, sync_start wants them together",
@@ -220,7 +220,7 @@ static void describe(struct pto_submit_work *submit, const struct pto_launch *la
   submit->block_count = launch->block_count ? launch->block_count : 1;
   submit->message_count = submit->block_count * pto_shape_message_count(shape);
   if (launch->sync_start) submit->slot_flags |= PTO_TASK_SYNC_START;
-  if (submit->is_serial) submit->slot_flags |= PTO_TASK_SERIAL_BLOCKS;
+  if (submit->is_sequential) submit->slot_flags |= PTO_TASK_SEQUENTIAL_BLOCKS;
   if (submit->has_waiting) submit->slot_flags |= PTO_TASK_WAITS;
   if (shape <= PTO_SHAPE_AIV && submit->block_count == 1 && !launch->sync_start && !submit->has_waiting)
     submit->slot_flags |= PTO_TASK_SINGLE;

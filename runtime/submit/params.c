@@ -203,18 +203,18 @@ static int check_aliasing(struct pto_runtime *rt, struct pto_submit_work *submit
 /* ---- what the kernel says ---- */
 
 /* What the kernel itself refuses, and the local memory that it needs. */
-static int ask_kernel(struct pto_runtime *rt, const struct pto_payload *payload, const struct pto_kernel *kernel,
-                      bool is_aic) {
-  struct pto_core *core = &rt->asking[is_aic];
+static int query_kernel(struct pto_runtime *rt, const struct pto_payload *payload, const struct pto_kernel *kernel,
+                        bool is_aic) {
+  struct pto_core *core = &rt->probed[is_aic];
   const struct pto_kernel_args args = {payload->tensors,
                                        (const union pto_scalar *)(const void *)&payload->tensors[payload->tensor_count],
                                        core, payload->tensor_count, payload->scalar_count};
   const uint64_t local_bytes = core->local.size_bytes;
   core->block_count = payload->block_count;
-  rt->answer[0] = '\0';
+  rt->refusal[0] = '\0';
   if (kernel->check && kernel->check(&args) != 0)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", rt->answer[0] ? "" : kernel->name,
-                      rt->answer[0] ? rt->answer : " refuses its parameters");
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", rt->refusal[0] ? "" : kernel->name,
+                      rt->refusal[0] ? rt->refusal : " refuses its parameters");
   if (!kernel->cost) return PTO_OK;
   const struct pto_cost cost = kernel->cost(&args);
   if (PTO_LIKELY(cost.local_bytes <= local_bytes)) return PTO_OK;
@@ -223,11 +223,11 @@ static int ask_kernel(struct pto_runtime *rt, const struct pto_payload *payload,
                     rt->port->chip_name ? rt->port->chip_name : "the chip", (unsigned long long)(local_bytes / 1024));
 }
 
-int pto_params_ask_kernels(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_launch *launch) {
+int pto_params_query_kernels(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_launch *launch) {
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
   int status = PTO_OK;
   for (int k = 0; k < 3 && !status; k++)
-    if (kernels[k]) status = ask_kernel(rt, submit->payload, kernels[k], k == 0);
+    if (kernels[k]) status = query_kernel(rt, submit->payload, kernels[k], k == 0);
   return status ? pto_params_drop(rt, submit, status) : PTO_OK;
 }
 
@@ -316,7 +316,7 @@ int pto_params_prepare(struct pto_runtime *rt, struct pto_submit_work *submit,
   memset(submit, 0, offsetof(struct pto_submit_work, params));
   const int status = prepare(rt, submit, request);
   if (status) return pto_params_drop(rt, submit, status);
-  return submit->asks ? pto_params_ask_kernels(rt, submit, request->launch) : PTO_OK;
+  return submit->queries ? pto_params_query_kernels(rt, submit, request->launch) : PTO_OK;
 }
 
 int pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {

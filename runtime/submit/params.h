@@ -23,7 +23,7 @@ int pto_launch_check(struct pto_runtime *rt, struct pto_submit_work *submit, con
                      const char **what_out);
 /* The kernels' checks and the local memory that they need, once the payload is built: only where the work says that one
  * asks.  Where one refuses, the submit is dropped. */
-int pto_params_ask_kernels(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_launch *launch);
+int pto_params_query_kernels(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_launch *launch);
 /* Gives back what a prepared submit holds that is given up.  The status. */
 PTO_COLD int pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit, int status);
 /* Fills addresses that were not known before, and the list of held memory. */

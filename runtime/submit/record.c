@@ -39,9 +39,9 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .first_edge = first_edge,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
-                                  .is_serial = (slot->flags & PTO_TASK_SERIAL_BLOCKS) != 0,
+                                  .is_sequential = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
                                   .has_predicate = launch->predicate.tensor != NULL,
-                                  .call = rt->call,
+                                  .call = request->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};
   record_params(rt, submit, request);

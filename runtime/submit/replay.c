@@ -5,11 +5,11 @@
 
 static const struct pto_task *tasks_of(const struct pto_runtime *rt, struct pto_recording *recording,
                                        const struct pto_recorded_step *step) {
-  const struct pto_task *kept =
+  const struct pto_task *recorded =
       (const struct pto_task *)recording->arrays[PTO_RECORDED_AFTER].items + step->first_after;
   for (uint32_t i = 0; i < step->launch.after_count; i++) {
-    const uint64_t ring = kept[i].id >> PTO_RECORDED_RING_SHIFT,
-                   sequence = recording->heads[ring] + (kept[i].id & PTO_RECORDED_SEQUENCE_MASK);
+    const uint64_t ring = recorded[i].id >> PTO_RECORDED_RING_SHIFT,
+                   sequence = recording->heads[ring] + (recorded[i].id & PTO_RECORDED_SEQUENCE_MASK);
     recording->tasks[i] = (struct pto_task){ring << PTO_RECORDED_RING_SHIFT | (sequence & PTO_RECORDED_SEQUENCE_MASK),
                                             rt->task_generation};
   }
@@ -18,16 +18,17 @@ static const struct pto_task *tasks_of(const struct pto_runtime *rt, struct pto_
 
 static int submit_step(struct pto_runtime *rt, struct pto_recording *recording, const struct pto_recorded_step *step) {
   struct pto_tensor *tensors = (struct pto_tensor *)recording->arrays[PTO_RECORDED_TENSORS].items + step->first_tensor;
-  const uint32_t *places = (const uint32_t *)recording->arrays[PTO_RECORDED_PLACES].items + step->first_tensor;
+  const uint32_t *buffer_indices =
+      (const uint32_t *)recording->arrays[PTO_RECORDED_BUFFER_INDICES].items + step->first_tensor;
   const struct pto_buffer *buffers = recording->arrays[PTO_RECORDED_BUFFERS].items;
   const struct pto_param *params =
       (const struct pto_param *)recording->arrays[PTO_RECORDED_PARAMS].items + step->first_param;
-  for (uint32_t i = 0; i < step->tensor_count; i++) tensors[i].buffer = buffers[places[i]];
+  for (uint32_t i = 0; i < step->tensor_count; i++) tensors[i].buffer = buffers[buffer_indices[i]];
   struct pto_launch launch = step->launch;
   if (launch.after_count) launch.after = tasks_of(rt, recording, step);
   if (step->has_predicate) launch.predicate.tensor = &tensors[step->tensor_count - 1];
-  const struct pto_submit_request request = {&launch, params, step->param_count, step->task_kind, step->is_single};
-  rt->call = step->call;
+  const struct pto_submit_request request = {&launch,           params,          step->call,
+                                             step->param_count, step->task_kind, step->is_single};
   return pto_submit_request(rt, &request, NULL);
 }
 

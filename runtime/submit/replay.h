@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replay: asks the runtime again for what a recording has (runtime/control/recording.h).
+ * Replay: makes the calls of a recording again (runtime/control/recording.h).
  *
  * Call by call, through the functions that an orchestration's calls come to; there is no second way into the runtime.
  * Control thread only.

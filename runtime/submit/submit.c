@@ -143,7 +143,7 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (pto_trace_has_graph(&rt->trace)) pto_record_edges(rt, number, more->first_edge);
   if (submit->advances) advance_versions(rt, submit);
   pto_params_settle(rt, submit, slot_index);
-  if (rt->recording) pto_recording_add_submit(rt->recording, request, rt->call);
+  if (rt->recording) pto_recording_add_submit(rt->recording, request);
   if (rt->port->is_virtual) charge_submit(rt, submit, request->count, rt->hazards.edges - more->edges);
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }
@@ -212,8 +212,8 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (PTO_UNLIKELY(launch->size > sizeof *launch))
     return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
                       sizeof *launch);
-  const struct pto_submit_request request = {launch, params, count, PTO_TASK_KERNEL, pto_launch_is_single(launch)};
-  rt->call = PTO_CALLER();
+  const struct pto_submit_request request = {launch, params,          PTO_CALLER(),
+                                             count,  PTO_TASK_KERNEL, pto_launch_is_single(launch)};
   return pto_submit_request(rt, &request, task_out);
 }
 
@@ -223,24 +223,21 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
   const struct pto_launch launch = {.aic = kernel};
-  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_KERNEL, kernel != NULL};
-  rt->call = PTO_CALLER();
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
   const struct pto_launch launch = {.aiv0 = kernel};
-  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_KERNEL, kernel != NULL};
-  rt->call = PTO_CALLER();
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
   const struct pto_launch launch = {.after = after, .after_count = count};
-  const struct pto_submit_request request = {.launch = &launch, .kind = PTO_TASK_BARRIER};
-  rt->call = PTO_CALLER();
+  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(), .kind = PTO_TASK_BARRIER};
   return pto_submit_request(rt, &request, task_out);
 }
 
@@ -254,7 +251,6 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
   const struct pto_launch launch = {0};
-  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_ALLOC, false};
-  rt->call = PTO_CALLER();
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_ALLOC, false};
   return pto_submit_request(rt, &request, task_out);
 }

@@ -12,7 +12,6 @@
 
 #include <runtime/submit/params.h>
 
-/* rt->call says where it was asked for. */
 int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out);
 
 #endif

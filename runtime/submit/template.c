@@ -58,7 +58,7 @@ struct pto_payload *pto_template_make_payload(struct pto_runtime *rt, const stru
       &rt->payloads, pto_params_payload_bytes(tensor_count, scalar_count, template->work.dim_count));
   if (!payload) return NULL;
   pto_params_begin_payload(payload, &template->launch, tensor_count, scalar_count);
-  payload->form = template->payload_form;
+  payload->template_id = template->id;
   uint64_t *dims = (uint64_t *)(void *)(pto_payload_scalars(payload) + scalar_count);
   for (uint32_t i = 0; i < tensor_count; i++)
     dims = pto_params_fill_tensor(&payload->tensors[i], &template->tensors[i].like, 0, dims);
@@ -96,8 +96,8 @@ static PTO_NOINLINE void remember(struct pto_runtime *rt, struct pto_template *t
     template->params[i] = (struct pto_template_param){request->params[i].mode, request->params[i].scalar_type};
   for (uint32_t i = 0; i < template->work.tensor_count; i++) remember_tensor(rt, template, i);
   template->buffer_changes = rt->buffers.changes;
-  template->payload_form = pto_payload_pool_begin_form(&rt->payloads, (uint32_t)(template - rt->templates));
-  template->work.payload->form = template->payload_form;
+  template->id = pto_payload_pool_begin_template(&rt->payloads, (uint32_t)(template - rt->templates));
+  template->work.payload->template_id = template->id;
 }
 
 int pto_template_prepare_anew(struct pto_runtime *rt, struct pto_template *template,

@@ -21,7 +21,7 @@
 
 #include <runtime/submit/params.h>
 
-#define PTO_TEMPLATES PTO_PAYLOAD_FORMS
+#define PTO_TEMPLATES PTO_PAYLOAD_TEMPLATES
 
 /* What a tensor must be again, and what follows from it. */
 struct pto_template_tensor {
@@ -52,7 +52,7 @@ struct pto_template {
   struct pto_submit_work work; /* first: a submit's work is that of its template */
   struct pto_launch launch;    /* its one kernel alone; none: nothing is remembered */
   uint32_t param_count;
-  uint32_t payload_form;
+  uint32_t id;
   uint64_t buffer_changes; /* of the registry, when what is known of buffers was found out */
   uint32_t pair_count;
   struct pto_template_pair pairs[PTO_MAX_TENSORS * (PTO_MAX_TENSORS - 1) / 2];
@@ -137,7 +137,7 @@ static PTO_INLINE bool pto_template_match(struct pto_runtime *rt, struct pto_tem
   if (launch->aic != template->launch.aic || launch->aiv0 != template->launch.aiv0 ||
       request->count != template->param_count || !request->params)
     return false;
-  struct pto_payload *payload = pto_payload_pool_take(&rt->payloads, template->payload_form);
+  struct pto_payload *payload = pto_payload_pool_take(&rt->payloads, template->id);
   if (PTO_UNLIKELY(!payload)) payload = pto_template_make_payload(rt, template);
   if (PTO_UNLIKELY(!payload)) return false;
   if (PTO_UNLIKELY(!pto_template_match_params(rt, template, payload, request->params) ||
@@ -166,7 +166,7 @@ static PTO_INLINE int pto_template_prepare(struct pto_runtime *rt, struct pto_te
                                            const struct pto_submit_request *request) {
   if (PTO_UNLIKELY(!request->is_single || !pto_template_match(rt, template, request)))
     return pto_template_prepare_anew(rt, template, request);
-  return PTO_UNLIKELY(template->work.asks) ? pto_params_ask_kernels(rt, &template->work, request->launch) : PTO_OK;
+  return PTO_UNLIKELY(template->work.queries) ? pto_params_query_kernels(rt, &template->work, request->launch) : PTO_OK;
 }
 
 #endif

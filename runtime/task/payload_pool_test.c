@@ -119,17 +119,17 @@ static void test_random_sizes_never_share_a_byte_and_warm_pieces_need_no_new_uni
 static struct pto_payload *alloc_of(uint32_t form, uint32_t size_bytes) {
   struct pto_payload *payload = pto_payload_pool_alloc(&pool, size_bytes);
   assert_non_null(payload);
-  assert_int_equal(payload->form, 0);
-  payload->form = form;
+  assert_int_equal(payload->template_id, 0);
+  payload->template_id = form;
   return payload;
 }
 
 static void test_a_parked_payload_comes_back_to_its_form_alone_and_as_it_was(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 64));
-  uint32_t x = pto_payload_pool_begin_form(&pool, 3), y = pto_payload_pool_begin_form(&pool, 4);
+  uint32_t x = pto_payload_pool_begin_template(&pool, 3), y = pto_payload_pool_begin_template(&pool, 4);
   assert_int_not_equal(x, y);
-  assert_int_equal(x % PTO_PAYLOAD_FORMS, 3);
+  assert_int_equal(x % PTO_PAYLOAD_TEMPLATES, 3);
   assert_null(pto_payload_pool_take(&pool, x));
   struct pto_payload *of_x = alloc_of(x, 256), *of_y = alloc_of(y, 256), *of_none = pto_payload_pool_alloc(&pool, 256);
   memset((char *)of_x + sizeof *of_x, 0x5a, 256 - sizeof *of_x);
@@ -158,12 +158,12 @@ static void test_a_parked_payload_comes_back_to_its_form_alone_and_as_it_was(voi
 static void test_a_form_ends_with_the_next_of_its_index_and_its_payloads_go_the_way_of_others(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 64));
-  uint32_t old = pto_payload_pool_begin_form(&pool, 31);
+  uint32_t old = pto_payload_pool_begin_template(&pool, 31);
   struct pto_payload *parked = alloc_of(old, 128), *in_use = alloc_of(old, 128);
   pto_payload_pool_free(&pool, parked);
-  uint32_t next = pto_payload_pool_begin_form(&pool, 31);
+  uint32_t next = pto_payload_pool_begin_template(&pool, 31);
   assert_int_not_equal(next, old);
-  assert_int_equal(next % PTO_PAYLOAD_FORMS, 31);
+  assert_int_equal(next % PTO_PAYLOAD_TEMPLATES, 31);
   assert_true(pto_payload_pool_is_valid(&pool));
   assert_null(pto_payload_pool_take(&pool, next));
   pto_payload_pool_free(&pool, in_use); /* of a form that has ended */
@@ -171,8 +171,8 @@ static void test_a_form_ends_with_the_next_of_its_index_and_its_payloads_go_the_
   assert_true(pto_payload_pool_is_valid(&pool));
   assert_ptr_equal(pto_payload_pool_alloc(&pool, 128), in_use);
   assert_ptr_equal(pto_payload_pool_alloc(&pool, 128), parked);
-  assert_int_equal(in_use->form, 0);
-  assert_int_equal(parked->form, 0);
+  assert_int_equal(in_use->template_id, 0);
+  assert_int_equal(parked->template_id, 0);
   assert_int_equal(pool.units_used, 4);
   pto_payload_pool_fini(&pool);
 }
@@ -180,12 +180,12 @@ static void test_a_form_ends_with_the_next_of_its_index_and_its_payloads_go_the_
 static void test_the_last_form_of_an_index_is_followed_by_one_that_is_another(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 64));
-  for (uint32_t index = 0; index < PTO_PAYLOAD_FORMS; index++) {
-    pool.forms[index] = UINT32_MAX - (PTO_PAYLOAD_FORMS - 1) + index;
-    const uint32_t last = pool.forms[index], next = pto_payload_pool_begin_form(&pool, index);
+  for (uint32_t index = 0; index < PTO_PAYLOAD_TEMPLATES; index++) {
+    pool.template_ids[index] = UINT32_MAX - (PTO_PAYLOAD_TEMPLATES - 1) + index;
+    const uint32_t last = pool.template_ids[index], next = pto_payload_pool_begin_template(&pool, index);
     assert_int_not_equal(next, last);
     assert_int_not_equal(next, 0);
-    assert_int_equal(next % PTO_PAYLOAD_FORMS, index);
+    assert_int_equal(next % PTO_PAYLOAD_TEMPLATES, index);
   }
   pto_payload_pool_fini(&pool);
 }
@@ -193,7 +193,7 @@ static void test_the_last_form_of_an_index_is_followed_by_one_that_is_another(vo
 static void test_where_units_run_out_parked_payloads_serve_others(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 8));
-  uint32_t x = pto_payload_pool_begin_form(&pool, 0), y = pto_payload_pool_begin_form(&pool, 9);
+  uint32_t x = pto_payload_pool_begin_template(&pool, 0), y = pto_payload_pool_begin_template(&pool, 9);
   struct pto_payload *of_x = alloc_of(x, 3 * PTO_PAYLOAD_UNIT), *of_y = alloc_of(y, 5 * PTO_PAYLOAD_UNIT);
   pto_payload_pool_free(&pool, of_x);
   pto_payload_pool_free(&pool, of_y);
@@ -204,7 +204,7 @@ static void test_where_units_run_out_parked_payloads_serve_others(void **state) 
   assert_null(pto_payload_pool_take(&pool, x)); /* the forms go on, with nothing parked */
   assert_null(pto_payload_pool_take(&pool, y));
   assert_null(pto_payload_pool_alloc(&pool, 3 * PTO_PAYLOAD_UNIT));
-  of_x->form = x;
+  of_x->template_id = x;
   pto_payload_pool_free(&pool, of_x);
   assert_ptr_equal(pto_payload_pool_take(&pool, x), of_x);
   assert_int_equal(pool.live_count, 2);
@@ -214,28 +214,28 @@ static void test_where_units_run_out_parked_payloads_serve_others(void **state) 
 static void test_a_reset_forgets_what_is_parked_and_not_which_forms_there_were(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 64));
-  uint32_t old = pto_payload_pool_begin_form(&pool, 5);
+  uint32_t old = pto_payload_pool_begin_template(&pool, 5);
   struct pto_payload *payload = alloc_of(old, 64), *kept = alloc_of(old, 64);
   pto_payload_pool_free(&pool, payload);
   (void)kept;
   pto_payload_pool_reset(&pool);
   assert_true(pto_payload_pool_is_valid(&pool));
   assert_null(pto_payload_pool_take(&pool, old));
-  assert_int_not_equal(pto_payload_pool_begin_form(&pool, 5), old);
+  assert_int_not_equal(pto_payload_pool_begin_template(&pool, 5), old);
   pto_payload_pool_fini(&pool);
 }
 
 static void test_a_payload_parked_with_another_form_or_of_another_class_is_noticed(void **state) {
   (void)state;
   assert_true(pto_payload_pool_init(&pool, 64));
-  uint32_t form = pto_payload_pool_begin_form(&pool, 5);
+  uint32_t form = pto_payload_pool_begin_template(&pool, 5);
   struct pto_payload *payload = alloc_of(form, 64), *other = pto_payload_pool_alloc(&pool, 128);
   pto_payload_pool_free(&pool, payload);
   pto_payload_pool_free(&pool, other);
   assert_true(pto_payload_pool_is_valid(&pool));
-  payload->form = form + PTO_PAYLOAD_FORMS;
+  payload->template_id = form + PTO_PAYLOAD_TEMPLATES;
   assert_false(pto_payload_pool_is_valid(&pool));
-  payload->form = form;
+  payload->template_id = form;
   other->size_class = 0;
   assert_false(pto_payload_pool_is_valid(&pool));
   other->size_class = 1;
@@ -264,18 +264,18 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
   uint32_t live_count = 0, forms[4], sizes[4], taken = 0, refused = 0;
   assert_true(pto_payload_pool_init(&pool, 3 * MAX_LIVE));
   for (uint32_t i = 0; i < 4; i++) {
-    forms[i] = pto_payload_pool_begin_form(&pool, 8 * i);
+    forms[i] = pto_payload_pool_begin_template(&pool, 8 * i);
     sizes[i] = 64 + 64 * i;
   }
   for (uint32_t step = 0; step < 40000; step++) {
     const uint32_t i = (uint32_t)pto_rng_below(&rng, 4), what = (uint32_t)pto_rng_below(&rng, 64);
     if (what == 0) {
-      forms[i] = pto_payload_pool_begin_form(&pool, 8 * i);
+      forms[i] = pto_payload_pool_begin_template(&pool, 8 * i);
       sizes[i] = 64 + 64 * (uint32_t)pto_rng_below(&rng, 6);
     } else if (what < 33 && live_count < MAX_LIVE) {
       struct pto_payload *payload = what < 24 ? pto_payload_pool_take(&pool, forms[i]) : NULL;
       if (payload) {
-        assert_int_equal(payload->form, forms[i]);
+        assert_int_equal(payload->template_id, forms[i]);
         assert_true(payload->held_count_and_guard == stamp_of(forms[i], payload));
         taken++;
       } else {
@@ -284,8 +284,8 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
           refused++;
           continue;
         }
-        payload->form = what < 28 ? forms[i] : 0;
-        payload->held_count_and_guard = stamp_of(payload->form, payload);
+        payload->template_id = what < 28 ? forms[i] : 0;
+        payload->held_count_and_guard = stamp_of(payload->template_id, payload);
       }
       assert_int_equal(pto_payload_class_units(payload->size_class) * PTO_PAYLOAD_UNIT >= sizes[i], true);
       for (uint32_t k = 0; k < live_count; k++)
@@ -295,7 +295,7 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
       live[live_count++].size_bytes = sizes[i];
     } else if (live_count) {
       const uint32_t at = (uint32_t)pto_rng_below(&rng, live_count);
-      assert_true(live[at].payload->held_count_and_guard == stamp_of(live[at].payload->form, live[at].payload));
+      assert_true(live[at].payload->held_count_and_guard == stamp_of(live[at].payload->template_id, live[at].payload));
       pto_payload_pool_free(&pool, live[at].payload);
       live[at] = live[--live_count];
     }

@@ -8,10 +8,10 @@
  *     tail ≤ done_end ≤ head
  *     head − tail ≤ window − 1
  * Tasks before open_begin belong to scopes that have ended; the task at open_begin, if any, is of an open scope.  So a
- * task can be CONSUMED when it is completed, nothing holds its memory and its sequence is below open_begin, and the end
- * of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
- * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
- * scope wait for that scope, as retirement in order makes them do anyway.
+ * task can be RETIRABLE when it is completed, nothing holds its memory and its sequence is below open_begin, and the
+ * end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as
+ * one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open scope wait
+ * for that scope, as retirement in order makes them do anyway.
  *
  * Tasks before done_end have completed, and have no memory that anybody could hold: they are retired at once, unseen.
  * The slot of a retired task is FREE, or COMPLETED if it was before done_end.
@@ -37,8 +37,8 @@
 #define PTO_MIN_WINDOW UINT64_C(4) /* one slot stays free; fewer than three tasks alive: none runs beside another */
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
-/* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one
- * comparison. CONSUMED is not stored: it is COMPLETED, no holders, and below open_begin. */
+/* FREE → WAITING → READY → RUNNING → COMPLETED → (RETIRABLE) → FREE; in an order that makes "has finished" one
+ * comparison. RETIRABLE is not stored: it is COMPLETED, no holders, and below open_begin. */
 enum pto_task_state { PTO_TASK_FREE = 0, PTO_TASK_COMPLETED, PTO_TASK_WAITING, PTO_TASK_READY, PTO_TASK_RUNNING };
 static inline bool pto_task_state_has_finished(uint8_t state) { return state <= PTO_TASK_COMPLETED; }
 
@@ -49,12 +49,12 @@ struct pto_task_ref {
 enum pto_task_flags {
   PTO_TASK_HAS_PREDICATE = 1,
   PTO_TASK_SYNC_START = 2,
-  PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
-  PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
-  PTO_TASK_HAS_HEAP = 16,     /* has a piece of the heap ring */
-  PTO_TASK_WAITS = 32,        /* a kernel of it waits for other cores */
-  PTO_TASK_NO_KERNEL = 64,    /* a barrier or an allocation */
-  PTO_TASK_SINGLE = 128       /* one kernel, once, on one core, in no group, and it does not wait */
+  PTO_TASK_SEQUENTIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
+  PTO_TASK_HAS_HELD = 8,          /* holds memory of other tasks */
+  PTO_TASK_HAS_HEAP = 16,         /* has a piece of the heap ring */
+  PTO_TASK_WAITS = 32,            /* a kernel of it waits for other cores */
+  PTO_TASK_NO_KERNEL = 64,        /* a barrier or an allocation */
+  PTO_TASK_SINGLE = 128           /* one kernel, once, on one core, in no group, and it does not wait */
 };
 
 #define PTO_INLINE_CONSUMERS 5u
@@ -186,7 +186,8 @@ static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, struct 
 static inline void pto_task_ring_note_done(struct pto_task_ring *ring) {
   if (PTO_LIKELY(ring->done_end == ring->head - 1)) ring->done_end = ring->head;
 }
-/* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
+/* Retires tasks from the tail on, as long as they are RETIRABLE, and gives their heap back.  True where any was
+ * retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);
 bool pto_task_rings_is_valid(const struct pto_task_rings *rings);
 

@@ -48,7 +48,7 @@ struct pto_trace_task {
   uint64_t edge_count;
   uint64_t submit_time;
   uint16_t is_sync_start, has_predicate;
-  uint16_t is_serial; /* its blocks run one after another */
+  uint16_t is_sequential; /* its blocks run one after another */
   uint16_t reserved;
   const void *call;              /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */

@@ -114,7 +114,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   return PTO_OK;
 }
 
-uint64_t pto_trace_append_place(struct pto_trace *sum, uint64_t start_ns) {
+uint64_t pto_trace_append_shift(struct pto_trace *sum, uint64_t start_ns) {
   if (start_ns >= sum->start_ns) return start_ns - sum->start_ns;
   struct shift later = {.time = sum->start_ns - start_ns};
   shift_from(&sum->tasks, 0, shift_task, &later);

@@ -18,6 +18,6 @@ PTO_MUST_CHECK int pto_trace_append(struct pto_trace *sum, const struct pto_trac
 
 /* The `shift`, in nanoseconds, of a part that began at `start_ns` of the clock by which the sum began at its own.  One
  * that began before the sum moves the sum's begin, and with it all times in it, to a later place: then it is 0. */
-uint64_t pto_trace_append_place(struct pto_trace *sum, uint64_t start_ns);
+uint64_t pto_trace_append_shift(struct pto_trace *sum, uint64_t start_ns);
 
 #endif

@@ -108,10 +108,10 @@ static void test_a_run_that_began_before_the_sum_moves_what_is_there_already(voi
   make_run(&part);
   part.start_ns = 1000;
   assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
-  assert_int_equal(pto_trace_append_place(&sum, 1000), 0);
-  assert_int_equal(pto_trace_append_place(&sum, 1050), 50);
+  assert_int_equal(pto_trace_append_shift(&sum, 1000), 0);
+  assert_int_equal(pto_trace_append_shift(&sum, 1050), 50);
   assert_int_equal(((struct pto_trace_task *)pto_trace_log_at(&sum.tasks, 0))->submit_time, 5);
-  assert_int_equal(pto_trace_append_place(&sum, 900), 0);
+  assert_int_equal(pto_trace_append_shift(&sum, 900), 0);
   assert_int_equal(sum.start_ns, 900);
   assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
   for (uint64_t i = 0; i < 2; i++) { /* 100 ns apart, the one that began first behind */
@@ -123,7 +123,7 @@ static void test_a_run_that_began_before_the_sum_moves_what_is_there_already(voi
     assert_true(control->begin == begin + 1 && control->end == begin + 4);
     assert_true(span->begin == begin + 13 && span->end == begin + 15);
   }
-  assert_int_equal(pto_trace_append_place(&sum, 1000), 100);
+  assert_int_equal(pto_trace_append_shift(&sum, 1000), 100);
   pto_trace_fini(&sum);
   pto_trace_fini(&part);
 }

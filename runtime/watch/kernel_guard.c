@@ -140,7 +140,7 @@ static void begin_writes(struct guarded *g) {
 static void hide(struct guarded *g, struct pto_hidden_list *list) {
   for (uint32_t i = 0; i < g->args->tensor_count; i++)
     if (g->modes[i] == PTO_INPUT && g->is_ours[i]) each_run(g, list, &g->regions[i], hide_fresh);
-  for (uint32_t i = 0; g->guard->is_serial && i < g->args->tensor_count; i++)
+  for (uint32_t i = 0; g->guard->is_sequential && i < g->args->tensor_count; i++)
     each_run(g, list, &g->regions[i], hide_margins);
 }
 
@@ -160,7 +160,7 @@ static int run_between(struct guarded *g, struct pto_hidden_list *list) {
   return status;
 }
 
-static int run_serial(const struct pto_kernel_args *args) {
+static int run_sequential(const struct pto_kernel_args *args) {
   struct guarded g;
   look_at(&g, args);
   struct pto_hidden_list list = {g.guard->pieces, 0, SERIAL_PIECES};
@@ -180,7 +180,9 @@ static struct pto_message guarded_message(const struct pto_kernel_guard *guard, 
   struct pto_message guarded = *message;
   /* The payload is the runtime's, and no core has it yet or all that has is the same value. */
   ((struct pto_payload *)(uintptr_t)message->payload)->held_count_and_guard |= (uint64_t)(uintptr_t)guard;
-  guarded.run = (message->flags & PTO_MESSAGE_WAITS) ? run_waiting : guard->is_serial ? run_serial : run_parallel;
+  guarded.run = (message->flags & PTO_MESSAGE_WAITS) ? run_waiting
+                : guard->is_sequential               ? run_sequential
+                                                     : run_parallel;
   return guarded;
 }
 
@@ -210,7 +212,7 @@ struct pto_kernel_guard *pto_kernel_guard_create(struct pto_port *port, const st
                                      .engine_ops = port->ops,
                                      .arena = arena,
                                      .buffers = buffers,
-                                     .is_serial = port->is_virtual || port->worker_count == 1,
+                                     .is_sequential = port->is_virtual || port->worker_count == 1,
                                      .pieces = (void *)((char *)memory.addr + own_bytes),
                                      .memory = memory};
   guard->ops.dispatch = dispatch;

@@ -35,8 +35,8 @@ struct pto_kernel_guard {
   const struct pto_port_ops *engine_ops;
   const struct pto_gm_arena *arena;
   const struct pto_buffer_registry *buffers;
-  bool is_serial;                  /* one kernel at a time, on the control thread */
-  struct pto_hidden_piece *pieces; /* serial: for what is hidden around the one kernel that runs */
+  bool is_sequential;              /* one kernel at a time, on the control thread */
+  struct pto_hidden_piece *pieces; /* sequential: for what is hidden around the one kernel that runs */
   struct pto_reserve memory;       /* the guard and its pieces */
 };
 

@@ -137,7 +137,7 @@ static void leave(struct pto_fiber *fiber) {
 
 /* ---- the switch, as the tools see it ---- */
 
-static void tell_arrived_on_fiber(struct pto_fiber *fiber) {
+static void announce_arrival(struct pto_fiber *fiber) {
 #if PTO_HAS_ASAN
   __sanitizer_finish_switch_fiber(fiber->asan_own, &fiber->caller_stack, &fiber->caller_stack_bytes);
 #else
@@ -146,7 +146,7 @@ static void tell_arrived_on_fiber(struct pto_fiber *fiber) {
 }
 
 static void fiber_loop(struct pto_fiber *fiber) {
-  tell_arrived_on_fiber(fiber);
+  announce_arrival(fiber);
   for (;;) {
     fiber->run(fiber->context);
     fiber->is_active = false;
@@ -205,5 +205,5 @@ void pto_fiber_suspend(struct pto_fiber *fiber) {
   __tsan_switch_to_fiber(fiber->tsan_caller, 0);
 #endif
   leave(fiber);
-  tell_arrived_on_fiber(fiber);
+  announce_arrival(fiber);
 }

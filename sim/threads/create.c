@@ -52,14 +52,14 @@ static uint64_t lay_out(char *base, struct pto_threads_engine *engine, uint32_t 
   for (uint32_t w = 0; w < worker_count; w++) {
     const uint32_t held = power_of_two_from(message_count(w, cluster_count, worker_count, slots_per_core));
     char *sentence = pto_carve(base, &used, PTO_THREADS_SENTENCE_BYTES);
-    char *kept_sentence = pto_carve(base, &used, PTO_THREADS_SENTENCE_BYTES);
+    char *failure_sentence = pto_carve(base, &used, PTO_THREADS_SENTENCE_BYTES);
     uint16_t *woken = pto_carve(base, &used, core_count * sizeof(uint16_t));
     void *messages = pto_carve(base, &used, held * sizeof(struct pto_message));
     void *completions = pto_carve(base, &used, all * sizeof(struct pto_completion));
     if (!base) continue;
     engine->workers[w].sentence = sentence;
     engine->workers[w].woken = woken;
-    engine->workers[w].kept_sentence = kept_sentence;
+    engine->workers[w].failure_sentence = failure_sentence;
     engine->workers[w].line = &lines[w];
     pto_mailbox_init(&engine->workers[w].inbox, messages, held, sizeof(struct pto_message), 0);
     pto_mailbox_init(&engine->workers[w].outbox, completions, all, sizeof(struct pto_completion), 0);

@@ -98,8 +98,8 @@ void *pto_threads_worker_main(void *argument) {
 
 /* The runtime is about to be told of a failed kernel that ran on worker w. */
 static PTO_COLD void note_failure(struct pto_threads_engine *engine, uint32_t w) {
-  if (engine->has_told_failure) return;
-  engine->has_told_failure = true;
+  if (engine->has_reported_failure) return;
+  engine->has_reported_failure = true;
   engine->failed_worker = w;
 }
 
@@ -138,7 +138,7 @@ static int16_t run_at_once(struct pto_threads_engine *engine, const struct pto_m
   self->last_end = 0;
   int status = pto_threads_run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) {
-    status = pto_threads_keep_failure(self, status, self->sentence);
+    status = pto_threads_store_failure(self, status, self->sentence);
     note_failure(engine, 0);
   }
   if (PTO_UNLIKELY(self->sentence[0] != '\0')) self->sentence[0] = '\0';
@@ -268,7 +268,7 @@ void pto_threads_call(struct pto_port *port) {
 static void forget_failures(struct pto_threads_engine *engine) {
   for (uint32_t c = 0; c < engine->core_count; c++) engine->cores[c].has_deadlocked = false;
   for (uint32_t w = 0; w < engine->port.worker_count; w++) engine->workers[w].has_failed = false;
-  engine->has_told_failure = false;
+  engine->has_reported_failure = false;
 }
 
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
@@ -282,7 +282,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->shared.meter = engine->rendezvous.waiting.meter = port->meter;
   engine->shared.has_extras = engine->shared.trace || engine->shared.meter || engine->shared.delay;
   engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
-  if (engine->has_told_failure) forget_failures(engine);
+  if (engine->has_reported_failure) forget_failures(engine);
   pto_ticks_measure(&engine->ticks);
   pto_threads_stealing_begin_run(&engine->stealing, pto_ticks_of_ns(&engine->ticks, PTO_THREADS_FIRST_PAUSE_NS));
   pto_threads_rendezvous_reset(engine);
@@ -302,12 +302,12 @@ static const char *threads_kernel_message(struct pto_port *port, uint32_t core) 
   const struct pto_threads_engine *engine = engine_of(port);
   if (engine->cores[core].has_deadlocked) return engine->rendezvous.waiting.deadlock;
   const struct pto_threads_worker *worker = &engine->workers[engine->failed_worker];
-  return engine->has_told_failure && worker->has_failed ? worker->kept_sentence : "";
+  return engine->has_reported_failure && worker->has_failed ? worker->failure_sentence : "";
 }
 
 /* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs
  * else. */
-static void threads_place_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+static void threads_bind_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
   struct pto_threads_engine *engine = engine_of(port);
   for (uint32_t w = 1; w < port->worker_count && w < engine->topology.cpu_count; w++)
     if (engine->topology.nodes[w] != engine->topology.nodes[0]) return;
@@ -338,7 +338,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .kernel_message = threads_kernel_message,
                                              .find_waits = pto_threads_find_waits,
-                                             .place_memory = threads_place_memory,
+                                             .bind_memory = threads_bind_memory,
                                              .destroy = pto_threads_destroy};
 
 /* ---- what tests and reports look at ---- */

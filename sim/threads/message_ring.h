@@ -6,12 +6,12 @@
  *
  * Always true, all counters free-running and compared by difference:
  *
- *     0 ≤ tail − head ≤ written − head ≤ capacity,   capacity a power of two, message i in place i mod capacity
+ *     0 ≤ tail − head ≤ written − head ≤ capacity,   capacity a power of two, message i in slot i mod capacity
  *
  * where head = taken, tail = published, written = pushed.  Takers see messages below tail only.
  *
  * A taker copies messages first and claims them afterwards, by one compare-and-swap of head: it has them where head
- * still is what it was, and else drops its copies.  The pusher writes into a place only after it has seen head go past
+ * still is what it was, and else drops its copies.  The pusher writes into a slot only after it has seen head go past
  * it; so a copy that was overwritten is always dropped.  Since it may be read while it is written, a message lies here
  * as relaxed atomic words.
  *
@@ -40,7 +40,7 @@ struct pto_message_ring {
   /* Pusher → takers: the right to read the messages below it. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t tail;
 
-  /* Takers ⇄ takers: who takes the message; takers → pusher: the right to overwrite the places below it. */
+  /* Takers ⇄ takers: who takes the message; takers → pusher: the right to overwrite the slots below it. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t head;
 };
 
@@ -64,13 +64,13 @@ static inline bool pto_message_ring_is_empty(const struct pto_message_ring *ring
 
 /* ---- the pusher ---- */
 
-static inline _Atomic uint32_t *pto_message_ring_place(const struct pto_message_ring *ring, uint32_t index) {
+static inline _Atomic uint32_t *pto_message_ring_slot(const struct pto_message_ring *ring, uint32_t index) {
   return ring->words + (size_t)(index & (ring->capacity - 1)) * ring->message_words;
 }
 /* Whether `many` messages or more are pushed and not taken; many ≤ capacity. */
 static inline bool pto_message_ring_has_many(struct pto_message_ring *ring, uint32_t many) {
   if (PTO_LIKELY(ring->written - ring->cached_head < many)) return false;
-  /* A1: pairs with R1 of take.  The takers' reads of the places come before our writes to them. */
+  /* A1: pairs with R1 of take.  The takers' reads of the slots come before our writes to them. */
   ring->cached_head = pto_atomic_load(&ring->head, memory_order_acquire);
   return ring->written - ring->cached_head >= many + (PTO_MUTANT == 31);
 }
@@ -81,11 +81,11 @@ static inline bool pto_message_ring_is_taken(struct pto_message_ring *ring, uint
 }
 /* Only after has_many was false for some number of messages. */
 static inline void pto_message_ring_push(struct pto_message_ring *ring, const void *message) {
-  _Atomic uint32_t *place = pto_message_ring_place(ring, ring->written);
+  _Atomic uint32_t *slot = pto_message_ring_slot(ring, ring->written);
   const uint32_t *words = message;
   PTO_INTERNAL(ring->written - ring->cached_head < ring->capacity + (PTO_MUTANT == 31));
   /* Relaxed: tail hands the words over, and a taker that reads them early drops them. */
-  for (uint32_t i = 0; i < ring->message_words; i++) pto_atomic_store(&place[i], words[i], memory_order_relaxed);
+  for (uint32_t i = 0; i < ring->message_words; i++) pto_atomic_store(&slot[i], words[i], memory_order_relaxed);
   ring->written++;
 }
 /* Takes the newest message back, which is not published: no taker sees it. */
@@ -124,9 +124,9 @@ static inline uint32_t pto_message_ring_take(struct pto_message_ring *ring, void
     if (count == 0) return 0;
     uint32_t *to = messages;
     for (uint32_t i = 0; i < count; i++) {
-      const _Atomic uint32_t *place = pto_message_ring_place(ring, head + i);
+      const _Atomic uint32_t *slot = pto_message_ring_slot(ring, head + i);
       /* Relaxed: A2 has handed them over, and the swap tells whether they still count. */
-      for (uint32_t k = 0; k < ring->message_words; k++) *to++ = pto_atomic_load(&place[k], memory_order_relaxed);
+      for (uint32_t k = 0; k < ring->message_words; k++) *to++ = pto_atomic_load(&slot[k], memory_order_relaxed);
     }
     /* R1: pairs with A1 and A3. */
     if (pto_atomic_compare_exchange(&ring->head, head, head + count, memory_order_acq_rel)) return count;

@@ -55,12 +55,12 @@ struct pto_threads_worker {
   bool is_pinned;
   struct pto_threads_rendezvous *rendezvous;
   struct pto_threads_engine *engine;
-  char *kept_sentence; /* worker → control, with the completion: of its first failed kernel in this run */
+  char *failure_sentence; /* worker → control, with the completion: of its first failed kernel in this run */
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end; /* of the span before, where nothing lies between; 0: unknown */
   uint32_t busy_count;                        /* cores of its that are busy */
   uint32_t delay_count;                       /* delays it has had */
-  bool has_failed;                            /* kept_sentence is set */
+  bool has_failed;                            /* failure_sentence is set */
   struct pto_core movers[2];                  /* an AIC and an AIV, as which kernels that MAY_MOVE run on this thread */
   uint32_t shown[2];                          /* cores that a timeline showed last for the movers */
   struct pto_thief thief;
@@ -113,7 +113,7 @@ struct pto_threads_engine {
   bool *is_unpublished;                         /* by worker: messages in its inbox */
   uint32_t unpublished_count;                   /* workers with such */
   uint32_t failed_worker;                       /* of the run's first failed kernel that the runtime was told of */
-  bool has_told_failure;
+  bool has_reported_failure;
   uint32_t next_polled;   /* worker to poll first */
   struct pto_ticks ticks; /* since the engine was made */
   struct pto_threads_stealing stealing;

@@ -33,9 +33,9 @@ static void publish(struct pto_threads_engine *engine) {
   struct pto_message_ring *ring = &engine->stealing.ring;
   pto_message_ring_publish(ring);
   for (uint32_t w = 1; w < engine->port.worker_count; w++) pto_wait_notify(&engine->workers[w].wait);
-  /* The next places: workers have read them. */
+  /* The next slots: workers have read them. */
   for (uint32_t i = 0; i < PTO_THREADS_BATCH; i += PTO_CACHE_LINE / sizeof(struct pto_message))
-    pto_prefetch_to_write(pto_message_ring_place(ring, ring->written + i));
+    pto_prefetch_to_write(pto_message_ring_slot(ring, ring->written + i));
 }
 
 void pto_threads_share(struct pto_threads_engine *engine, const struct pto_message *message) {

@@ -66,9 +66,9 @@ static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const st
   return status;
 }
 
-PTO_COLD int16_t pto_threads_keep_failure(struct pto_threads_worker *worker, int status, const char *sentence) {
+PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, int status, const char *sentence) {
   if (!worker->has_failed) {
-    snprintf(worker->kept_sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
+    snprintf(worker->failure_sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
     worker->has_failed = true;
   }
   return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);

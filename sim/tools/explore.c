@@ -246,7 +246,7 @@ static void fill_port(struct engine_explore *engine, const struct pto_chip *chip
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.cluster_count = PTO_EXPLORE_CLUSTERS;
-  engine->port.told_cluster_count = chip->cluster_count;
+  engine->port.visible_cluster_count = chip->cluster_count;
   engine->port.slots_per_core = 1;
 }
 

@@ -118,8 +118,8 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
   cores->free_groups[cores->free_group_count++] = joined - 1;
 }
 
-static PTO_COLD void keep_sentence(struct pto_virtual_cores *cores, uint32_t core, uint32_t number,
-                                   const char *sentence) {
+static PTO_COLD void store_sentence(struct pto_virtual_cores *cores, uint32_t core, uint32_t number,
+                                    const char *sentence) {
   snprintf(sentence_at(cores, core, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
            sentence);
 }
@@ -156,7 +156,7 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, cores->now, end);
   slot->status = pto_solo_run(&cores->solo, &slot->message, args);
-  if (PTO_UNLIKELY(slot->status != 0)) keep_sentence(cores, index, core->begun, cores->solo.message);
+  if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
@@ -205,7 +205,7 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
   if (!pto_solo_resume(&cores->solo, waiting)) return;
   slot->status = waiting->status;
-  if (PTO_UNLIKELY(slot->status != 0)) keep_sentence(cores, index, number, waiting->sentence);
+  if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, number, waiting->sentence);
   record_span(cores, &slot->message, waiting->begin, cores->now);
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;

@@ -44,7 +44,7 @@ struct pto_virtual_core {
   uint32_t done, begun, arrived, sent;
   uint32_t next_member;           /* of the same group, waiting like this one; core index + 1, 0: last */
   uint64_t free_at;               /* when the last message begun is visible */
-  uint64_t asked_at;              /* the engine's: the latest time at which a message to it was asked for */
+  uint64_t requested_at;          /* the engine's: the latest time at which a message to it was requested */
   struct pto_virtual_slot *slots; /* its own */
   uint8_t scheduler;              /* the engine's: the index of the one that owns it; stays at a reset */
   bool moves_bytes;               /* the running kernel has a share of the bandwidth */

@@ -5,10 +5,11 @@
  * One orchestrator clock, a clock for each scheduler, events of the cores.  Everything that happens has a time, and is
  * processed in order of it: first what cores do at that instant (sim/virtual/core.h), then what schedulers do, the
  * lowest scheduler first.  A scheduler does either of two things:
- *   - it sends a message that another actor asked for: clock = max(clock, asked at) + dispatch price; it arrives then
+ *   - it sends a message that another actor requested: clock = max(clock, requested at) + dispatch price; it arrives
+ * then
  *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
  * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
- * that it then sends to its own cores go out at once.  Submits only ask, at the orchestrator's clock.
+ * that it then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
  *
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
  * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
@@ -23,7 +24,7 @@
 #include <string.h>
 
 /* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
- * visible, and messages that others asked it to send, equal times in order of asking.  It does one thing at a time, the
+ * visible, and messages that others requested, equal times in order of the requests.  It does one thing at a time, the
  * earliest first, a completion before a message of the same time. */
 struct scheduler {
   uint64_t clock;
@@ -123,19 +124,19 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   struct pto_virtual_core *core = &engine->cores.cores[message->core];
   const uint32_t owner = core->scheduler;
   /* Cores run in order, so nothing overtakes an earlier message to the same core. */
-  const uint64_t asked_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->asked_at);
-  core->asked_at = asked_at;
+  const uint64_t requested_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->requested_at);
+  core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
   const bool is_own = port->is_scheduler && engine->actor == owner;
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
-  if (is_own && asked_at == port->clock && core->sent - core->arrived == 1) {
+  if (is_own && requested_at == port->clock && core->sent - core->arrived == 1) {
     port->clock += engine->dispatch_ps;
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
     return false;
   }
-  pto_event_queue_insert(&engine->schedulers[owner].messages, asked_at, 0, message->core);
+  pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
-  hurry_scheduler(engine, owner, asked_at);
+  hurry_scheduler(engine, owner, requested_at);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
   return false;
 }

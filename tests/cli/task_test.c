@@ -61,7 +61,7 @@ static const char *task_path(const char *name, int number) {
 
 /* ---- the same again ---- */
 
-static void test_every_kept_task_gives_the_same_again(void **state) {
+static void test_every_captured_task_gives_the_same_again(void **state) {
   static const char *const runs[] = {
       "paged_attention --engine threads --workers 2",
       "paged_attention --engine virtual --chip a2a3 --policy random:3",
@@ -280,7 +280,7 @@ static void test_a_task_alone_is_clean_under_memcheck(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_kept_task_gives_the_same_again),
+      cmocka_unit_test(test_every_captured_task_gives_the_same_again),
       cmocka_unit_test(test_a_run_whose_tasks_are_kept_gives_the_same_bytes),
       cmocka_unit_test(test_views_through_two_registrations_and_other_dtypes_are_kept),
       cmocka_unit_test(test_tasks_are_chosen_by_number_range_and_kernel),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the task.json of a kept task, beside a memory of 64 bytes: read or refused with a sentence, nothing
+ * Any bytes as the task.json of a captured task, beside a memory of 64 bytes: read or refused with a sentence, nothing
  * else.
  */
 #include <tests/fuzz/fuzz_file.h>

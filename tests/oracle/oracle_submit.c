@@ -182,7 +182,7 @@ static struct oracle_task task_of(const struct submission *s) {
 }
 
 /* What the kernels themselves say to the shapes, and the local memory that they need. */
-static int ask_kernels(struct submission *s) {
+static int query_kernels(struct submission *s) {
   const struct oracle_task task = task_of(s);
   for (uint32_t lane = 0; lane < 3; lane++) {
     const struct pto_kernel *kernel = s->kernels[lane];
@@ -321,7 +321,7 @@ static int check_launch(struct submission *s, const struct pto_launch *launch) {
     return oracle_refuse(s->rt, PTO_EFIT, "%u blocks can never start together: there is room for %u", s->block_count,
                          rooms);
   resolve(s);
-  return ask_kernels(s);
+  return query_kernels(s);
 }
 
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,

@@ -81,7 +81,7 @@ static int deep_scopes(struct pto_runtime *rt, struct fixture *f) {
   for (int depth = 1; depth <= 3; depth++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   return 0;
 }
-/* Every task before the slot is CONSUMED: the scopes that are open have none in the shared ring. */
+/* Every task before the slot is RETIRABLE: the scopes that are open have none in the shared ring. */
 static void
 test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task(void **state) {
   (void)state;

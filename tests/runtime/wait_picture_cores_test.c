@@ -95,7 +95,7 @@ static void after_signals(struct fixture *f) {
 }
 static void after_absent(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
-  assert_int_equal(picture->core_places, 1);
+  assert_int_equal(picture->listed_core_count, 1);
   assert_int_equal(picture->cores[0].wait.waits_for, PTO_WAITS_FOR_BARRIER);
   assert_int_equal(picture->cores[0].wait.arrived, 1);
   assert_int_equal(picture->cores[0].wait.expected, 2);
@@ -277,7 +277,7 @@ static int a_long_chain(struct pto_runtime *rt, struct fixture *f) {
 }
 static void after_chain(struct fixture *f) {
   take(f, PTO_EKERNEL);
-  assert_true(picture->task_places <= PTO_PICTURE_TASKS);
+  assert_true(picture->listed_task_count <= PTO_PICTURE_TASKS);
   assert_int_equal(picture->rings[0].by_state[PTO_TASK_WAITING] + picture->rings[0].by_state[PTO_TASK_RUNNING], 500);
   assert_true(task_of(0)->has_failed);
   expect_link("task1", "task0", "producer");

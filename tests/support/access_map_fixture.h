@@ -62,7 +62,7 @@ static inline uint32_t enter(struct fixture *f, uint32_t space, const struct pto
   uint32_t entry = pto_access_map_find(&f->map, r, bucket);
   f->map.hit_count = 0;
   if (!entry) {
-    struct pto_access_place place;
+    struct pto_access_position place;
     pto_access_map_search(&f->map, space, r, 0, &place);
     entry = pto_access_map_insert(&f->map, space, r, bucket, &place);
     if (f->map.hit_count == 0 && !r->is_fuzzy) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;

@@ -31,7 +31,7 @@
 #define pto_test_addr pto_trial_addr
 #define pto_test_fill pto_trial_fill
 #define pto_test_tensor_fini pto_trial_tensor_fini
-#define pto_test_tensor_is_kept pto_trial_tensor_is_kept
+#define pto_test_tensor_is_unchanged pto_trial_tensor_is_unchanged
 
 static inline void pto_test_tensor_init(struct pto_trial_tensor *tensor, uint32_t dtype,
                                         const struct pto_reference_shape *shape, uint32_t layout, bool is_written,
@@ -39,8 +39,8 @@ static inline void pto_test_tensor_init(struct pto_trial_tensor *tensor, uint32_
   if (pto_trial_tensor_init(tensor, dtype, shape, layout, is_written, rng) != PTO_OK) abort();
 }
 
-static inline void pto_test_tensor_keep(struct pto_trial_tensor *tensor) {
-  if (pto_trial_tensor_keep(tensor) != PTO_OK) abort();
+static inline void pto_test_tensor_snapshot(struct pto_trial_tensor *tensor) {
+  if (pto_trial_tensor_snapshot(tensor) != PTO_OK) abort();
 }
 
 /* Sets element `index` (row-major): floats rounded, integers modulo 2 to their bits. */

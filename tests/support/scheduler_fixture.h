@@ -114,7 +114,7 @@ static inline void complete(uint32_t at) {
     slot->state = PTO_TASK_COMPLETED;
     rings.rings[0].open_begin = rings.rings[0].head;
     pto_task_ring_retire(&rings, 0);
-  } else if (slot->flags & PTO_TASK_SERIAL_BLOCKS && slot->blocks_left &&
+  } else if (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
     pto_scheduler_requeue(&scheduler, sent[at].ticket);
   }

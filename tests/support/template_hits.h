@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a submit matched a template (runtime/submit/template.h), seen from outside: its payload has a form, and no
- * form was begun.
+ * Whether a submit matched a template (runtime/submit/template.h), seen from outside: its payload has a template, and
+ * no template was begun.
  *
  * Take the mark before the submit and ask after it; only for submits of kernels that were accepted and have not
  * completed.
@@ -12,12 +12,12 @@
 #include <runtime/submit/template.h>
 
 struct template_mark {
-  uint64_t begun; /* grows with every form begun */
+  uint64_t begun; /* grows with every template begun */
 };
 
 static inline struct template_mark template_mark_take(const struct pto_runtime *rt) {
   struct template_mark mark = {0};
-  for (uint32_t i = 0; i < PTO_PAYLOAD_FORMS; i++) mark.begun += rt->payloads.forms[i];
+  for (uint32_t i = 0; i < PTO_PAYLOAD_TEMPLATES; i++) mark.begun += rt->payloads.template_ids[i];
   return mark;
 }
 /* Of the task that was submitted last, to the ring of the open scope; NULL where it has completed. */
@@ -29,7 +29,7 @@ static inline struct pto_payload *template_last_payload(const struct pto_runtime
 }
 static inline bool template_was_hit(const struct pto_runtime *rt, struct template_mark mark) {
   const struct pto_payload *payload = template_last_payload(rt);
-  return payload && payload->form && template_mark_take(rt).begun == mark.begun;
+  return payload && payload->template_id && template_mark_take(rt).begun == mark.begun;
 }
 
 #endif

@@ -28,8 +28,14 @@ static inline const char *name_of(struct pto_picture_node node, char *text, size
 }
 
 static inline void check_node(struct pto_picture_node node) {
-  const uint32_t counts[PTO_NODE_KIND_COUNT] = {
-      1, 1, PTO_RING_COUNT, PTO_RING_COUNT, 1, picture->task_places, picture->scope_count, picture->core_places};
+  const uint32_t counts[PTO_NODE_KIND_COUNT] = {1,
+                                                1,
+                                                PTO_RING_COUNT,
+                                                PTO_RING_COUNT,
+                                                1,
+                                                picture->listed_task_count,
+                                                picture->scope_count,
+                                                picture->listed_core_count};
   assert_true(node.kind < PTO_NODE_KIND_COUNT);
   assert_true(node.index < counts[node.kind]);
 }
@@ -87,7 +93,7 @@ static inline void expect_link(const char *from, const char *to, const char *rea
 }
 
 static inline const struct pto_picture_task *task_of(uint64_t number) {
-  for (uint32_t i = 0; i < picture->task_places; i++)
+  for (uint32_t i = 0; i < picture->listed_task_count; i++)
     if (picture->tasks[i].number == number) return &picture->tasks[i];
   fail_msg("task %llu is not in the picture", (unsigned long long)number);
   return NULL;

@@ -269,7 +269,7 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                                       .tasks = {payload->task_number, PTO_FINDING_NONE},
                                       .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .group = group};
-  if (o->call.form_place) o->call.form_place->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
+  if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
   char place[160];
   pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
                    describe_place(o, payload->task_number, place, sizeof place));
@@ -317,14 +317,14 @@ static const char *say_why(struct text *text, struct pto_observation *o, uint32_
 }
 
 /* Of a call like one before: what was found of that one holds for it. */
-static void tell_unsearched(struct pto_observation *o, uint32_t kind, const struct pto_observe_outcome *effect) {
+static void report_unsearched(struct pto_observation *o, uint32_t kind, const struct pto_observe_outcome *effect) {
   static const char *const what[PTO_FINDING_COUNT] = {[PTO_FINDING_READ_OUTSIDE] = "bytes that it does not declare",
                                                       [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
                                                       [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
   struct text text = {""};
   for (uint32_t i = 0; i < o->call.param_count; i++)
-    if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind])
+    if (o->call.form_entry && o->call.params[i].index + 1 == o->call.form_entry->params[kind])
       param = &o->call.params[i];
   say_unit(&text, o, o->call.label);
   SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
@@ -332,10 +332,10 @@ static void tell_unsearched(struct pto_observation *o, uint32_t kind, const stru
   add(o, kind, param, NULL, o->call.payload, &text);
 }
 
-void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
-                      const struct pto_observe_outcome *effect) {
+void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                        const struct pto_observe_outcome *effect) {
   if (bytes->is_unsearched) {
-    tell_unsearched(o, kind, effect);
+    report_unsearched(o, kind, effect);
     return;
   }
   for (uint32_t i = 0; i < bytes->count;) {
@@ -356,8 +356,8 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
   }
 }
 
-void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
-                           const struct pto_observe_bytes *bytes) {
+void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
+                             const struct pto_observe_bytes *bytes) {
   struct text text = {""};
   struct object object;
   const char *separator = "";
@@ -377,7 +377,7 @@ void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_l
   add(o, PTO_FINDING_NOT_WRITTEN, &left->param, NULL, &left->task, &text);
 }
 
-void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);
   SAY(&text, " reads local memory that it has not written itself; ");
@@ -385,7 +385,7 @@ void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_
   add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, o->call.payload, &text);
 }
 
-void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);
   if (effect->is_caught)
@@ -403,8 +403,8 @@ void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_obser
   add(o, PTO_FINDING_UNSTABLE, NULL, NULL, o->call.payload, &text);
 }
 
-void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
-                             const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
+void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
+                               const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
   const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
   struct text text = {""};
   struct object object;
