@@ -428,15 +428,21 @@ static void name_nodes(struct pto_finding *finding, const struct pto_export_info
   finding->sentence = text;
 }
 
+int pto_session_has_graph(const struct pto_session *session, struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  if (trace && trace->record & PTO_RECORD_GRAPH) return PTO_OK;
+  return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
+}
+
 int pto_session_check_order(const struct pto_session *session, uint32_t rules, struct pto_findings *findings,
                             struct pto_order_counts *counts, struct pto_error *error) {
-  const struct pto_trace *trace = pto_session_trace(session);
   const struct pto_export_info info = pto_session_info(session);
-  const struct pto_order_question question = {
-      .trace = trace, .rules = rules, .name_of = pto_session_array_at, .context = (void *)(uintptr_t)session};
-  if (!trace || !(trace->record & PTO_RECORD_GRAPH))
-    return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
-  const int status = pto_order_check(&question, findings, counts, error);
+  const struct pto_order_question question = {.trace = pto_session_trace(session),
+                                              .rules = rules,
+                                              .name_of = pto_session_array_at,
+                                              .context = (void *)(uintptr_t)session};
+  int status = pto_session_has_graph(session, error);
+  if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
   return status;
 }

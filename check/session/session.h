@@ -94,6 +94,8 @@ const char *pto_session_array_at(void *session, uint64_t base);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
 
+/* Whether the graph of the last round was recorded: PTO_OK, or PTO_ENOTSUP with the sentence. */
+PTO_MUST_CHECK int pto_session_has_graph(const struct pto_session *session, struct pto_error *error);
 /* Pairs of conflicting accesses that nothing orders under `rules`, of what the last round has recorded; in sentences,
  * tasks of a graph are told with their nodes.  PTO_OK, or PTO_ENOMEM, PTO_EINVAL, PTO_ENOTSUP with the sentence. */
 PTO_MUST_CHECK int pto_session_check_order(const struct pto_session *session, uint32_t rules,

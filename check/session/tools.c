@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/order/why.h>
 #include <check/session/explored.h>
 #include <check/session/observed.h>
 #include <report/file/output_file.h>
@@ -163,6 +164,20 @@ int pto_session_check(const struct pto_session *session, uint32_t rules, struct 
   }
   pto_findings_destroy(findings);
   return pto_error_tell(&error, sentence, sentence_size);
+}
+
+int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
+                    struct pto_report **report_out, char *sentence, size_t sentence_size) {
+  struct pto_why_question question = {.trace = pto_session_trace(session),
+                                      .name_of = pto_session_array_at,
+                                      .context = (void *)(uintptr_t)session,
+                                      .program = session->result.program,
+                                      .case_name = session->result.case_name};
+  struct pto_error error;
+  int status = pto_sized_take(&question.asked, sizeof question.asked, request, "request", &error);
+  if (!status) status = pto_session_has_graph(session, &error);
+  if (!status) status = pto_why(&question, report_out, &error);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
 /* Gives the findings away; those that were gathered before a run failed too. */

@@ -30,6 +30,7 @@ extern "C" {
 
 struct pto_session;
 struct pto_findings;
+struct pto_report;
 
 /* ---- sessions ---- */
 
@@ -119,12 +120,37 @@ PTO_API PTO_MUST_CHECK int pto_findings_write(const struct pto_findings *finding
 /* Takes NULL too. */
 PTO_API void pto_findings_destroy(struct pto_findings *findings);
 
+/* ---- reports: what a judge has to tell, as ptosim prints it and writes it with --json ---- */
+
+/* What that means is said where a report is made. */
+PTO_API bool pto_report_is_clean(const struct pto_report *report);
+/* Perhaps none.  Borrowed until pto_report_destroy. */
+PTO_API const struct pto_findings *pto_report_findings(const struct pto_report *report);
+PTO_API void pto_report_print(const struct pto_report *report, FILE *to);
+PTO_API PTO_MUST_CHECK int pto_report_write(const struct pto_report *report, const char *path, char *sentence,
+                                            size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_report_destroy(struct pto_report *report);
+
 /* ---- judges ---- */
 
 /* Pairs of conflicting accesses that nothing orders under `rules` (enum pto_deps_rules), whatever order happened. After
  * a run, failed or not, that recorded its graph (config->record has PTO_RECORD_GRAPH; else PTO_ENOTSUP). */
 PTO_API PTO_MUST_CHECK int pto_session_check(const struct pto_session *session, uint32_t rules,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_why_request {
+  size_t size;
+  uint64_t tasks[2]; /* numbers in submission order, either first */
+  bool has_rules;    /* only `rules` (enum pto_deps_rules) [all] */
+  uint32_t rules;
+};
+/* Why one task comes after the other: the edge and its reasons, else a shortest path, else what both touch and why that
+ * orders nothing.  Clean: an edge or a path is there, under all rules that were asked for.  After a run as of
+ * pto_session_check.  The report is destroyed before the session. */
+PTO_API PTO_MUST_CHECK int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
+                                           struct pto_report **report_out, char *sentence, size_t sentence_size);
 
 /* Zeroed fields mean the default in brackets. */
 struct pto_observe_request {

@@ -174,6 +174,45 @@ static void test_what_nothing_orders_is_found_with_the_line_to_add(void **state)
   free(program);
 }
 
+/* What the report prints and what it writes. */
+static void read_report(const struct pto_report *report, char *text, size_t size, const char **json) {
+  FILE *stream = fmemopen(text, size, "w");
+  char sentence[256];
+  assert_non_null(stream);
+  pto_report_print(report, stream);
+  fclose(stream);
+  if (pto_report_write(report, "/tmp/pto_tools_report.json", sentence, sizeof sentence)) fail_msg("%s", sentence);
+  *json = read_all("/tmp/pto_tools_report.json");
+}
+
+static void test_why_tells_what_orders_two_tasks(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_why_request request = {.size = sizeof request, .tasks = {1, 0}};
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
+    struct pto_session *session = run(program, is_ordered ? NULL : unordered);
+    if (pto_session_why(session, &request, &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_report_is_clean(report), is_ordered);
+    read_report(report, text, sizeof text, &json);
+    assert_non_null(strstr(text, is_ordered ? "submitted with `after`" : "add `after` task 0"));
+    assert_non_null(strstr(json, is_ordered ? "\"answer\":\"edge\"" : "\"answer\":\"none\""));
+    pto_report_destroy(report);
+    request.has_rules = true;
+    if (is_ordered) {
+      request.tasks[0] = 7;
+      assert_int_equal(pto_session_why(session, &request, &report, sentence, sizeof sentence), PTO_EINVAL);
+      assert_string_equal(sentence, "there is no task 7: the program's are 0 to 1");
+      request.rules = 9;
+      assert_int_equal(pto_session_why(session, &request, &report, NULL, 0), PTO_EINVAL);
+    }
+    pto_session_close(session);
+  }
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -240,6 +279,10 @@ static void test_what_was_not_recorded_is_refused(void **state) {
   assert_int_equal(pto_session_check(session, PTO_DEPS_EXACT, &findings, sentence, sizeof sentence), PTO_ENOTSUP);
   assert_int_equal(pto_session_export(session, "deps-json", "/tmp/pto_tools_export", sentence, sizeof sentence),
                    PTO_ENOTSUP);
+  struct pto_report *report = NULL;
+  const struct pto_why_request request = {.size = sizeof request, .tasks = {0, 1}};
+  assert_int_equal(pto_session_why(session, &request, &report, sentence, sizeof sentence), PTO_ENOTSUP);
+  assert_null(report);
   pto_session_close(session);
   free(program);
 }
@@ -287,6 +330,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_program_made_at_run_time_runs_and_is_verified),
       cmocka_unit_test(test_what_nothing_orders_is_found_with_the_line_to_add),
+      cmocka_unit_test(test_why_tells_what_orders_two_tasks),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),
