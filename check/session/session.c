@@ -394,7 +394,33 @@ int pto_session_judge(struct pto_session *session) {
   return end(session, PTO_EXIT_FINDINGS);
 }
 
+/* ---- where the time went ---- */
+
+static void drop_account(struct pto_session *session) {
+  session->result.timeline = NULL;
+  session->result.groups = NULL;
+  pto_timeline_stats_fini(&session->timeline);
+  pto_group_times_fini(&session->node_times);
+}
+
+int pto_session_take_account(struct pto_session *session, struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  const struct pto_export_info info = pto_session_info(session);
+  drop_account(session);
+  if (!trace || !(trace->record & PTO_RECORD_TIMELINE))
+    return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
+  int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
+  if (status) return status;
+  session->result.timeline = &session->timeline;
+  status = pto_group_times_init(&session->node_times, trace, info.groups, error);
+  if (status == PTO_OK) session->result.groups = &session->node_times;
+  return status;
+}
+
+/* ---- close ---- */
+
 void pto_session_fini(struct pto_session *session) {
+  drop_account(session);
   pto_runtime_destroy(session->rt);
   pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);

@@ -25,7 +25,9 @@
 #include <pto/tools.h>
 #include <report/export/export.h>
 #include <report/run/exit.h>
+#include <report/run/group_times.h>
 #include <report/run/result.h>
+#include <report/run/timeline_stats.h>
 #include <runtime/deadlock/wait_picture.h>
 #include <runtime/trace/trace.h>
 #include <sim/chips/chip.h>
@@ -61,6 +63,8 @@ struct pto_session {
   FILE *nowhere;                    /* where the program's text goes that is not shown */
   struct pto_chip chip;
   struct pto_run_result result;
+  struct pto_timeline_stats timeline;   /* where the time went, once it was asked, as what follows */
+  struct pto_group_times node_times;    /* of a graph: by node */
   struct pto_session_listener listener; /* set it after init */
 };
 
@@ -94,6 +98,9 @@ const char *pto_session_array_at(void *session, uint64_t base);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
 
+/* Where the time of the last round went; result.timeline and result.groups are set then.  PTO_OK, or PTO_ENOTSUP or
+ * PTO_ENOMEM with the sentence. */
+PTO_MUST_CHECK int pto_session_take_account(struct pto_session *session, struct pto_error *error);
 /* Whether the graph of the last round was recorded: PTO_OK, or PTO_ENOTSUP with the sentence. */
 PTO_MUST_CHECK int pto_session_has_graph(const struct pto_session *session, struct pto_error *error);
 /* Pairs of conflicting accesses that nothing orders under `rules`, of what the last round has recorded; in sentences,

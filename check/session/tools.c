@@ -76,6 +76,15 @@ int pto_session_write_result(const struct pto_session *session, const char *path
                                                                    : PTO_OK;
 }
 
+void pto_session_print_result(const struct pto_session *session, FILE *to) {
+  pto_run_result_print(&session->result, to);
+}
+
+int pto_session_account(struct pto_session *session, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  return pto_session_take_account(session, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+}
+
 /* ---- exports ---- */
 
 static const char *const export_names[] = {

@@ -23,8 +23,6 @@
 #include <cli/measure/run_counters.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
-#include <report/run/group_times.h>
-#include <report/run/timeline_stats.h>
 #include <report/stopped/stopped.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sanitizer.h>
@@ -36,8 +34,6 @@ struct run {
   struct pto_run_options *options;
   struct pto_session session;
   struct pto_run_counters counters;
-  struct pto_timeline_stats timeline; /* of --stats, as what follows */
-  struct pto_group_times groups;      /* of a graph: by node */
 };
 
 static int set_counters(void *target, const char *value, struct pto_error *error) {
@@ -252,17 +248,11 @@ static void end_dump(struct dump *dump, struct pto_session *session) {
 /* ---- the run ---- */
 
 /* Where the time went, of what was recorded. */
-static void take_stats(struct run *run) {
-  struct pto_session *session = &run->session;
-  const struct pto_trace *trace = pto_session_trace(session);
-  const struct pto_export_info info = pto_session_info(session);
+static void take_stats(struct pto_session *session) {
   struct pto_error error;
-  if (!run->options->stats || !trace || !session->result.has_run) return;
-  if (pto_timeline_stats_init(trace, info.cluster_count, &run->timeline, &error) == PTO_OK) {
-    session->result.timeline = &run->timeline;
-    if (pto_group_times_init(&run->groups, trace, info.groups, &error) == PTO_OK) session->result.groups = &run->groups;
-  }
-  if (error.status && session->result.exit_code == PTO_EXIT_OK) (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
+  if (!pto_session_trace(session) || !session->result.has_run) return;
+  if (pto_session_take_account(session, &error) && session->result.exit_code == PTO_EXIT_OK)
+    (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
 }
 
 static int finish(const struct run *run) {
@@ -272,7 +262,7 @@ static int finish(const struct run *run) {
   /* A program that prints has standard output to itself. */
   FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
-  if (result->has_time && has_text) pto_run_result_print(result, to);
+  if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   fflush(to);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -319,11 +309,9 @@ static int run_program(struct run *run) {
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
   pto_progress_line_stage("writing", 0, 0);
   pto_run_files_write(session, options);
-  take_stats(run);
+  if (options->stats) take_stats(session);
   pto_progress_line_end();
   code = finish(run);
-  pto_timeline_stats_fini(&run->timeline);
-  pto_group_times_fini(&run->groups);
   pto_session_fini(session);
   pto_run_counters_fini(&run->counters);
   pto_fault_report_fini();

@@ -213,6 +213,25 @@ static void test_why_tells_what_orders_two_tasks(void **state) {
   free(program);
 }
 
+static void test_where_the_time_went_is_part_of_the_result(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_session *session = run(program, NULL);
+  char sentence[256], text[2000] = "";
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  for (int i = 0; i < 2; i++) /* the second takes the place of the first */
+    if (pto_session_account(session, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  pto_session_print_result(session, stream);
+  fclose(stream);
+  assert_non_null(strstr(text, "tasks that follow each other"));
+  assert_int_equal(pto_session_write_result(session, "/tmp/pto_tools_result.json", NULL, 0), PTO_OK);
+  const char *json = read_all("/tmp/pto_tools_result.json");
+  assert_non_null(strstr(json, "\"stats\":{"));
+  assert_non_null(strstr(json, "\"twice\""));
+  pto_session_close(session);
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -331,6 +350,7 @@ int main(void) {
       cmocka_unit_test(test_a_program_made_at_run_time_runs_and_is_verified),
       cmocka_unit_test(test_what_nothing_orders_is_found_with_the_line_to_add),
       cmocka_unit_test(test_why_tells_what_orders_two_tasks),
+      cmocka_unit_test(test_where_the_time_went_is_part_of_the_result),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),
