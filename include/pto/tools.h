@@ -158,6 +158,11 @@ struct pto_why_request {
 PTO_API PTO_MUST_CHECK int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
                                            struct pto_report **report_out, char *sentence, size_t sentence_size);
 
+/* What differs between the graphs of two runs, files of the export "deps-json".  Clean: nothing does.  The paths are
+ * borrowed until the report is destroyed. */
+PTO_API PTO_MUST_CHECK int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out,
+                                          char *sentence, size_t sentence_size);
+
 /* Zeroed fields mean the default in brackets. */
 struct pto_observe_request {
   size_t size;

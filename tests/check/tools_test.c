@@ -232,6 +232,34 @@ static void test_where_the_time_went_is_part_of_the_result(void **state) {
   free(program);
 }
 
+static void test_the_graphs_of_two_runs_are_compared(void **state) {
+  (void)state;
+  static const char *const paths[] = {"/tmp/pto_tools_a.json", "/tmp/pto_tools_b.json"};
+  struct pto_program *program = make();
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  for (int i = 0; i < 2; i++) {
+    struct pto_session *session = run(program, i ? unordered : NULL);
+    assert_int_equal(pto_session_export(session, "deps-json", paths[i], NULL, 0), PTO_OK);
+    pto_session_close(session);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (pto_tools_diff(paths[0], paths[i], &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_report_is_clean(report), i == 0);
+    if (i) assert_string_equal(first_of(pto_report_findings(report)).kind, "difference");
+    read_report(report, text, sizeof text, &json);
+    assert_non_null(strstr(text, "tasks  2 in A, 2 in B"));
+    assert_non_null(strstr(json, i ? "\"edges_only_a\":1" : "\"edges_only_a\":0"));
+    pto_report_destroy(report);
+  }
+  unlink(paths[0]);
+  unlink(paths[1]);
+  assert_int_equal(pto_tools_diff(paths[0], paths[1], &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, paths[0]));
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -351,6 +379,7 @@ int main(void) {
       cmocka_unit_test(test_what_nothing_orders_is_found_with_the_line_to_add),
       cmocka_unit_test(test_why_tells_what_orders_two_tasks),
       cmocka_unit_test(test_where_the_time_went_is_part_of_the_result),
+      cmocka_unit_test(test_the_graphs_of_two_runs_are_compared),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),
