@@ -31,6 +31,7 @@ extern "C" {
 struct pto_session;
 struct pto_findings;
 struct pto_report;
+struct pto_baseline;
 
 /* ---- sessions ---- */
 
@@ -137,6 +138,25 @@ PTO_API PTO_MUST_CHECK int pto_report_write(const struct pto_report *report, con
                                             size_t sentence_size);
 /* Takes NULL too. */
 PTO_API void pto_report_destroy(struct pto_report *report);
+
+/* ---- baselines: what runs came to before, each by a name, in a JSON file for git ---- */
+
+/* Also an empty one where there is no such file and it may be missing.  The file of `ptosim regress` is one. */
+PTO_API PTO_MUST_CHECK int pto_baseline_open(const char *path, bool may_be_missing, struct pto_baseline **baseline_out,
+                                             char *sentence, size_t sentence_size);
+/* Whether the session's run, which has been verified where it ended well, came to the same counts, virtual time,
+ * outputs and status.  PTO_OK; PTO_EINVAL with what changed; PTO_ENOTSUP where the name is not in the baseline. */
+PTO_API PTO_MUST_CHECK int pto_baseline_compare(const struct pto_baseline *baseline, const char *name,
+                                                const struct pto_session *session, char *sentence,
+                                                size_t sentence_size);
+/* Puts it there, or in the place of what was. */
+PTO_API PTO_MUST_CHECK int pto_baseline_put(struct pto_baseline *baseline, const char *name,
+                                            const struct pto_session *session, char *sentence, size_t sentence_size);
+/* Writes a new file, which then replaces the old one. */
+PTO_API PTO_MUST_CHECK int pto_baseline_write(const struct pto_baseline *baseline, const char *path, char *sentence,
+                                              size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_baseline_close(struct pto_baseline *baseline);
 
 /* ---- judges ---- */
 

@@ -260,6 +260,37 @@ static void test_the_graphs_of_two_runs_are_compared(void **state) {
   free(program);
 }
 
+static void test_a_run_is_held_against_a_baseline(void **state) {
+  (void)state;
+  static const char path[] = "/tmp/pto_tools_baseline.json";
+  struct pto_program *program = make();
+  struct pto_baseline *baseline = NULL;
+  char sentence[256];
+  unlink(path);
+  assert_int_equal(pto_baseline_open(path, false, &baseline, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, path));
+  for (int is_ordered = 1; is_ordered >= 0; is_ordered--) {
+    struct pto_session *session = run(program, is_ordered ? NULL : unordered);
+    const int verified = pto_session_verify(session);
+    if (pto_baseline_open(path, true, &baseline, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    if (is_ordered) {
+      assert_int_equal(verified, PTO_OK);
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, sentence, sizeof sentence), PTO_ENOTSUP);
+      assert_string_equal(sentence, "not in the baseline");
+      assert_int_equal(pto_baseline_put(baseline, "made", session, NULL, 0), PTO_OK);
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, NULL, 0), PTO_OK);
+      if (pto_baseline_write(baseline, path, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    } else {
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, sentence, sizeof sentence), PTO_EINVAL);
+      assert_non_null(strstr(sentence, "0 edges instead of 1"));
+    }
+    pto_baseline_close(baseline);
+    pto_session_close(session);
+  }
+  unlink(path);
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -380,6 +411,7 @@ int main(void) {
       cmocka_unit_test(test_why_tells_what_orders_two_tasks),
       cmocka_unit_test(test_where_the_time_went_is_part_of_the_result),
       cmocka_unit_test(test_the_graphs_of_two_runs_are_compared),
+      cmocka_unit_test(test_a_run_is_held_against_a_baseline),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),
