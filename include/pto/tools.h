@@ -158,6 +158,32 @@ PTO_API PTO_MUST_CHECK int pto_baseline_write(const struct pto_baseline *baselin
 /* Takes NULL too. */
 PTO_API void pto_baseline_close(struct pto_baseline *baseline);
 
+/* ---- one task ---- */
+
+/* Before a run that records its graph: keeps tasks of it, "3,5-9", "down_proj", "first:down_proj", each in the folder
+ * of its number in the folder `path`.  Kernels are constants of the library or of the program's file. */
+PTO_API PTO_MUST_CHECK int pto_session_capture(struct pto_session *session, const char *tasks, const char *path,
+                                               char *sentence, size_t sentence_size);
+/* After it: *count_out is how many were kept.  PTO_OK, or the status of the first that could not be. */
+PTO_API PTO_MUST_CHECK int pto_session_captured(struct pto_session *session, uint64_t *count_out, char *sentence,
+                                                size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_replay_request {
+  size_t size;
+  const char *folder;  /* of one task */
+  const char *library; /* its kernels of the same names run instead [none] */
+  uint64_t runs;       /* each from the bytes that were kept [1] */
+  bool has_tolerance;  /* rtol, atol [bit by bit; with a library by dtype] */
+  double rtol, atol;
+  const struct pto_config *config; /* engine and chip: those of the run unless given [none] */
+};
+/* Runs it again, alone, and compares what it leaves.  Clean: the same, in every run.  The report is given also where
+ * the task could not be run, or failed; only for a wrong request, or without memory, it is not.  Strings are borrowed
+ * until it is destroyed. */
+PTO_API PTO_MUST_CHECK int pto_tools_replay(const struct pto_replay_request *request, struct pto_report **report_out,
+                                            char *sentence, size_t sentence_size);
+
 /* ---- judges ---- */
 
 /* Pairs of conflicting accesses that nothing orders under `rules` (enum pto_deps_rules), whatever order happened. After

@@ -16,6 +16,7 @@ struct pto_report {
   void (*fini)(struct pto_report *report); /* of what the judge keeps; findings are the report's own */
   struct pto_findings findings;
   bool is_clean;
+  int exit_code; /* enum pto_exit of the verb, where the judge decides it */
 };
 
 /* Gives the report where `status` is PTO_OK, else destroys it.  Returns `status`. */

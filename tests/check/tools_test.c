@@ -65,6 +65,15 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status ? status : ended;
 }
 
+/* One task, of a kernel of the library: its constant is found again. */
+static int orchestrate_copy(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_launch launch = {.aiv0 = pto_kernel_find("copy")};
+  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
+  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  const struct pto_param params[2] = {pto_input(&x), pto_output(&z)};
+  return pto_submit(rt, &launch, params, 2, NULL);
+}
+
 static int expect(struct pto_program_run *run) {
   const struct pto_array *x = pto_program_find(run, "x");
   double *golden = pto_array_golden(run, pto_program_find(run, "z"));
@@ -291,6 +300,47 @@ static void test_a_run_is_held_against_a_baseline(void **state) {
   free(program);
 }
 
+/* Keeps task 0 of a run of the program. */
+static int capture(const struct pto_program *program, uint64_t *count, char *sentence, size_t sentence_size) {
+  const struct pto_session_options options = options_for(program, NULL);
+  struct pto_session *session = NULL;
+  assert_int_equal(pto_session_open(&options, &session, NULL, 0), PTO_OK);
+  assert_int_equal(pto_session_capture(session, "one,two", "/tmp/pto_tools_kept", NULL, 0), PTO_OK);
+  if (pto_session_capture(session, "0", "/tmp/pto_tools_kept", sentence, sentence_size)) fail_msg("%s", sentence);
+  assert_int_equal(pto_session_run(session), PTO_OK);
+  const int status = pto_session_captured(session, count, sentence, sentence_size);
+  pto_session_close(session);
+  return status;
+}
+
+static void test_a_task_is_kept_and_run_again(void **state) {
+  (void)state;
+  static const char task[] = "/tmp/pto_tools_kept/0";
+  struct pto_replay_request request = {.size = sizeof request, .folder = task, .runs = 2};
+  struct pto_program *program = make();
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  uint64_t count = 7;
+  assert_int_equal(capture(program, &count, sentence, sizeof sentence), PTO_ENOTSUP); /* its own kernel, of no file */
+  assert_int_equal(count, 0);
+  program->orchestrate = orchestrate_copy;
+  if (capture(program, &count, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  assert_int_equal(count, 1);
+  if (pto_tools_replay(&request, &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  assert_true(pto_report_is_clean(report));
+  read_report(report, text, sizeof text, &json);
+  assert_non_null(strstr(text, "the same, bit by bit"));
+  assert_non_null(strstr(json, "\"runs\":2"));
+  pto_report_destroy(report);
+  request.folder = "/tmp/pto_tools_kept/1";
+  assert_int_equal(pto_tools_replay(&request, &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_false(pto_report_is_clean(report));
+  pto_report_destroy(report);
+  assert_int_equal(system("rm -r /tmp/pto_tools_kept"), 0);
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -412,6 +462,7 @@ int main(void) {
       cmocka_unit_test(test_where_the_time_went_is_part_of_the_result),
       cmocka_unit_test(test_the_graphs_of_two_runs_are_compared),
       cmocka_unit_test(test_a_run_is_held_against_a_baseline),
+      cmocka_unit_test(test_a_task_is_kept_and_run_again),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),
