@@ -63,8 +63,9 @@ static void say_time(struct sentence *s, uint64_t now, uint64_t then) {
   if (then) pto_text_append(s->text, s->size, " (%+.2f %%)", ((double)now / (double)then - 1) * 100);
 }
 
-bool pto_regress_outcome_differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then,
-                                 char *text, size_t size) {
+/* What became of `then`, in words; "" where nothing did. */
+static bool differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then, char *text,
+                    size_t size) {
   struct sentence s = {.text = text, .size = size};
   text[0] = '\0';
   if (strcmp(now->status, then->status) != 0) SAY(&s, "status %s instead of %s", now->status, then->status);
@@ -85,10 +86,8 @@ bool pto_regress_outcome_differs(const struct pto_regress_outcome *now, const st
 
 /* ---- the baseline ---- */
 
-int pto_regress_baseline_read(const char *path, bool may_be_missing, struct pto_regress_baseline *baseline,
-                              struct pto_error *error) {
+static int read_cases(const char *path, bool may_be_missing, struct pto_baseline *baseline, struct pto_error *error) {
   struct pto_json_reader reader;
-  baseline->cases = NULL;
   if (may_be_missing && access(path, F_OK) != 0) {
     baseline->cases = json_object();
     return baseline->cases ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for a baseline");
@@ -101,17 +100,28 @@ int pto_regress_baseline_read(const char *path, bool may_be_missing, struct pto_
   json_t *value;
   json_object_foreach(baseline->cases, text, value) if (!json_is_object(value))
       pto_json_read_refuse(&reader, "case \"%s\" is no object", text);
-  if (reader.status) pto_regress_baseline_fini(baseline);
   return reader.status;
 }
 
-void pto_regress_baseline_fini(struct pto_regress_baseline *baseline) {
-  json_decref(baseline->cases);
-  baseline->cases = NULL;
+int pto_baseline_open(const char *path, bool may_be_missing, struct pto_baseline **baseline_out, char *sentence,
+                      size_t sentence_size) {
+  struct pto_error error = {.status = PTO_ENOMEM, .sentence = "no memory for a baseline"};
+  struct pto_baseline *baseline = calloc(1, sizeof *baseline);
+  if (baseline && read_cases(path, may_be_missing, baseline, &error) == PTO_OK) {
+    *baseline_out = baseline;
+    return PTO_OK;
+  }
+  pto_baseline_close(baseline);
+  return pto_error_tell(&error, sentence, sentence_size);
 }
 
-bool pto_regress_baseline_find(const struct pto_regress_baseline *baseline, const char *text,
-                               struct pto_regress_outcome *outcome) {
+void pto_baseline_close(struct pto_baseline *baseline) {
+  if (!baseline) return;
+  json_decref(baseline->cases);
+  free(baseline);
+}
+
+static bool find(const struct pto_baseline *baseline, const char *text, struct pto_regress_outcome *outcome) {
   json_t *found = json_object_get(baseline->cases, text), *virtual_ps = json_object_get(found, "virtual_ps");
   if (!found) return false;
   memset(outcome, 0, sizeof *outcome);
@@ -126,8 +136,16 @@ bool pto_regress_baseline_find(const struct pto_regress_baseline *baseline, cons
   return true;
 }
 
-int pto_regress_baseline_put(struct pto_regress_baseline *baseline, const char *text,
-                             const struct pto_regress_outcome *outcome) {
+int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
+                        const struct pto_regress_outcome *outcome, struct pto_error *error) {
+  struct pto_regress_outcome then;
+  char sentence[PTO_SENTENCE_SIZE];
+  if (!find(baseline, text, &then)) return pto_error_set(error, PTO_ENOTSUP, "not in the baseline");
+  if (!differs(outcome, &then, sentence, sizeof sentence)) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "%s", sentence);
+}
+
+int pto_regress_put(struct pto_baseline *baseline, const char *text, const struct pto_regress_outcome *outcome) {
   json_t *object = json_object();
   int answer = json_object_set_new(object, "status", json_string(outcome->status));
   if (outcome->has_counts) {
@@ -147,7 +165,7 @@ static bool is_listed(const struct pto_regress_list *list, const char *text) {
   return false;
 }
 
-size_t pto_regress_baseline_keep(struct pto_regress_baseline *baseline, const struct pto_regress_list *list) {
+size_t pto_regress_keep(struct pto_baseline *baseline, const struct pto_regress_list *list) {
   const char *text;
   json_t *value;
   void *next;
@@ -173,7 +191,7 @@ static void write_case(FILE *out, const char *text, json_t *value, bool is_last)
   json_decref(key);
 }
 
-int pto_regress_baseline_write(const struct pto_regress_baseline *baseline, const char *path, struct pto_error *error) {
+static int write_cases(const struct pto_baseline *baseline, const char *path, struct pto_error *error) {
   const size_t count = json_object_size(baseline->cases);
   const char **texts = malloc((count + 1) * sizeof *texts), *text;
   char *written = NULL;
@@ -198,4 +216,9 @@ int pto_regress_baseline_write(const struct pto_regress_baseline *baseline, cons
   free(written);
   free(texts);
   return status;
+}
+
+int pto_baseline_write(const struct pto_baseline *baseline, const char *path, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  return write_cases(baseline, path, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }

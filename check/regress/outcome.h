@@ -7,9 +7,10 @@
  * run whose outputs have a golden and are not all of integer types is judged by the run itself, within the program's
  * tolerance; of all others the digest must be the same.
  *
- * A baseline is a JSON file for git: {"cases": {TEXT: {…}, …}}, a line a case.
+ * A baseline (pto_baseline_… of pto/tools.h) is a JSON file for git: {"cases": {TEXT: {…}, …}}, a line a case, in the
+ * order of the keys, so that git sees what changed.
  *
- * Plain values; a baseline owns its document until fini.
+ * Plain values; a baseline owns its document until close.
  */
 #ifndef PTO_CHECK_REGRESS_OUTCOME_H
 #define PTO_CHECK_REGRESS_OUTCOME_H
@@ -21,6 +22,7 @@
 #include <jansson.h>
 
 #include <check/regress/list.h>
+#include <pto/tools.h>
 #include <runtime/base/error.h>
 
 struct pto_regress_outcome {
@@ -33,29 +35,18 @@ struct pto_regress_outcome {
 /* What a run wrote with --json; of a graph that was compared (`is_compared`) the comparison is what judges outputs. */
 void pto_regress_outcome_of_run(json_t *result, bool is_compared, struct pto_regress_outcome *outcome);
 
-/* What became of `then`, in words: "97 edges instead of 96; 51.2 us on the chip instead of 50.9 us (+0.5 %)".  False,
- * with "", where nothing did. */
-bool pto_regress_outcome_differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then,
-                                 char *text, size_t size);
-
-struct pto_regress_baseline {
+struct pto_baseline {
   json_t *cases;
 };
 
-/* PTO_OK, also with an empty baseline where `path` does not exist and `may_be_missing`; or PTO_EINVAL. */
-PTO_MUST_CHECK int pto_regress_baseline_read(const char *path, bool may_be_missing,
-                                             struct pto_regress_baseline *baseline, struct pto_error *error);
-void pto_regress_baseline_fini(struct pto_regress_baseline *baseline);
-/* False where the case is not in it. */
-bool pto_regress_baseline_find(const struct pto_regress_baseline *baseline, const char *text,
-                               struct pto_regress_outcome *outcome);
+/* Whether it came to what the baseline says.  PTO_OK; PTO_EINVAL with what became of it, "97 edges instead of 96; 51.2
+ * us on the chip instead of 50.9 us (+0.5 %)"; PTO_ENOTSUP where the case is not in the baseline. */
+PTO_MUST_CHECK int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
+                                       const struct pto_regress_outcome *outcome, struct pto_error *error);
 /* Puts or replaces; PTO_OK or PTO_ENOMEM. */
-PTO_MUST_CHECK int pto_regress_baseline_put(struct pto_regress_baseline *baseline, const char *text,
-                                            const struct pto_regress_outcome *outcome);
+PTO_MUST_CHECK int pto_regress_put(struct pto_baseline *baseline, const char *text,
+                                   const struct pto_regress_outcome *outcome);
 /* Drops the cases that are not in the list; how many. */
-size_t pto_regress_baseline_keep(struct pto_regress_baseline *baseline, const struct pto_regress_list *list);
-/* Writes a new file, which then replaces the old one.  In the order of the keys, so that git sees what changed. */
-PTO_MUST_CHECK int pto_regress_baseline_write(const struct pto_regress_baseline *baseline, const char *path,
-                                              struct pto_error *error);
+size_t pto_regress_keep(struct pto_baseline *baseline, const struct pto_regress_list *list);
 
 #endif

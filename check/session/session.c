@@ -394,7 +394,34 @@ int pto_session_judge(struct pto_session *session) {
   return end(session, PTO_EXIT_FINDINGS);
 }
 
+/* ---- where the time went ---- */
+
+static void drop_account(struct pto_session *session) {
+  session->result.timeline = NULL;
+  session->result.groups = NULL;
+  pto_timeline_stats_fini(&session->timeline);
+  pto_group_times_fini(&session->node_times);
+}
+
+int pto_session_take_account(struct pto_session *session, struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  const struct pto_export_info info = pto_session_info(session);
+  drop_account(session);
+  if (!trace || !(trace->record & PTO_RECORD_TIMELINE))
+    return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
+  int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
+  if (status) return status;
+  session->result.timeline = &session->timeline;
+  status = pto_group_times_init(&session->node_times, trace, info.groups, error);
+  if (status == PTO_OK) session->result.groups = &session->node_times;
+  return status;
+}
+
+/* ---- close ---- */
+
 void pto_session_fini(struct pto_session *session) {
+  drop_account(session);
+  pto_kept_tasks_destroy(session->kept);
   pto_runtime_destroy(session->rt);
   pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);
@@ -428,15 +455,21 @@ static void name_nodes(struct pto_finding *finding, const struct pto_export_info
   finding->sentence = text;
 }
 
+int pto_session_has_graph(const struct pto_session *session, struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  if (trace && trace->record & PTO_RECORD_GRAPH) return PTO_OK;
+  return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
+}
+
 int pto_session_check_order(const struct pto_session *session, uint32_t rules, struct pto_findings *findings,
                             struct pto_order_counts *counts, struct pto_error *error) {
-  const struct pto_trace *trace = pto_session_trace(session);
   const struct pto_export_info info = pto_session_info(session);
-  const struct pto_order_question question = {
-      .trace = trace, .rules = rules, .name_of = pto_session_array_at, .context = (void *)(uintptr_t)session};
-  if (!trace || !(trace->record & PTO_RECORD_GRAPH))
-    return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
-  const int status = pto_order_check(&question, findings, counts, error);
+  const struct pto_order_question question = {.trace = pto_session_trace(session),
+                                              .rules = rules,
+                                              .name_of = pto_session_array_at,
+                                              .context = (void *)(uintptr_t)session};
+  int status = pto_session_has_graph(session, error);
+  if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
   return status;
 }

@@ -19,13 +19,16 @@
 #define PTO_CHECK_SESSION_SESSION_H
 
 #include <check/order/order_check.h>
+#include <check/session/kept_tasks.h>
 #include <check/session/subject.h>
 #include <device/context_watch.h>
 #include <orchestration/loader/program_run.h>
 #include <pto/tools.h>
 #include <report/export/export.h>
 #include <report/run/exit.h>
+#include <report/run/group_times.h>
 #include <report/run/result.h>
+#include <report/run/timeline_stats.h>
 #include <runtime/deadlock/wait_picture.h>
 #include <runtime/trace/trace.h>
 #include <sim/chips/chip.h>
@@ -61,7 +64,10 @@ struct pto_session {
   FILE *nowhere;                    /* where the program's text goes that is not shown */
   struct pto_chip chip;
   struct pto_run_result result;
+  struct pto_timeline_stats timeline;   /* where the time went, once it was asked, as what follows */
+  struct pto_group_times node_times;    /* of a graph: by node */
   struct pto_session_listener listener; /* set it after init */
+  struct pto_kept_tasks *kept;          /* NULL: none are */
 };
 
 /* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`.  PTO_OK, or PTO_EINVAL
@@ -94,6 +100,11 @@ const char *pto_session_array_at(void *session, uint64_t base);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
 
+/* Where the time of the last round went; result.timeline and result.groups are set then.  PTO_OK, or PTO_ENOTSUP or
+ * PTO_ENOMEM with the sentence. */
+PTO_MUST_CHECK int pto_session_take_account(struct pto_session *session, struct pto_error *error);
+/* Whether the graph of the last round was recorded: PTO_OK, or PTO_ENOTSUP with the sentence. */
+PTO_MUST_CHECK int pto_session_has_graph(const struct pto_session *session, struct pto_error *error);
 /* Pairs of conflicting accesses that nothing orders under `rules`, of what the last round has recorded; in sentences,
  * tasks of a graph are told with their nodes.  PTO_OK, or PTO_ENOMEM, PTO_EINVAL, PTO_ENOTSUP with the sentence. */
 PTO_MUST_CHECK int pto_session_check_order(const struct pto_session *session, uint32_t rules,

@@ -4,9 +4,12 @@
  */
 #include <pto/tools.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/order/why.h>
+#include <check/regress/outcome.h>
 #include <check/session/explored.h>
 #include <check/session/observed.h>
 #include <report/file/output_file.h>
@@ -73,6 +76,46 @@ int pto_session_write_result(const struct pto_session *session, const char *path
   struct pto_error error;
   return pto_run_result_write_json(&session->result, path, &error) ? pto_error_tell(&error, sentence, sentence_size)
                                                                    : PTO_OK;
+}
+
+void pto_session_print_result(const struct pto_session *session, FILE *to) {
+  pto_run_result_print(&session->result, to);
+}
+
+int pto_session_account(struct pto_session *session, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  return pto_session_take_account(session, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+}
+
+/* ---- baselines ---- */
+
+/* As pto_regress_outcome_of_run finds it in what the run writes. */
+static struct pto_regress_outcome outcome_of(const struct pto_run_result *result) {
+  const bool is_judged = result->verified == PTO_VERDICT_TRUE && !result->has_exact_outputs;
+  struct pto_regress_outcome outcome = {.has_counts = result->has_run,
+                                        .has_virtual_time = result->has_run && result->is_virtual,
+                                        .has_digest = result->has_output_digest && !is_judged,
+                                        .tasks = result->stats.tasks,
+                                        .edges = result->stats.edges,
+                                        .virtual_ps = result->stats.virtual_ps};
+  if (result->error.status) outcome = (struct pto_regress_outcome){0}; /* how far it came depends on timing */
+  if (outcome.has_digest) snprintf(outcome.digest, sizeof outcome.digest, "%016" PRIx64, result->output_digest);
+  snprintf(outcome.status, sizeof outcome.status, "%s", pto_status_name(result->error.status));
+  return outcome;
+}
+
+int pto_baseline_compare(const struct pto_baseline *baseline, const char *name, const struct pto_session *session,
+                         char *sentence, size_t sentence_size) {
+  const struct pto_regress_outcome outcome = outcome_of(&session->result);
+  struct pto_error error;
+  return pto_regress_compare(baseline, name, &outcome, &error) ? pto_error_tell(&error, sentence, sentence_size)
+                                                               : PTO_OK;
+}
+
+int pto_baseline_put(struct pto_baseline *baseline, const char *name, const struct pto_session *session, char *sentence,
+                     size_t sentence_size) {
+  const struct pto_regress_outcome outcome = outcome_of(&session->result);
+  return pto_regress_put(baseline, name, &outcome) ? out_of_memory(sentence, sentence_size) : PTO_OK;
 }
 
 /* ---- exports ---- */
@@ -163,6 +206,20 @@ int pto_session_check(const struct pto_session *session, uint32_t rules, struct 
   }
   pto_findings_destroy(findings);
   return pto_error_tell(&error, sentence, sentence_size);
+}
+
+int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
+                    struct pto_report **report_out, char *sentence, size_t sentence_size) {
+  struct pto_why_question question = {.trace = pto_session_trace(session),
+                                      .name_of = pto_session_array_at,
+                                      .context = (void *)(uintptr_t)session,
+                                      .program = session->result.program,
+                                      .case_name = session->result.case_name};
+  struct pto_error error;
+  int status = pto_sized_take(&question.asked, sizeof question.asked, request, "request", &error);
+  if (!status) status = pto_session_has_graph(session, &error);
+  if (!status) status = pto_why(&question, report_out, &error);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
 /* Gives the findings away; those that were gathered before a run failed too. */

@@ -98,8 +98,6 @@ int pto_graph_command_open(struct pto_graph_command *command) {
 void pto_graph_command_fini(struct pto_graph_command *command) {
   free(command->inputs);
   free(command->outputs);
-  pto_timeline_stats_fini(&command->timeline);
-  pto_group_times_fini(&command->node_times);
   if (command->has_checked) pto_findings_fini(&command->findings);
   pto_session_fini(&command->session);
   pto_graph_program_destroy(command->program);
@@ -141,15 +139,6 @@ static int write_outputs(struct pto_graph_command *command) {
 
 /* ---- the run ---- */
 
-static int take_stats(struct pto_graph_command *command) {
-  const struct pto_session *session = &command->session;
-  const struct pto_trace *trace = pto_session_trace(session);
-  const struct pto_export_info info = pto_session_info(session);
-  if (!command->options.stats || !trace) return PTO_OK;
-  const int status = pto_timeline_stats_init(trace, info.cluster_count, &command->timeline, &command->error);
-  return status ? status : pto_group_times_init(&command->node_times, trace, info.groups, &command->error);
-}
-
 static int check(struct pto_graph_command *command) {
   if (!command->check) return PTO_OK;
   pto_findings_init(&command->findings);
@@ -166,7 +155,7 @@ int pto_graph_command_run(struct pto_graph_command *command, const struct pto_gr
   if (command->run) pto_run_files_write(session, &files);
   if (session->result.exit_code != PTO_EXIT_OK) return take_session_error(command);
   command->has_run = code == PTO_EXIT_OK && command->run;
-  int status = take_stats(command);
+  int status = command->options.stats ? pto_session_take_account(session, &command->error) : PTO_OK;
   if (status == PTO_OK) status = check(command);
   return status == PTO_OK && command->run ? write_outputs(command) : status;
 }

@@ -20,8 +20,6 @@
 #include <graph/reference/reference.h>
 #include <graph/run/explain.h>
 #include <report/findings/findings.h>
-#include <report/run/group_times.h>
-#include <report/run/timeline_stats.h>
 
 struct pto_graph_command;
 
@@ -94,8 +92,6 @@ struct pto_graph_command {
   struct pto_graph_job job;
   const char *engine; /* that it ran on; NULL: on none */
   struct pto_graph_record record;
-  struct pto_timeline_stats timeline; /* of --stats, with the next */
-  struct pto_group_times node_times;
   bool has_checked; /* of --check, what follows */
   struct pto_findings findings;
   struct pto_order_counts counts;

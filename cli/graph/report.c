@@ -180,8 +180,8 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
     printf("digest     %016" PRIx64 "\n", output_digest(command));
   }
   if (command->options.stats && command->has_run) {
-    pto_timeline_stats_print(&command->timeline, &command->session.result.stats, stdout);
-    pto_group_times_print(&command->node_times, stdout);
+    pto_timeline_stats_print(&command->session.timeline, &command->session.result.stats, stdout);
+    pto_group_times_print(&command->session.node_times, stdout);
   }
   if (command->has_checked) print_check(command);
   if (command->has_compared) print_divergence(command);
@@ -311,8 +311,8 @@ void pto_graph_report_put(struct pto_json_writer *w, const void *context) {
   pto_graph_steps_put(w, command);
   pto_graph_explain_put(w, command);
   if (command->options.stats && command->has_run) {
-    pto_timeline_stats_write_json(&command->timeline, &command->session.result.stats, w);
-    pto_group_times_put(&command->node_times, w);
+    pto_timeline_stats_write_json(&command->session.timeline, &command->session.result.stats, w);
+    pto_group_times_put(&command->session.node_times, w);
   }
   put_check(w, command);
   pto_put_end(w, &command->error, command->exit_code);

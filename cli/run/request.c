@@ -67,6 +67,15 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   if (pto_exports_write(options->exports, pto_session_trace(session), &info, &error)) note_failure(session, &error);
 }
 
+int pto_tell_report(const struct pto_report *report, const struct pto_run_options *options, int code) {
+  char sentence[PTO_SENTENCE_SIZE];
+  if (!options->quiet && !pto_run_options_take_stdout(options)) pto_report_print(report, stdout);
+  fflush(stdout);
+  if (!options->json_path || pto_report_write(report, options->json_path, sentence, sizeof sentence) == PTO_OK)
+    return code;
+  return pto_complain(PTO_EXIT_FAILED, "%s", sentence);
+}
+
 /* ---- a run that is judged ---- */
 
 static int run(struct pto_session *session, const struct pto_run_options *options) {

@@ -52,7 +52,7 @@ struct regress {
   bool is_update, is_quiet;
   uint32_t jobs, row_timeout_s;
   struct pto_regress_list list;
-  struct pto_regress_baseline baseline;
+  struct pto_baseline *baseline;
   bool has_baseline;
   struct result *results; /* by case */
   pthread_mutex_t mutex;  /* of what follows */
@@ -94,19 +94,17 @@ static bool is_right(const struct pto_regress_case *c, const struct pto_child_re
 static void judge(const struct regress *r, const struct pto_regress_case *c, const struct pto_child_result *child,
                   struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
-  struct pto_regress_outcome then;
+  struct pto_error error = {.status = PTO_OK};
   json_t *object = json_loads(child->json, 0, NULL);
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
   if (!is_right(c, child, object, &result->outcome, sentence))
     result->verdict = FAILED;
-  else if (!r->has_baseline)
+  else if (!r->has_baseline || pto_regress_compare(r->baseline, c->text, &result->outcome, &error) == PTO_OK)
     result->verdict = SAME;
-  else if (!pto_regress_baseline_find(&r->baseline, c->text, &then))
-    result->verdict = NEW;
   else
-    result->verdict = pto_regress_outcome_differs(&result->outcome, &then, sentence, sizeof sentence) ? CHANGED : SAME;
-  if (result->verdict == NEW) snprintf(sentence, sizeof sentence, "not in the baseline (--update puts it there)");
-  if (sentence[0]) result->sentence = strdup(sentence);
+    result->verdict = error.status == PTO_ENOTSUP ? NEW : CHANGED;
+  if (result->verdict == NEW) pto_error_append(&error, " (--update puts it there)");
+  if (sentence[0] || error.status) result->sentence = strdup(sentence[0] ? sentence : error.sentence);
   json_decref(object);
 }
 
@@ -269,18 +267,18 @@ static void print(const struct regress *r) {
 }
 
 static int update(struct regress *r) {
-  struct pto_error error;
+  char sentence[PTO_SENTENCE_SIZE];
   int status = PTO_OK;
   size_t put = 0, dropped = 0;
   for (size_t i = 0; i < r->list.count && status == PTO_OK; i++) {
     if (r->results[i].verdict == FAILED) continue;
-    status = pto_regress_baseline_put(&r->baseline, r->list.cases[i].text, &r->results[i].outcome);
+    status = pto_regress_put(r->baseline, r->list.cases[i].text, &r->results[i].outcome);
     put++;
   }
-  if (!r->filter) dropped = pto_regress_baseline_keep(&r->baseline, &r->list);
+  if (!r->filter) dropped = pto_regress_keep(r->baseline, &r->list);
   if (status) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for the baseline");
-  if (pto_regress_baseline_write(&r->baseline, r->baseline_path, &error))
-    return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
+  if (pto_baseline_write(r->baseline, r->baseline_path, sentence, sizeof sentence))
+    return pto_complain(PTO_EXIT_FAILED, "regress: %s", sentence);
   if (!r->is_quiet) printf("%s: %zu cases written, %zu dropped\n", r->baseline_path, put, dropped);
   return PTO_EXIT_OK;
 }
@@ -333,9 +331,10 @@ static int read_files(struct regress *r) {
   int status = pto_regress_list_read(r->list_path, &r->list, &error);
   if (status == PTO_OK && r->filter) status = pto_regress_list_filter(&r->list, r->filter, &error);
   if (status == PTO_OK)
-    status = pto_regress_baseline_read(r->baseline_path, !is_asked || r->is_update, &r->baseline, &error);
+    status = pto_baseline_open(r->baseline_path, !is_asked || r->is_update, &r->baseline, error.sentence,
+                               sizeof error.sentence);
   if (status == PTO_OK) {
-    r->has_baseline = json_object_size(r->baseline.cases) > 0;
+    r->has_baseline = json_object_size(r->baseline->cases) > 0;
     return PTO_EXIT_OK;
   }
   return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "regress: %s", error.sentence);
@@ -360,7 +359,7 @@ static void fini(struct regress *r) {
   free(r->own_baseline_path);
   pto_run_options_fini(&r->options);
   pto_regress_list_fini(&r->list);
-  pto_regress_baseline_fini(&r->baseline);
+  pto_baseline_close(r->baseline);
 }
 
 int pto_cmd_regress(int argc, char **argv) {

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,15 +15,12 @@
 #include <unistd.h>
 
 #include <check/session/session.h>
-#include <check/task/capture.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <cli/measure/run_counters.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
-#include <report/run/group_times.h>
-#include <report/run/timeline_stats.h>
 #include <report/stopped/stopped.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sanitizer.h>
@@ -36,8 +32,6 @@ struct run {
   struct pto_run_options *options;
   struct pto_session session;
   struct pto_run_counters counters;
-  struct pto_timeline_stats timeline; /* of --stats, as what follows */
-  struct pto_group_times groups;      /* of a graph: by node */
 };
 
 static int set_counters(void *target, const char *value, struct pto_error *error) {
@@ -134,19 +128,6 @@ static void last_words(void *context, int status, const char *sentence) {
 
 /* ---- --dump: which tasks are kept where ---- */
 
-/* Of a program that drives contexts the tasks are numbered from one context to the next, as they are made: contexts
- * that live at the same time are not told apart, and the second of them is left alone. */
-struct dump {
-  const struct pto_run_options *options;
-  struct pto_session *session;
-  struct pto_task_choice choice;
-  struct pto_task_capture *capture; /* of contexts: of the one that lives */
-  struct pto_runtime *rt;           /* of that context */
-  uint64_t first_task;              /* of that context */
-  uint64_t kept_count;              /* of contexts that are gone, as what follows */
-  struct pto_error error;           /* the first; PTO_OK: none */
-};
-
 static int refuse(struct pto_session *session, int status, const char *sentence) {
   struct pto_error error;
   pto_error_set(&error, status, "--dump: %.900s", sentence);
@@ -154,115 +135,35 @@ static int refuse(struct pto_session *session, int status, const char *sentence)
                          &error);
 }
 
-/* A path below the working folder as seen from there: folders are handed on, and other machines have other paths. */
-static const char *relative_of(const char *path) {
-  char folder[PATH_MAX];
-  if (path[0] != '/' || !getcwd(folder, sizeof folder)) return path;
-  size_t length = strlen(folder);
-  return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
-}
-
-static int attach(struct dump *dump, struct pto_runtime *rt, struct pto_error *error) {
-  const struct pto_run_options *options = dump->options;
-  const struct pto_session *session = dump->session;
-  const struct pto_task_folder about = {.program = relative_of(options->programs.items[0]),
-                                        .case_name = options->case_name,
-                                        .engine = session->config.engine,
-                                        .chip = relative_of(session->config.chip),
-                                        .deps = session->result.deps,
-                                        .seed = options->seed,
-                                        .settings = options->settings.items,
-                                        .setting_count = options->settings.count};
-  const struct pto_task_capture_request request = {.path = options->dump_path,
-                                                   .choice = &dump->choice,
-                                                   .program_handle = session->subject.handle,
-                                                   .first_task = dump->first_task,
-                                                   .about = &about};
-  return pto_task_capture_create(rt, &request, &dump->capture, error);
-}
-
-/* ---- contexts, one at a time ---- */
-
-static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
-                           struct pto_error *error) {
-  struct dump *dump = argument;
-  if (dump->capture) return PTO_OK;
-  dump->rt = rt;
-  return attach(dump, rt, error);
-}
-
-static void detach(struct dump *dump) {
-  if (!dump->capture) return;
-  const struct pto_error *error = pto_task_capture_error(dump->capture);
-  if (error->status && !dump->error.status) dump->error = *error;
-  dump->kept_count += pto_task_capture_count(dump->capture);
-  pto_task_capture_destroy(dump->capture);
-  dump->capture = NULL;
-}
-
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
-  struct dump *dump = argument;
-  if (rt == dump->rt) detach(dump);
-  dump->first_task += counters->tasks;
-}
-
-/* ---- around the run ---- */
-
-/* After the session was opened.  Returns an enum pto_exit, which the session's result then has too, with the reason;
- * PTO_EXIT_OK where nothing was asked for.  end is due in any case. */
-static int begin_dump(struct dump *dump, struct pto_session *session, const struct pto_run_options *options) {
-  struct pto_error error;
-  *dump = (struct dump){.options = options, .session = session};
+static int begin_dump(struct pto_session *session, const struct pto_run_options *options) {
+  char sentence[PTO_SENTENCE_SIZE];
   if (!options->dump_tasks) return PTO_EXIT_OK;
-  int status = pto_task_choice_init(&dump->choice, options->dump_tasks, &error);
-  if (!status && session->rt) status = attach(dump, session->rt, &error);
-  if (!session->rt)
-    session->listener = (struct pto_session_listener){
-        .context_created = context_created, .context_destroyed = context_destroyed, .argument = dump};
-  return status ? refuse(session, status, error.sentence) : PTO_EXIT_OK;
-}
-
-static void report_dump(const struct dump *dump, struct pto_session *session) {
-  const struct pto_run_options *options = dump->options;
-  const struct pto_task_term *unmet = pto_task_choice_unmet(&dump->choice);
-  /* A program that prints has standard output to itself. */
-  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
-  char term[128], sentence[200];
-  const uint64_t count = dump->kept_count;
-  if (!options->quiet && !pto_run_options_take_stdout(options))
-    fprintf(to, "kept       %" PRIu64 " task%s in %s\n", count, count == 1 ? "" : "s", options->dump_path);
-  if (session->result.exit_code != PTO_EXIT_OK) return;
-  if (dump->error.status) {
-    refuse(session, dump->error.status, dump->error.sentence);
-  } else if (unmet) {
-    snprintf(sentence, sizeof sentence, "no kernel ran for %s", pto_task_term_format(unmet, term, sizeof term));
-    refuse(session, PTO_EINVAL, sentence);
-  }
+  const int status = pto_session_capture(session, options->dump_tasks, options->dump_path, sentence, sizeof sentence);
+  return status ? refuse(session, status, sentence) : PTO_EXIT_OK;
 }
 
 /* After the run, well or not: says what was kept, and where the run itself was right, notes what could not be kept as
  * the session's failure. */
-static void end_dump(struct dump *dump, struct pto_session *session) {
-  const bool is_wanted = dump->options && dump->options->dump_tasks && session->result.has_time;
-  detach(dump);
-  if (is_wanted) report_dump(dump, session);
-  pto_task_choice_fini(&dump->choice);
+static void end_dump(struct pto_session *session, const struct pto_run_options *options) {
+  /* A program that prints has standard output to itself. */
+  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+  char sentence[PTO_SENTENCE_SIZE];
+  uint64_t count;
+  const int status = pto_session_captured(session, &count, sentence, sizeof sentence);
+  if (!options->dump_tasks || !session->result.has_time) return;
+  if (!options->quiet && !pto_run_options_take_stdout(options))
+    fprintf(to, "kept       %" PRIu64 " task%s in %s\n", count, count == 1 ? "" : "s", options->dump_path);
+  if (status && session->result.exit_code == PTO_EXIT_OK) refuse(session, status, sentence);
 }
 
 /* ---- the run ---- */
 
 /* Where the time went, of what was recorded. */
-static void take_stats(struct run *run) {
-  struct pto_session *session = &run->session;
-  const struct pto_trace *trace = pto_session_trace(session);
-  const struct pto_export_info info = pto_session_info(session);
+static void take_stats(struct pto_session *session) {
   struct pto_error error;
-  if (!run->options->stats || !trace || !session->result.has_run) return;
-  if (pto_timeline_stats_init(trace, info.cluster_count, &run->timeline, &error) == PTO_OK) {
-    session->result.timeline = &run->timeline;
-    if (pto_group_times_init(&run->groups, trace, info.groups, &error) == PTO_OK) session->result.groups = &run->groups;
-  }
-  if (error.status && session->result.exit_code == PTO_EXIT_OK) (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
+  if (!pto_session_trace(session) || !session->result.has_run) return;
+  if (pto_session_take_account(session, &error) && session->result.exit_code == PTO_EXIT_OK)
+    (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
 }
 
 static int finish(const struct run *run) {
@@ -272,7 +173,7 @@ static int finish(const struct run *run) {
   /* A program that prints has standard output to itself. */
   FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
-  if (result->has_time && has_text) pto_run_result_print(result, to);
+  if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   fflush(to);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -309,21 +210,18 @@ static int run_program(struct run *run) {
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  struct dump dump = {.capture = NULL};
   int code = open_session(run);
-  if (code == PTO_EXIT_OK) code = begin_dump(&dump, session, options);
+  if (code == PTO_EXIT_OK) code = begin_dump(session, options);
   if (code == PTO_EXIT_OK) begin_counters(run);
   if (code == PTO_EXIT_OK) code = pto_session_execute(session);
   pto_run_counters_end(&run->counters);
-  end_dump(&dump, session);
+  end_dump(session, options);
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
   pto_progress_line_stage("writing", 0, 0);
   pto_run_files_write(session, options);
-  take_stats(run);
+  if (options->stats) take_stats(session);
   pto_progress_line_end();
   code = finish(run);
-  pto_timeline_stats_fini(&run->timeline);
-  pto_group_times_fini(&run->groups);
   pto_session_fini(session);
   pto_run_counters_fini(&run->counters);
   pto_fault_report_fini();

@@ -30,6 +30,8 @@ extern "C" {
 
 struct pto_session;
 struct pto_findings;
+struct pto_report;
+struct pto_baseline;
 
 /* ---- sessions ---- */
 
@@ -85,6 +87,12 @@ PTO_API PTO_MUST_CHECK int pto_session_write_outputs(struct pto_session *session
 /* Writes the object of `ptosim run --json` to the file; "-" is standard output. */
 PTO_API PTO_MUST_CHECK int pto_session_write_result(const struct pto_session *session, const char *path, char *sentence,
                                                     size_t sentence_size);
+/* The same for people, as `ptosim run` prints it. */
+PTO_API void pto_session_print_result(const struct pto_session *session, FILE *to);
+/* Finds where the time of the last round went, which the result tells then (`stats`; of a graph `node_times` too).
+ * PTO_ENOTSUP where it was not recorded: config->record has PTO_RECORD_TIMELINE, and for the critical path
+ * PTO_RECORD_GRAPH. */
+PTO_API PTO_MUST_CHECK int pto_session_account(struct pto_session *session, char *sentence, size_t sentence_size);
 
 /* ---- exports ---- */
 
@@ -119,12 +127,87 @@ PTO_API PTO_MUST_CHECK int pto_findings_write(const struct pto_findings *finding
 /* Takes NULL too. */
 PTO_API void pto_findings_destroy(struct pto_findings *findings);
 
+/* ---- reports: what a judge has to tell, as ptosim prints it and writes it with --json ---- */
+
+/* What that means is said where a report is made. */
+PTO_API bool pto_report_is_clean(const struct pto_report *report);
+/* Perhaps none.  Borrowed until pto_report_destroy. */
+PTO_API const struct pto_findings *pto_report_findings(const struct pto_report *report);
+PTO_API void pto_report_print(const struct pto_report *report, FILE *to);
+PTO_API PTO_MUST_CHECK int pto_report_write(const struct pto_report *report, const char *path, char *sentence,
+                                            size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_report_destroy(struct pto_report *report);
+
+/* ---- baselines: what runs came to before, each by a name, in a JSON file for git ---- */
+
+/* Also an empty one where there is no such file and it may be missing.  The file of `ptosim regress` is one. */
+PTO_API PTO_MUST_CHECK int pto_baseline_open(const char *path, bool may_be_missing, struct pto_baseline **baseline_out,
+                                             char *sentence, size_t sentence_size);
+/* Whether the session's run, which has been verified where it ended well, came to the same counts, virtual time,
+ * outputs and status.  PTO_OK; PTO_EINVAL with what changed; PTO_ENOTSUP where the name is not in the baseline. */
+PTO_API PTO_MUST_CHECK int pto_baseline_compare(const struct pto_baseline *baseline, const char *name,
+                                                const struct pto_session *session, char *sentence,
+                                                size_t sentence_size);
+/* Puts it there, or in the place of what was. */
+PTO_API PTO_MUST_CHECK int pto_baseline_put(struct pto_baseline *baseline, const char *name,
+                                            const struct pto_session *session, char *sentence, size_t sentence_size);
+/* Writes a new file, which then replaces the old one. */
+PTO_API PTO_MUST_CHECK int pto_baseline_write(const struct pto_baseline *baseline, const char *path, char *sentence,
+                                              size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_baseline_close(struct pto_baseline *baseline);
+
+/* ---- one task ---- */
+
+/* Before a run that records its graph: keeps tasks of it, "3,5-9", "down_proj", "first:down_proj", each in the folder
+ * of its number in the folder `path`.  Kernels are constants of the library or of the program's file. */
+PTO_API PTO_MUST_CHECK int pto_session_capture(struct pto_session *session, const char *tasks, const char *path,
+                                               char *sentence, size_t sentence_size);
+/* After it: *count_out is how many were kept.  PTO_OK, or the status of the first that could not be. */
+PTO_API PTO_MUST_CHECK int pto_session_captured(struct pto_session *session, uint64_t *count_out, char *sentence,
+                                                size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_replay_request {
+  size_t size;
+  const char *folder;  /* of one task */
+  const char *library; /* its kernels of the same names run instead [none] */
+  uint64_t runs;       /* each from the bytes that were kept [1] */
+  bool has_tolerance;  /* rtol, atol [bit by bit; with a library by dtype] */
+  double rtol, atol;
+  const struct pto_config *config; /* engine and chip: those of the run unless given [none] */
+};
+/* Runs it again, alone, and compares what it leaves.  Clean: the same, in every run.  The report is given also where
+ * the task could not be run, or failed; only for a wrong request, or without memory, it is not.  Strings are borrowed
+ * until it is destroyed. */
+PTO_API PTO_MUST_CHECK int pto_tools_replay(const struct pto_replay_request *request, struct pto_report **report_out,
+                                            char *sentence, size_t sentence_size);
+
 /* ---- judges ---- */
 
 /* Pairs of conflicting accesses that nothing orders under `rules` (enum pto_deps_rules), whatever order happened. After
  * a run, failed or not, that recorded its graph (config->record has PTO_RECORD_GRAPH; else PTO_ENOTSUP). */
 PTO_API PTO_MUST_CHECK int pto_session_check(const struct pto_session *session, uint32_t rules,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_why_request {
+  size_t size;
+  uint64_t tasks[2]; /* numbers in submission order, either first */
+  bool has_rules;    /* only `rules` (enum pto_deps_rules) [all] */
+  uint32_t rules;
+};
+/* Why one task comes after the other: the edge and its reasons, else a shortest path, else what both touch and why that
+ * orders nothing.  Clean: an edge or a path is there, under all rules that were asked for.  After a run as of
+ * pto_session_check.  The report is destroyed before the session. */
+PTO_API PTO_MUST_CHECK int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
+                                           struct pto_report **report_out, char *sentence, size_t sentence_size);
+
+/* What differs between the graphs of two runs, files of the export "deps-json".  Clean: nothing does.  The paths are
+ * borrowed until the report is destroyed. */
+PTO_API PTO_MUST_CHECK int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out,
+                                          char *sentence, size_t sentence_size);
 
 /* Zeroed fields mean the default in brackets. */
 struct pto_observe_request {

@@ -65,6 +65,15 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status ? status : ended;
 }
 
+/* One task, of a kernel of the library: its constant is found again. */
+static int orchestrate_copy(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_launch launch = {.aiv0 = pto_kernel_find("copy")};
+  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
+  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  const struct pto_param params[2] = {pto_input(&x), pto_output(&z)};
+  return pto_submit(rt, &launch, params, 2, NULL);
+}
+
 static int expect(struct pto_program_run *run) {
   const struct pto_array *x = pto_program_find(run, "x");
   double *golden = pto_array_golden(run, pto_program_find(run, "z"));
@@ -174,6 +183,164 @@ static void test_what_nothing_orders_is_found_with_the_line_to_add(void **state)
   free(program);
 }
 
+/* What the report prints and what it writes. */
+static void read_report(const struct pto_report *report, char *text, size_t size, const char **json) {
+  FILE *stream = fmemopen(text, size, "w");
+  char sentence[256];
+  assert_non_null(stream);
+  pto_report_print(report, stream);
+  fclose(stream);
+  if (pto_report_write(report, "/tmp/pto_tools_report.json", sentence, sizeof sentence)) fail_msg("%s", sentence);
+  *json = read_all("/tmp/pto_tools_report.json");
+}
+
+static void test_why_tells_what_orders_two_tasks(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_why_request request = {.size = sizeof request, .tasks = {1, 0}};
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
+    struct pto_session *session = run(program, is_ordered ? NULL : unordered);
+    if (pto_session_why(session, &request, &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_report_is_clean(report), is_ordered);
+    read_report(report, text, sizeof text, &json);
+    assert_non_null(strstr(text, is_ordered ? "submitted with `after`" : "add `after` task 0"));
+    assert_non_null(strstr(json, is_ordered ? "\"answer\":\"edge\"" : "\"answer\":\"none\""));
+    pto_report_destroy(report);
+    request.has_rules = true;
+    if (is_ordered) {
+      request.tasks[0] = 7;
+      assert_int_equal(pto_session_why(session, &request, &report, sentence, sizeof sentence), PTO_EINVAL);
+      assert_string_equal(sentence, "there is no task 7: the program's are 0 to 1");
+      request.rules = 9;
+      assert_int_equal(pto_session_why(session, &request, &report, NULL, 0), PTO_EINVAL);
+    }
+    pto_session_close(session);
+  }
+  free(program);
+}
+
+static void test_where_the_time_went_is_part_of_the_result(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_session *session = run(program, NULL);
+  char sentence[256], text[2000] = "";
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  for (int i = 0; i < 2; i++) /* the second takes the place of the first */
+    if (pto_session_account(session, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  pto_session_print_result(session, stream);
+  fclose(stream);
+  assert_non_null(strstr(text, "tasks that follow each other"));
+  assert_int_equal(pto_session_write_result(session, "/tmp/pto_tools_result.json", NULL, 0), PTO_OK);
+  const char *json = read_all("/tmp/pto_tools_result.json");
+  assert_non_null(strstr(json, "\"stats\":{"));
+  assert_non_null(strstr(json, "\"twice\""));
+  pto_session_close(session);
+  free(program);
+}
+
+static void test_the_graphs_of_two_runs_are_compared(void **state) {
+  (void)state;
+  static const char *const paths[] = {"/tmp/pto_tools_a.json", "/tmp/pto_tools_b.json"};
+  struct pto_program *program = make();
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  for (int i = 0; i < 2; i++) {
+    struct pto_session *session = run(program, i ? unordered : NULL);
+    assert_int_equal(pto_session_export(session, "deps-json", paths[i], NULL, 0), PTO_OK);
+    pto_session_close(session);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (pto_tools_diff(paths[0], paths[i], &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_report_is_clean(report), i == 0);
+    if (i) assert_string_equal(first_of(pto_report_findings(report)).kind, "difference");
+    read_report(report, text, sizeof text, &json);
+    assert_non_null(strstr(text, "tasks  2 in A, 2 in B"));
+    assert_non_null(strstr(json, i ? "\"edges_only_a\":1" : "\"edges_only_a\":0"));
+    pto_report_destroy(report);
+  }
+  unlink(paths[0]);
+  unlink(paths[1]);
+  assert_int_equal(pto_tools_diff(paths[0], paths[1], &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, paths[0]));
+  free(program);
+}
+
+static void test_a_run_is_held_against_a_baseline(void **state) {
+  (void)state;
+  static const char path[] = "/tmp/pto_tools_baseline.json";
+  struct pto_program *program = make();
+  struct pto_baseline *baseline = NULL;
+  char sentence[256];
+  unlink(path);
+  assert_int_equal(pto_baseline_open(path, false, &baseline, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, path));
+  for (int is_ordered = 1; is_ordered >= 0; is_ordered--) {
+    struct pto_session *session = run(program, is_ordered ? NULL : unordered);
+    const int verified = pto_session_verify(session);
+    if (pto_baseline_open(path, true, &baseline, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    if (is_ordered) {
+      assert_int_equal(verified, PTO_OK);
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, sentence, sizeof sentence), PTO_ENOTSUP);
+      assert_string_equal(sentence, "not in the baseline");
+      assert_int_equal(pto_baseline_put(baseline, "made", session, NULL, 0), PTO_OK);
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, NULL, 0), PTO_OK);
+      if (pto_baseline_write(baseline, path, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    } else {
+      assert_int_equal(pto_baseline_compare(baseline, "made", session, sentence, sizeof sentence), PTO_EINVAL);
+      assert_non_null(strstr(sentence, "0 edges instead of 1"));
+    }
+    pto_baseline_close(baseline);
+    pto_session_close(session);
+  }
+  unlink(path);
+  free(program);
+}
+
+/* Keeps task 0 of a run of the program. */
+static int capture(const struct pto_program *program, uint64_t *count, char *sentence, size_t sentence_size) {
+  const struct pto_session_options options = options_for(program, NULL);
+  struct pto_session *session = NULL;
+  assert_int_equal(pto_session_open(&options, &session, NULL, 0), PTO_OK);
+  assert_int_equal(pto_session_capture(session, "one,two", "/tmp/pto_tools_kept", NULL, 0), PTO_OK);
+  if (pto_session_capture(session, "0", "/tmp/pto_tools_kept", sentence, sentence_size)) fail_msg("%s", sentence);
+  assert_int_equal(pto_session_run(session), PTO_OK);
+  const int status = pto_session_captured(session, count, sentence, sentence_size);
+  pto_session_close(session);
+  return status;
+}
+
+static void test_a_task_is_kept_and_run_again(void **state) {
+  (void)state;
+  static const char task[] = "/tmp/pto_tools_kept/0";
+  struct pto_replay_request request = {.size = sizeof request, .folder = task, .runs = 2};
+  struct pto_program *program = make();
+  struct pto_report *report = NULL;
+  char sentence[256], text[2000];
+  const char *json;
+  uint64_t count = 7;
+  assert_int_equal(capture(program, &count, sentence, sizeof sentence), PTO_ENOTSUP); /* its own kernel, of no file */
+  assert_int_equal(count, 0);
+  program->orchestrate = orchestrate_copy;
+  if (capture(program, &count, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  assert_int_equal(count, 1);
+  if (pto_tools_replay(&request, &report, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  assert_true(pto_report_is_clean(report));
+  read_report(report, text, sizeof text, &json);
+  assert_non_null(strstr(text, "the same, bit by bit"));
+  assert_non_null(strstr(json, "\"runs\":2"));
+  pto_report_destroy(report);
+  request.folder = "/tmp/pto_tools_kept/1";
+  assert_int_equal(pto_tools_replay(&request, &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_false(pto_report_is_clean(report));
+  pto_report_destroy(report);
+  assert_int_equal(system("rm -r /tmp/pto_tools_kept"), 0);
+  free(program);
+}
+
 static void test_it_is_explored(void **state) {
   (void)state;
   struct pto_program *program = make();
@@ -240,6 +407,10 @@ static void test_what_was_not_recorded_is_refused(void **state) {
   assert_int_equal(pto_session_check(session, PTO_DEPS_EXACT, &findings, sentence, sizeof sentence), PTO_ENOTSUP);
   assert_int_equal(pto_session_export(session, "deps-json", "/tmp/pto_tools_export", sentence, sizeof sentence),
                    PTO_ENOTSUP);
+  struct pto_report *report = NULL;
+  const struct pto_why_request request = {.size = sizeof request, .tasks = {0, 1}};
+  assert_int_equal(pto_session_why(session, &request, &report, sentence, sizeof sentence), PTO_ENOTSUP);
+  assert_null(report);
   pto_session_close(session);
   free(program);
 }
@@ -287,6 +458,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_program_made_at_run_time_runs_and_is_verified),
       cmocka_unit_test(test_what_nothing_orders_is_found_with_the_line_to_add),
+      cmocka_unit_test(test_why_tells_what_orders_two_tasks),
+      cmocka_unit_test(test_where_the_time_went_is_part_of_the_result),
+      cmocka_unit_test(test_the_graphs_of_two_runs_are_compared),
+      cmocka_unit_test(test_a_run_is_held_against_a_baseline),
+      cmocka_unit_test(test_a_task_is_kept_and_run_again),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_exports_go_by_name),

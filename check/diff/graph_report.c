@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pto_tools_diff of pto/tools.h: what differs between the graphs of two runs, as a report.
+ *
+ * The report owns both graphs.  One thread.
+ */
+#include <pto/tools.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <check/diff/graph_diff.h>
+#include <report/findings/report.h>
+
+#define MOST_LINES 50u
+
+struct diff {
+  struct pto_report report;
+  const char *paths[2];
+  struct pto_graph_file a, b;
+  struct pto_graph_diff counts;
+};
+
+static void print(const struct pto_report *report, FILE *to) {
+  const struct diff *d = (const struct diff *)report;
+  const struct pto_graph_diff *c = &d->counts;
+  pto_findings_print(&report->findings, to, MOST_LINES);
+  if (d->a.dropped || d->b.dropped)
+    fprintf(to, "not all was recorded: %" PRIu64 " records are missing in A, %" PRIu64 " in B\n", d->a.dropped,
+            d->b.dropped);
+  if (c->is_by_number) fputs("the graphs have little in common: tasks are matched by number\n", to);
+  fprintf(to,
+          "tasks  %" PRIu64 " in A, %" PRIu64 " in B: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64
+          " differ\n",
+          d->a.task_count, d->b.task_count, c->tasks_only_a, c->tasks_only_b, c->tasks_differ);
+  fprintf(to,
+          "edges  %" PRIu64 " in A, %" PRIu64 " in B: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64
+          " differ in reasons (between tasks that both have)\n",
+          d->a.edge_count, d->b.edge_count, c->edges_only_a, c->edges_only_b, c->edges_differ);
+}
+
+static void put_graph(struct pto_json_writer *w, const char *key, const char *path,
+                      const struct pto_graph_file *graph) {
+  pto_json_put_object(w, key);
+  pto_json_put_string(w, "file", path);
+  pto_json_put_string(w, "program", graph->program);
+  pto_json_put_u64(w, "tasks", graph->task_count);
+  pto_json_put_u64(w, "edges", graph->edge_count);
+  pto_json_put_u64(w, "dropped", graph->dropped);
+  pto_json_object_end(w);
+}
+
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct diff *d = context;
+  put_graph(w, "a", d->paths[0], &d->a);
+  put_graph(w, "b", d->paths[1], &d->b);
+  pto_json_put_string(w, "matched_by", d->counts.is_by_number ? "number" : "sequence");
+  pto_json_put_u64(w, "tasks_only_a", d->counts.tasks_only_a);
+  pto_json_put_u64(w, "tasks_only_b", d->counts.tasks_only_b);
+  pto_json_put_u64(w, "tasks_differ", d->counts.tasks_differ);
+  pto_json_put_u64(w, "edges_only_a", d->counts.edges_only_a);
+  pto_json_put_u64(w, "edges_only_b", d->counts.edges_only_b);
+  pto_json_put_u64(w, "edges_differ", d->counts.edges_differ);
+  pto_findings_put_json(&d->report.findings, w);
+  pto_json_put_u64(w, "exit", !d->report.is_clean);
+}
+
+static void fini(struct pto_report *report) {
+  struct diff *d = (struct diff *)report;
+  pto_graph_file_fini(&d->a);
+  pto_graph_file_fini(&d->b);
+}
+
+static int compare(struct diff *d, struct pto_error *error) {
+  int status = pto_graph_file_read(d->paths[0], &d->a, error);
+  if (!status) status = pto_graph_file_read(d->paths[1], &d->b, error);
+  if (!status) status = pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
+  d->report.is_clean = pto_findings_is_clean(&d->report.findings);
+  return status;
+}
+
+int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out, char *sentence,
+                   size_t sentence_size) {
+  struct pto_error error = {.status = PTO_ENOMEM, .sentence = "out of memory"};
+  struct diff *d = calloc(1, sizeof *d);
+  if (!d) return pto_error_tell(&error, sentence, sentence_size);
+  *d = (struct diff){.report = {.print = print, .put = put_report, .fini = fini}, .paths = {path_a, path_b}};
+  const int status = pto_report_give(&d->report, compare(d, &error), report_out);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+}
