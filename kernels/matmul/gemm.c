@@ -7,9 +7,10 @@
  *       for pieces of k: pack b's panels into L0B; for strips of rows: pack a's strip into L0A; for panels: one tile
  *       scale, add and store the sums
  *
- * f32 operands that few tiles read are read in place, and where c can take the sums as they are and k is one piece,
- * whole panels go from registers to c; a bias and bounds are then applied in c, strip by strip.  None of this changes a
- * bit: a sum is carried on from piece to piece.
+ * Shortcuts, each with its figure in docs/decisions/special-kernel-paths.md: f32 operands that few tiles read are read
+ * in place; where c can take the sums as they are, whole panels go from registers to c, and a bias and bounds are
+ * applied there, strip by strip; few rows make tiles of four vectors; and a c whose columns are contiguous is turned.
+ * None of this changes a bit: a sum is carried on from piece to piece.
  */
 #include <kernels/matmul/gemm.h>
 
@@ -22,14 +23,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE_UNITS 128      /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
-#define LONG_PIECE_UNITS 256 /* where there are no more columns than fill L0B with that */
-#define DIRECT_STRIPS 5      /* strips of rows up to which b is read in place: packing pays from there on */
-#define DIRECT_STRIDE 512    /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
-#define DIRECT_PANELS 2      /* panels up to which a is read in place */
-#define ADDED_ELEMS 256      /* of a row at a time: a buffer of 1 KiB */
-#define ALL_ROWS 4096        /* rows up to which a product may be one block, so that sizes do not overflow */
-#define L1_TILE 128          /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
+#define PIECE_UNITS 128   /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
+#define DIRECT_STRIPS 5   /* strips of rows up to which b is read in place: packing pays from there on */
+#define DIRECT_STRIDE 512 /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
+#define DIRECT_PANELS 2   /* panels up to which a is read in place */
+#define ADDED_ELEMS 256   /* of a row at a time: a buffer of 1 KiB */
+#define L1_TILE 128       /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
 
 _Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_STRIP_UNITS(PTO_GEMM_STRIP_GAP) * PTO_GEMM_UNIT, "L0A: a strip");
 _Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_MAX_WIDTH * 16 * PTO_GEMM_UNIT, "L0B: a panel");
@@ -47,7 +46,6 @@ struct block {
   uint64_t k, depth, units;      /* of the piece: elements, units */
   uint64_t most_strip;           /* rows of a tile */
   bool is_a_direct, is_b_direct, is_c_direct;
-  bool is_c_plain;       /* elements of c are sums, side by side */
   bool is_finished_in_c; /* after they went to c from registers */
 };
 
@@ -204,14 +202,6 @@ static void store_float_row(const struct block *block, const struct pto_loops *l
   }
 }
 
-/* Nothing to do but to bring the sums to c. */
-static void copy_rows(const struct block *block, uint64_t first) {
-  const struct pto_matrix *c = &block->gemm->c;
-  for (uint64_t i = 0; i < block->rows; i++)
-    memcpy(pto_matrix_at(c, block->row + i, block->col + first), sums_at(block, i, first),
-           (block->cols - first) * PTO_GEMM_UNIT);
-}
-
 static void store_int_row(const struct block *block, uint64_t i, uint64_t first) {
   const struct pto_matrix *c = &block->gemm->c, *added = &block->gemm->added;
   const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
@@ -229,10 +219,6 @@ static void store_block(const struct block *block) {
   const struct pto_loops *loops = pto_loops_best();
   const uint64_t first = direct_end(block);
   if (first == block->cols) return;
-  if (block->is_c_plain) {
-    copy_rows(block, first);
-    return;
-  }
   for (uint64_t i = 0; i < block->rows; i++) {
     if (block->gemm->c.dtype == PTO_INT32)
       store_int_row(block, i, first);
@@ -241,13 +227,8 @@ static void store_block(const struct block *block) {
   }
 }
 
-/* A product of few columns fills no vector: cᵀ = bᵀ·aᵀ has few rows instead.  One whose columns are contiguous has
- * vectors along these.  The same products in the same order. */
-static bool is_turned(const struct pto_gemm *gemm, uint64_t lanes) {
-  const struct pto_matrix *c = &gemm->c;
-  if (c->cols <= lanes / 4 && c->rows > c->cols) return true;
-  return c->row_stride == 1 && c->col_stride != 1 && c->rows > lanes / 4;
-}
+/* Where columns of c are contiguous and rows are not, cᵀ = bᵀ·aᵀ: the same products in the same order. */
+static bool is_turned(const struct pto_gemm *gemm) { return gemm->c.row_stride == 1 && gemm->c.col_stride != 1; }
 static struct pto_gemm turn(const struct pto_gemm *gemm) {
   struct pto_gemm turned = *gemm;
   turned.a = pto_matrix_transpose(gemm->b);
@@ -262,21 +243,17 @@ static uint64_t units_of(const struct block *block, uint64_t elems) {
 }
 
 /* How long pieces of k are: equal ones, each with its strip of a in L0A and at least one panel of b in L0B; and how
- * much of c the panels and L0C then have room for.  A small product is one block, and is planned without a division. */
+ * much of c the panels and L0C then have room for. */
 static void plan_sizes(struct block *block, const struct pto_core *core) {
   const uint64_t panels_units = core->l0b.size_bytes / PTO_GEMM_UNIT;
   const uint64_t row_units = pto_align_up(block->gemm->c.cols, block->set->lanes);
   const uint64_t k_units = pto_max_u64(1, units_of(block, block->gemm->a.cols));
-  uint64_t units = row_units <= panels_units / LONG_PIECE_UNITS ? LONG_PIECE_UNITS : PIECE_UNITS;
-  if (units * block->width > panels_units) units = panels_units / block->width;
-  units = pto_min_u64(units, core->l0a.size_bytes / PTO_GEMM_UNIT / PTO_GEMM_STRIP_ROWS - PTO_GEMM_STRIP_GAP);
-  const uint64_t pieces = k_units <= units ? 1 : (k_units + units - 1) / units;
-  units = pieces == 1 ? k_units : (k_units + pieces - 1) / pieces;
+  uint64_t units = pto_min_u64(PIECE_UNITS, panels_units / block->width);
+  units = pto_min_u64(units, core->l0a.size_bytes / PTO_GEMM_UNIT / PTO_GEMM_MAX_ROWS - PTO_GEMM_STRIP_GAP);
+  const uint64_t pieces = (k_units + units - 1) / units;
+  units = (k_units + pieces - 1) / pieces;
   block->piece = units * block->set->unit_depth;
-  const uint64_t sums_units = core->l0c.size_bytes / PTO_GEMM_UNIT, rows = block->gemm->c.rows;
-  block->most_cols = row_units;
-  block->most_rows = rows;
-  if (row_units * units <= panels_units && rows <= ALL_ROWS && row_units * rows <= sums_units) return;
+  const uint64_t sums_units = core->l0c.size_bytes / PTO_GEMM_UNIT;
   const uint64_t cols = pto_min_u64(panels_units / units, sums_units / block->most_strip);
   block->most_cols = pto_min_u64(row_units, cols & ~(block->width - 1));
   block->most_rows = sums_units / block->most_cols;
@@ -304,9 +281,9 @@ static void plan(struct block *block, const struct pto_core *core) {
   block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
                        c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
   const bool is_sums = gemm->alpha == 1.0f && c->col_stride == 1 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
-  block->is_c_plain = is_sums && !gemm->is_added && !gemm->is_clamped;
-  block->is_finished_in_c = is_sums && !block->is_c_plain && c->dtype == PTO_FLOAT32 && is_added_in_c(gemm);
-  block->is_c_direct = (block->is_c_plain && a->cols <= block->piece) || block->is_finished_in_c;
+  const bool is_finished = gemm->is_added || gemm->is_clamped;
+  block->is_c_direct = is_sums && (!is_finished || (c->dtype == PTO_FLOAT32 && is_added_in_c(gemm)));
+  block->is_finished_in_c = block->is_c_direct && is_finished;
 }
 
 static void run_block(struct block *block) {
@@ -331,7 +308,7 @@ static int run_set(const struct pto_gemm_set *set, const struct pto_kernel_args 
                               'A' + (int)i, memories[i]->size_bytes, PTO_GEMM_LEAST_BYTES);
   if (gemm->c.rows == 0 || gemm->c.cols == 0) return 0;
   struct pto_gemm turned;
-  if (is_turned(gemm, set->lanes)) {
+  if (is_turned(gemm)) {
     turned = turn(gemm);
     gemm = &turned;
   }

@@ -18,9 +18,8 @@
 #define PTO_GEMM_MAX_WIDTH 64 /* units of a panel, in any set */
 #define PTO_GEMM_STRIP_GAP                                                                                             \
   16 /* units between the rows of a packed strip, so that they fall into different cache sets */
-#define PTO_GEMM_STRIP_ROWS 16 /* no fewer than PTO_GEMM_MAX_ROWS: whole vectors */
 /* Units of L0A that a strip takes up at most. */
-#define PTO_GEMM_STRIP_UNITS(depth) (PTO_GEMM_STRIP_ROWS * ((depth) + PTO_GEMM_STRIP_GAP))
+#define PTO_GEMM_STRIP_UNITS(depth) (PTO_GEMM_MAX_ROWS * ((depth) + PTO_GEMM_STRIP_GAP))
 
 /* Steps and rows in bytes; step p of row i is at a + i · a_row + p · a_step; row p of the panel at b + p · b_step. */
 struct pto_gemm_operands {
