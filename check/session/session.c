@@ -421,7 +421,7 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
 
 void pto_session_fini(struct pto_session *session) {
   drop_account(session);
-  pto_kept_tasks_destroy(session->kept);
+  pto_captured_tasks_destroy(session->captured);
   pto_runtime_destroy(session->rt);
   pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);

@@ -19,7 +19,7 @@
 #define PTO_CHECK_SESSION_SESSION_H
 
 #include <check/order/order_check.h>
-#include <check/session/kept_tasks.h>
+#include <check/session/captured_tasks.h>
 #include <check/session/subject.h>
 #include <device/context_watch.h>
 #include <orchestration/loader/program_run.h>
@@ -67,7 +67,7 @@ struct pto_session {
   struct pto_timeline_stats timeline;   /* where the time went, once it was asked, as what follows */
   struct pto_group_times node_times;    /* of a graph: by node */
   struct pto_session_listener listener; /* set it after init */
-  struct pto_kept_tasks *kept;          /* NULL: none are */
+  struct pto_captured_tasks *captured;  /* NULL: none are */
 };
 
 /* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`.  PTO_OK, or PTO_EINVAL

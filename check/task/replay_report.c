@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pto_tools_replay of pto/tools.h: one kept task, run again and compared, as a report.
+ * pto_tools_replay of pto/tools.h: one captured task, run again and compared, as a report.
  *
  * The report owns the replay.  The control thread of its runs.
  */

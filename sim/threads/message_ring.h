@@ -91,9 +91,9 @@ static inline void pto_message_ring_push(struct pto_message_ring *ring, const vo
 /* Takes the newest message back, which is not published: no taker sees it. */
 static inline void pto_message_ring_pop(struct pto_message_ring *ring, void *message) {
   PTO_INTERNAL(ring->written != pto_atomic_load(&ring->tail, memory_order_relaxed)); /* relaxed: the pusher's own */
-  const _Atomic uint32_t *place = pto_message_ring_place(ring, --ring->written);
+  const _Atomic uint32_t *slot = pto_message_ring_slot(ring, --ring->written);
   uint32_t *to = message;
-  for (uint32_t i = 0; i < ring->message_words; i++) to[i] = pto_atomic_load(&place[i], memory_order_relaxed); /* own */
+  for (uint32_t i = 0; i < ring->message_words; i++) to[i] = pto_atomic_load(&slot[i], memory_order_relaxed); /* own */
 }
 static inline uint32_t pto_message_ring_unpublished(const struct pto_message_ring *ring) {
   /* Relaxed: the pusher's own store. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks of a session's run that are kept, each in a folder, to be run again alone.
+ * Tasks of a session's run that are captured, each in a folder, to be run again alone.
  *
  * Of a program that drives contexts the tasks are numbered from one context to the next, as they are made: contexts
  * that live at the same time are not told apart, and the second of them is left alone.
  *
  * The session owns it, from pto_session_capture (pto/tools.h) to its fini.  The control thread.
  */
-#ifndef PTO_CHECK_SESSION_KEPT_TASKS_H
-#define PTO_CHECK_SESSION_KEPT_TASKS_H
+#ifndef PTO_CHECK_SESSION_CAPTURED_TASKS_H
+#define PTO_CHECK_SESSION_CAPTURED_TASKS_H
 
-struct pto_kept_tasks;
+struct pto_captured_tasks;
 
 /* Takes NULL too; before the runtime is destroyed. */
-void pto_kept_tasks_destroy(struct pto_kept_tasks *kept);
+void pto_captured_tasks_destroy(struct pto_captured_tasks *captured);
 
 #endif

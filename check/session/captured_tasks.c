@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <check/session/kept_tasks.h>
+#include <check/session/captured_tasks.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <check/session/session.h>
 #include <check/task/capture.h>
 
-struct pto_kept_tasks {
+struct pto_captured_tasks {
   struct pto_session *session;
   char *path;
   struct pto_task_choice choice;
@@ -28,8 +28,8 @@ static const char *relative_of(const char *path) {
   return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
-static int attach(struct pto_kept_tasks *kept, struct pto_runtime *rt, struct pto_error *error) {
-  const struct pto_session *session = kept->session;
+static int attach(struct pto_captured_tasks *captured, struct pto_runtime *rt, struct pto_error *error) {
+  const struct pto_session *session = captured->session;
   const struct pto_session_options *options = &session->options;
   const struct pto_task_folder about = {.program =
                                             relative_of(options->program ? options->program : session->subject.name),
@@ -40,37 +40,37 @@ static int attach(struct pto_kept_tasks *kept, struct pto_runtime *rt, struct pt
                                         .seed = options->seed,
                                         .settings = options->settings.items,
                                         .setting_count = options->settings.count};
-  const struct pto_task_capture_request request = {.path = kept->path,
-                                                   .choice = &kept->choice,
+  const struct pto_task_capture_request request = {.path = captured->path,
+                                                   .choice = &captured->choice,
                                                    .program_handle = session->subject.handle,
-                                                   .first_task = kept->first_task,
+                                                   .first_task = captured->first_task,
                                                    .about = &about};
-  return pto_task_capture_create(rt, &request, &kept->capture, error);
+  return pto_task_capture_create(rt, &request, &captured->capture, error);
 }
 
 /* ---- contexts, one at a time ---- */
 
 static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                            struct pto_error *error) {
-  struct pto_kept_tasks *kept = argument;
-  if (kept->capture) return PTO_OK;
-  kept->rt = rt;
-  return attach(kept, rt, error);
+  struct pto_captured_tasks *captured = argument;
+  if (captured->capture) return PTO_OK;
+  captured->rt = rt;
+  return attach(captured, rt, error);
 }
 
-static void detach(struct pto_kept_tasks *kept) {
-  if (!kept->capture) return;
-  const struct pto_error *error = pto_task_capture_error(kept->capture);
-  if (error->status && !kept->error.status) kept->error = *error;
-  kept->count += pto_task_capture_count(kept->capture);
-  pto_task_capture_destroy(kept->capture);
-  kept->capture = NULL;
+static void detach(struct pto_captured_tasks *captured) {
+  if (!captured->capture) return;
+  const struct pto_error *error = pto_task_capture_error(captured->capture);
+  if (error->status && !captured->error.status) captured->error = *error;
+  captured->count += pto_task_capture_count(captured->capture);
+  pto_task_capture_destroy(captured->capture);
+  captured->capture = NULL;
 }
 
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
-  struct pto_kept_tasks *kept = argument;
-  if (rt == kept->rt) detach(kept);
-  kept->first_task += counters->tasks;
+  struct pto_captured_tasks *captured = argument;
+  if (rt == captured->rt) detach(captured);
+  captured->first_task += counters->tasks;
 }
 
 /* ---- around the run ---- */
@@ -78,17 +78,17 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
 static int begin(struct pto_session *session, const char *tasks, const char *path, struct pto_error *error) {
   if (!(session->config.record & PTO_RECORD_GRAPH))
     return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run is not recorded", session->result.program);
-  struct pto_kept_tasks *kept = calloc(1, sizeof *kept);
-  if (!kept) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-  pto_kept_tasks_destroy(session->kept);
-  session->kept = kept;
-  kept->session = session;
-  kept->path = strdup(path);
-  const int status = kept->path ? pto_task_choice_init(&kept->choice, tasks, error) : PTO_ENOMEM;
-  if (status) return kept->path ? status : pto_error_set(error, status, "out of memory");
-  if (session->rt) return attach(kept, session->rt, error);
+  struct pto_captured_tasks *captured = calloc(1, sizeof *captured);
+  if (!captured) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  pto_captured_tasks_destroy(session->captured);
+  session->captured = captured;
+  captured->session = session;
+  captured->path = strdup(path);
+  const int status = captured->path ? pto_task_choice_init(&captured->choice, tasks, error) : PTO_ENOMEM;
+  if (status) return captured->path ? status : pto_error_set(error, status, "out of memory");
+  if (session->rt) return attach(captured, session->rt, error);
   session->listener = (struct pto_session_listener){
-      .context_created = context_created, .context_destroyed = context_destroyed, .argument = kept};
+      .context_created = context_created, .context_destroyed = context_destroyed, .argument = captured};
   return PTO_OK;
 }
 
@@ -99,23 +99,23 @@ int pto_session_capture(struct pto_session *session, const char *tasks, const ch
 }
 
 int pto_session_captured(struct pto_session *session, uint64_t *count_out, char *sentence, size_t sentence_size) {
-  struct pto_kept_tasks *kept = session->kept;
+  struct pto_captured_tasks *captured = session->captured;
   char term[128];
   *count_out = 0;
-  if (!kept) return PTO_OK;
-  detach(kept);
-  *count_out = kept->count;
-  const struct pto_task_term *unmet = pto_task_choice_unmet(&kept->choice);
-  if (unmet && !kept->error.status)
-    pto_error_set(&kept->error, PTO_EINVAL, "no kernel ran for %s", pto_task_term_format(unmet, term, sizeof term));
-  return kept->error.status ? pto_error_tell(&kept->error, sentence, sentence_size) : PTO_OK;
+  if (!captured) return PTO_OK;
+  detach(captured);
+  *count_out = captured->count;
+  const struct pto_task_term *unmet = pto_task_choice_unmet(&captured->choice);
+  if (unmet && !captured->error.status)
+    pto_error_set(&captured->error, PTO_EINVAL, "no kernel ran for %s", pto_task_term_format(unmet, term, sizeof term));
+  return captured->error.status ? pto_error_tell(&captured->error, sentence, sentence_size) : PTO_OK;
 }
 
-void pto_kept_tasks_destroy(struct pto_kept_tasks *kept) {
-  if (!kept) return;
-  detach(kept);
-  if (kept->session->listener.argument == kept) kept->session->listener = (struct pto_session_listener){0};
-  pto_task_choice_fini(&kept->choice);
-  free(kept->path);
-  free(kept);
+void pto_captured_tasks_destroy(struct pto_captured_tasks *captured) {
+  if (!captured) return;
+  detach(captured);
+  if (captured->session->listener.argument == captured) captured->session->listener = (struct pto_session_listener){0};
+  pto_task_choice_fini(&captured->choice);
+  free(captured->path);
+  free(captured);
 }
