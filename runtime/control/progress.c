@@ -159,14 +159,20 @@ static PTO_NOINLINE void finish_all(struct pto_runtime *rt) {
   rt->finished_count = 0;
 }
 
+/* The task's kernel on a core of a cluster: two AIV kernels stand on lanes of their own, a lone one on either. */
+static const struct pto_kernel *kernel_on_lane(const struct pto_payload *payload, uint32_t lane) {
+  const struct pto_kernel *const *kernels = payload->kernels;
+  if (lane == 0 || (kernels[1] && kernels[2])) return kernels[lane];
+  return kernels[1] ? kernels[1] : kernels[2];
+}
+
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   if (rt->has_failed) return;
   rt->failed_slot = completion->ticket;
   const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   const struct pto_payload *payload = slot->payload;
   uint32_t lane = completion->core % PTO_LANES;
-  const struct pto_kernel *kernel = payload->kernels[lane == 0 ? 0 : payload->kernels[1] ? 1 : 2];
-  if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
+  const struct pto_kernel *kernel = kernel_on_lane(payload, lane);
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_WAITS)) { /* of others it is the kernel's own */
     rt->failed_slot = PTO_PICTURE_NONE;
@@ -187,7 +193,6 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   if (PTO_UNLIKELY(completion->status)) kernel_failed(rt, completion);
   if (PTO_UNLIKELY(rt->has_failed)) return;
-  charge(rt, PTO_WORK_POLL, 1);
   PTO_ASSERT(slot->state == PTO_TASK_RUNNING && slot->messages_left > 0);
   if (--slot->messages_left == 0) {
     notify_and_finish(rt, completion->ticket);
@@ -198,6 +203,7 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   }
 }
 
+/* Out of line, so that the path of a kernel that succeeds stays short. */
 static PTO_COLD void complete_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   complete(rt, completion);
 }

@@ -18,7 +18,7 @@
  * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
  * waited, even for what was there already, takes signal_ps.  A core that waits for another one has no event.
  *
- * Inline is what happens to every message: sent, arrived, ended, polled.
+ * What happens to every message is inline here: sent, arrived, ended, polled.
  *
  * Owns its memory (reserved at init, nothing allocated later).  One thread.
  */
