@@ -138,6 +138,13 @@ PTO_API int pto_report_error(struct pto_runtime *rt, const char *sentence);
 PTO_API const char *pto_last_error(struct pto_runtime *rt);
 
 enum pto_deps_rules { PTO_DEPS_EXACT = 0, PTO_DEPS_PTO = 1 };
+/* With PTO_DEPS_PTO, by |: a rule is switched against what pto has, in brackets (docs/dependency-rules.md). */
+enum pto_deps_switch {
+  PTO_DEPS_SWITCH_CREATOR_EDGES = 0x100,            /* [on] */
+  PTO_DEPS_SWITCH_MANUAL_ENTERS_NOTHING = 0x200,    /* [on] */
+  PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING = 0x400, /* [on] */
+  PTO_DEPS_SWITCH_REDUCE_IMPLIED = 0x800            /* [off] */
+};
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
@@ -150,7 +157,7 @@ struct pto_config {
   const char *engine;  /* "threads" or "virtual" ["threads"] */
   const char *chip;    /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
   uint32_t workers;    /* threads that cores live on, the control thread counted [CPUs of the process] */
-  uint32_t deps;       /* enum pto_deps_rules [exact] */
+  uint32_t deps;       /* enum pto_deps_rules, and pto_deps_switch bits [exact] */
   const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
   uint64_t window;     /* slots of each task ring, a power of two [16384] */
   uint64_t heap_bytes; /* bytes of each heap ring, a multiple of 1024 [256 MiB] */

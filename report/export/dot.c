@@ -18,7 +18,7 @@
 #include <runtime/base/grow.h>
 
 #define NAME_SIZE 256
-#define REASON_SETS 16u /* subsets of the four reasons */
+#define REASON_SETS 32u /* subsets of the five reasons */
 
 struct dot {
   const struct pto_trace *trace;
@@ -125,7 +125,7 @@ static int put_edge(void *context, const struct pto_trace_edge_view *edge) {
     fputs(pto_edge_reason_name(reason->reason), dot->out);
     if (reason->reason == PTO_EDGE_EXPLICIT) continue;
     fputc(' ', dot->out);
-    put_param_index(dot->out, reason->producer_param);
+    if (reason->reason != PTO_EDGE_CREATOR) put_param_index(dot->out, reason->producer_param);
     fputs("→", dot->out);
     put_param_index(dot->out, reason->consumer_param);
     fprintf(dot->out, " b%" PRIu64, reason->buffer_number);

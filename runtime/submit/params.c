@@ -295,6 +295,13 @@ static int resolve_predicate(struct pto_runtime *rt, struct pto_submit_work *sub
   return PTO_OK;
 }
 
+/* The rule predicate-orders-nothing: its element is no access; its memory is held. */
+static void drop_predicate(struct pto_submit_work *submit) {
+  const uint32_t last = submit->access_count - 1;
+  if (submit->access_count && (submit->accesses[last].tag & PTO_TAG_PARAM_MASK) == PTO_TAG_PREDICATE)
+    submit->access_count = last;
+}
+
 static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_submit_request *request) {
   const struct pto_launch *launch = request->launch;
   const char *what = "";
@@ -305,6 +312,7 @@ static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const
   if (!status && (launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS))
     status = resolve_predicate(rt, submit, what, &launch->predicate);
   if (!status) status = check_aliasing(rt, submit, what, launch);
+  if (!status && pto_hazards_ignores_predicates(&rt->hazards)) drop_predicate(submit);
   if (!status && request->kind == PTO_TASK_KERNEL) status = build_payload(rt, submit, request);
   submit->has_more =
       submit->allocates | submit->advances | (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);

@@ -85,13 +85,20 @@ struct pto_trace_host_access {
   uint32_t is_sync; /* then of the rest task_count alone says something */
 };
 
-enum pto_edge_reason { PTO_EDGE_RAW = 1, PTO_EDGE_WAW = 2, PTO_EDGE_WAR = 4, PTO_EDGE_EXPLICIT = 8 };
+enum pto_edge_reason {
+  PTO_EDGE_RAW = 1,
+  PTO_EDGE_WAW = 2,
+  PTO_EDGE_WAR = 4,
+  PTO_EDGE_EXPLICIT = 8,
+  PTO_EDGE_CREATOR = 16 /* the rule creator-edges: the producer allocated a tensor of the consumer */
+};
 
 /* One reason of one edge; the reasons of an edge follow each other. */
 struct pto_trace_edge {
   uint64_t producer, consumer;             /* task numbers */
   uint32_t reason;                         /* one enum pto_edge_reason bit */
-  uint32_t producer_param, consumer_param; /* parameter indices; UINT32_MAX where explicit or by the predicate */
+  uint32_t producer_param, consumer_param; /* parameter indices; UINT32_MAX where explicit or by the
+                                              predicate, and of a creator */
   uint32_t is_first;                       /* first record of its (producer, consumer) pair */
   uint64_t begin, end;                     /* bounding addresses of the bytes both touch; 0, 0 where explicit */
   uint64_t buffer_number;                  /* of the consumer's parameter */
