@@ -30,7 +30,7 @@ enum pto_mode {
   PTO_INPUT = 1,
   PTO_OUTPUT = 2,
   PTO_INOUT = 3,
-  PTO_HOLD = 4, /* of a task, whatever its kernels do to it */
+  PTO_HOLD = 4, /* a task's, whatever its kernels' lists say; in a list: passed so alone, may be read and written */
   PTO_ACCUMULATE = 7, /* reads and writes as INOUT; bit 2: adds into, in the kernel's own += */
   PTO_SCALAR = 8
 };

@@ -36,7 +36,7 @@ void pto_dot_put_text(FILE *out, const char *text) {
 /* Cube work, vector work, both, none: a shape for each, so that a print shows it too. */
 static const char *node_style(const struct pto_trace_task *task) {
   bool has_aic = task->kernels[0] != NULL, has_aiv = task->kernels[1] || task->kernels[2];
-  if (task->kind == PTO_TASK_BARRIER) return "shape=diamond";
+  if (task->kind == PTO_TASK_BARRIER || task->kind == PTO_TASK_EMPTY) return "shape=diamond";
   if (task->kind == PTO_TASK_ALLOC) return "shape=note";
   if (has_aic && has_aiv) return "shape=hexagon, fillcolor=\"#f2e6c8\", style=filled";
   return has_aic ? "shape=box, fillcolor=\"#cfe0f3\", style=filled"

@@ -157,6 +157,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->move_count = rt->moved_bytes = 0;
   rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
   rt->finished_count = 0;
+  rt->idle_poll = 0;
   rt->since_poll = PTO_POLL_INTERVAL;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;

@@ -69,6 +69,7 @@ static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, u
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
     }
+    if (work->initial) pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
     piece += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -160,6 +161,7 @@ struct more {
 static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
                                      const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
   const struct pto_launch *launch = request->launch;
+  if (request->kind == PTO_TASK_EMPTY) rt->rings.slots[slot_index].number = (uint32_t)(rt->task_count - 1);
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
   if (pto_trace_has_graph(&rt->trace))
@@ -244,8 +246,13 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (PTO_UNLIKELY(launch->size > sizeof *launch))
     return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
                       sizeof *launch);
-  const struct pto_submit_request request = {launch, params,          PTO_CALLER(),
-                                             count,  PTO_TASK_KERNEL, pto_launch_is_single(launch)};
+  const bool is_empty = launch->no_kernel;
+  const struct pto_submit_request request = {launch,
+                                             params,
+                                             PTO_CALLER(),
+                                             count,
+                                             is_empty ? PTO_TASK_EMPTY : PTO_TASK_KERNEL,
+                                             !is_empty && pto_launch_is_single(launch)};
   return pto_submit_request(rt, &request, task_out);
 }
 

@@ -53,7 +53,7 @@ enum pto_task_flags {
   PTO_TASK_HAS_HELD = 8,          /* holds memory of other tasks */
   PTO_TASK_HAS_HEAP = 16,         /* has a piece of the heap ring */
   PTO_TASK_WAITS = 32,            /* a kernel of it waits for other cores */
-  PTO_TASK_NO_KERNEL = 64,        /* a barrier or an allocation */
+  PTO_TASK_NO_KERNEL = 64,        /* a barrier, an allocation, or launched without */
   PTO_TASK_SINGLE = 128           /* one kernel, once, on one core, in no group, and it does not wait */
 };
 

@@ -14,7 +14,7 @@ static const char *name_at(const char *const *names, size_t count, uint32_t inde
 
 const char *pto_trace_task_kind_name(uint32_t kind) {
   static const char *const names[] = {
-      [PTO_TASK_KERNEL] = "kernel", [PTO_TASK_BARRIER] = "barrier", [PTO_TASK_ALLOC] = "alloc"};
+      [PTO_TASK_KERNEL] = "kernel", [PTO_TASK_BARRIER] = "barrier", [PTO_TASK_ALLOC] = "alloc", [PTO_TASK_EMPTY] = "empty"};
   return name_at(names, PTO_ARRAY_LENGTH(names), kind);
 }
 
