@@ -153,7 +153,7 @@ OPTION(dump) {
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff) | TAKER(op))
+#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
@@ -197,7 +197,7 @@ static const struct pto_option_spec specs[] = {
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL | TAKER(diff)},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL | TAKER(diff) | TAKER(import)},
     {"help", NULL, "this text", FLAG(help), ANY},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
@@ -309,7 +309,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
-    int answer = getopt_long(argc, argv, "-:h", table, NULL);
+    int answer = getopt_long(argc, argv, "-:ho:", table, NULL);
     if (answer == -1) break;
     int status = PTO_OK;
     if (answer == 1)
@@ -318,8 +318,11 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
       status = take_option((size_t)(answer - FIRST_VALUE), argc, argv, extra, extra_target, options, error);
     else if (answer == 'h')
       options->help = true;
+    else if (answer == 'o' && find_extra(extra, "to"))
+      status = take_option(PTO_ARRAY_LENGTH(specs) + (size_t)(find_extra(extra, "to") - extra), argc, argv, extra,
+                           extra_target, options, error);
     else
-      status = explain_refusal(answer, argv[optind - 1], table, error);
+      status = explain_refusal(answer, answer == 'o' ? "-o" : argv[optind - 1], table, error);
     if (status) return status;
   }
   for (; optind < argc; optind++) {
