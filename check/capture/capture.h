@@ -33,6 +33,7 @@
 #define PTO_CAPTURE_MAX_NS (UINT64_C(1) << 53)
 #define PTO_CAPTURE_MAX_FILES 16u
 #define PTO_CAPTURE_NONE UINT64_MAX
+#define PTO_CAPTURE_SOME_KERNEL INT64_MAX /* of which the number was not captured */
 
 /* How what is missing was found: bits. */
 enum pto_capture_source { PTO_CAPTURE_EXPLICIT = 1, PTO_CAPTURE_CREATOR = 2, PTO_CAPTURE_TENSORMAP = 4 };
@@ -60,7 +61,7 @@ struct pto_capture_task {
   uint32_t kind;
   uint32_t block_count; /* 0: not known, until settle */
   int64_t kernels[3];   /* func_ids of aic, aiv0, aiv1; -1: none */
-  bool has_kernels;     /* they are known */
+  bool has_kernels;     /* they are known; of no matter after settle */
   bool is_manual;       /* submitted in a manual scope */
   uint64_t first_access, access_count;
   uint64_t first_span, span_count; /* after settle */

@@ -63,7 +63,12 @@ static void put_task(struct pto_json_writer *w, const struct pto_capture *c, con
   if (task->name) pto_json_put_string(w, "name", task->name);
   pto_json_put_string(w, "kind", kind_names[task->kind]);
   pto_json_put_array(w, "kernels");
-  for (int role = 0; role < 3; role++) pto_json_i64(w, task->kernels[role]);
+  for (int role = 0; role < 3; role++) {
+    if (task->kernels[role] == PTO_CAPTURE_SOME_KERNEL)
+      pto_json_null(w);
+    else
+      pto_json_i64(w, task->kernels[role]);
+  }
   pto_json_array_end(w);
   pto_json_put_u64(w, "blocks", task->block_count);
   pto_json_put_bool(w, "manual", task->is_manual);
@@ -219,8 +224,10 @@ static void read_task(struct reading *r, json_t *tasks, size_t i) {
   json_t *kernels = pto_json_read_array(r->reader, object, "kernels", 3);
   for (size_t role = 0; role < 3 && !r->reader->status; role++) {
     json_t *kernel = json_array_get(kernels, role);
-    if (!json_is_integer(kernel) || json_integer_value(kernel) < -1 || json_integer_value(kernel) > INT32_MAX)
-      pto_json_read_refuse(r->reader, "\"kernels\": 3 numbers from -1 on were expected");
+    if (json_is_null(kernel))
+      task->kernels[role] = PTO_CAPTURE_SOME_KERNEL;
+    else if (!json_is_integer(kernel) || json_integer_value(kernel) < -1 || json_integer_value(kernel) > INT32_MAX)
+      pto_json_read_refuse(r->reader, "\"kernels\": 3 were expected, numbers from -1 on or null");
     else
       task->kernels[role] = json_integer_value(kernel);
   }

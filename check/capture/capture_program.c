@@ -71,7 +71,7 @@ static struct pto_cost cost_as_captured(const struct pto_kernel_args *args) {
 static void name_kernel(const struct pto_capture_task *task, uint32_t role, char name[NAME_BYTES]) {
   if (task->name)
     snprintf(name, NAME_BYTES, "%s", task->name);
-  else if (task->kernels[role] >= 0 && task->has_kernels)
+  else if (task->kernels[role] >= 0 && task->kernels[role] != PTO_CAPTURE_SOME_KERNEL)
     snprintf(name, NAME_BYTES, "func_%" PRIi64, task->kernels[role]);
   else
     snprintf(name, NAME_BYTES, "task");

@@ -264,7 +264,7 @@ static void shift(struct pto_capture *c) {
   }
 }
 
-/* Roles of a task of which the kernels are not known: those of the cores that it ran on. */
+/* Roles of a task of which the kernels are not known: those of the cores that it ran on, else an AIV. */
 static void find_roles(const struct pto_capture *c, struct pto_capture_task *task) {
   uint32_t aic = 0, aiv = 0;
   for (uint64_t i = 0; i < task->span_count; i++) {
@@ -272,9 +272,9 @@ static void find_roles(const struct pto_capture *c, struct pto_capture_task *tas
     aic += is_aic;
     aiv += !is_aic;
   }
-  task->kernels[0] = aic ? 0 : -1;
-  task->kernels[1] = aiv ? 0 : -1;
-  task->kernels[2] = aic && aiv == 2 * aic ? 0 : -1;
+  if (task->span_count == 0) aiv = 1; /* on some core */
+  const bool is_known[] = {aic > 0, aiv > 0, aic && aiv == 2 * aic};
+  for (int role = 0; role < 3; role++) task->kernels[role] = is_known[role] ? PTO_CAPTURE_SOME_KERNEL : -1;
 }
 
 /* How many spans a task must have; it may have none. */
