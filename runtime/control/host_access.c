@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <runtime/base/probe.h>
+#include <runtime/control/value_source.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -223,6 +224,11 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   struct host_element wanted = {PTO_CALLER(), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->config.no_compute)) {
+    const struct pto_value_question question = {
+        .addr = addr, .dtype = t->dtype, .task = rt->task_count, .call = wanted.call};
+    return pto_value_ask(rt, &question, value);
+  }
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
   } else {
