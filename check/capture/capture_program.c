@@ -38,17 +38,17 @@ struct pto_capture_program {
   char *name;
   struct replay_kernel **kernels;
   size_t kernel_count, kernel_capacity;
-  uint64_t *preds, *first_pred;   /* indices of tasks, by task */
-  struct pto_task *handles;       /* by task */
-  struct pto_task *after;         /* room for those of one task */
-  struct pto_tensor *buffers;     /* whole, by buffer */
-  struct durations **durations;   /* by task; of the run: for its chip */
-  struct pto_reserve memory;      /* of the caller: address space alone */
-  uint64_t *addresses;            /* in it, by buffer */
-  uint64_t *order;                /* spans in order of release */
-  uint32_t *lane_cores;           /* by captured core: which of the chip's it is */
-  uint16_t *placed;               /* by task of a recorded replay */
-  uint64_t elems_rate;            /* of the run's chip: elements in 10⁹ ps */
+  uint64_t *preds, *first_pred; /* indices of tasks, by task */
+  struct pto_task *handles;     /* by task */
+  struct pto_task *after;       /* room for those of one task */
+  struct pto_tensor *buffers;   /* whole, by buffer */
+  struct durations **durations; /* by task; of the run: for its chip */
+  struct pto_reserve memory;    /* of the caller: address space alone */
+  uint64_t *addresses;          /* in it, by buffer */
+  uint64_t *order;              /* spans in order of release */
+  uint32_t *lane_cores;         /* by captured core: which of the chip's it is */
+  uint16_t *placed;             /* by task of a recorded replay */
+  uint64_t elems_rate;          /* of the run's chip: elements in 10⁹ ps */
 };
 
 struct replay {
@@ -361,8 +361,8 @@ static int replay_recorded(struct replay *r) {
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_capture_program *p =
-      (struct pto_capture_program *)((uintptr_t)pto_program_run_program(run) - offsetof(struct pto_capture_program, program));
+  struct pto_capture_program *p = (struct pto_capture_program *)((uintptr_t)pto_program_run_program(run) -
+                                                                 offsetof(struct pto_capture_program, program));
   struct replay replay = {.p = p, .run = run, .rt = rt};
   const char *mode = pto_option_text(run, "replay");
   const struct pto_config *config = pto_program_config(run);
@@ -467,8 +467,7 @@ int pto_capture_program_load(const char *path, struct pto_capture_program **prog
   }
   p->name[strlen(p->name) - strlen(".json")] = '\0';
   for (uint64_t i = 0; i < p->capture.span_count; i++) p->order[i] = i;
-  if (p->capture.span_count)
-    qsort_r(p->order, p->capture.span_count, sizeof *p->order, order_spans, p->capture.spans);
+  if (p->capture.span_count) qsort_r(p->order, p->capture.span_count, sizeof *p->order, order_spans, p->capture.spans);
   list_preds(p);
   place_cores(p);
   describe(p, heap_bytes);

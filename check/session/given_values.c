@@ -52,8 +52,7 @@ static void read_given(struct pto_json_reader *reader, json_t *items, size_t i, 
   given->first = pto_json_has(object, "first") ? pto_json_read_u64(reader, object, "first", INT64_MAX) : 0;
   given->values = pto_json_read_array(reader, object, "values", MOST_ITEMS);
   if (reader->status) return;
-  json_array_foreach(given->values, k, value)
-    if (!json_is_number(value) && !json_is_boolean(value))
+  json_array_foreach(given->values, k, value) if (!json_is_number(value) && !json_is_boolean(value))
       pto_json_read_refuse(reader, "\"values\"[%zu] is no number", k);
 }
 
@@ -203,8 +202,8 @@ static int refuse(const struct pto_trace *trace, const struct pto_value_question
     pto_error_append(error, " an element");
   if (writer->is_task) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, writer->task);
-    pto_error_append(error, ", which task %" PRIu64 " (%s) writes as element %" PRIu64 " of param %" PRIu32, writer->task,
-                     pto_trace_task_name(task, name, sizeof name), writer->element, writer->param);
+    pto_error_append(error, ", which task %" PRIu64 " (%s) writes as element %" PRIu64 " of param %" PRIu32,
+                     writer->task, pto_trace_task_name(task, name, sizeof name), writer->element, writer->param);
   }
   pto_error_append(error, "; no kernel was run: give it with --values, or --assume-zero");
   return PTO_EINVAL;

@@ -220,10 +220,11 @@ static int begin_values(struct pto_session *session) {
   if (!session->config.no_compute)
     status = has_values ? pto_error_set(error, PTO_EINVAL, "values are for runs without kernels: no_compute") : PTO_OK;
   else if (session->subject.program->host)
-    status = pto_error_set(error, PTO_EINVAL,
-                           "%s drives contexts of its own, and goes on by what they compute: no_compute is for programs "
-                           "with an orchestration alone",
-                           session->result.program);
+    status =
+        pto_error_set(error, PTO_EINVAL,
+                      "%s drives contexts of its own, and goes on by what they compute: no_compute is for programs "
+                      "with an orchestration alone",
+                      session->result.program);
   else if (options->outputs.count || options->expects.count || session->result.rounds > 1)
     status = pto_error_set(error, PTO_EINVAL, "with no_compute there are no outputs: %s",
                            options->outputs.count   ? "none can be written"

@@ -23,9 +23,9 @@ struct pto_option_slot {
 
 struct pto_array_slot {
   struct pto_array array;
-  void *block;      /* what its data lies in */
+  void *block;                /* what its data lies in */
   struct pto_reserve reserve; /* instead of it, where arrays are address space */
-  void *remembered; /* copy of the data for rewind, or NULL */
+  void *remembered;           /* copy of the data for rewind, or NULL */
 };
 
 /* A block of pto_program_alloc; the program's bytes follow. */

@@ -47,7 +47,7 @@ struct pto_run_result {
   bool is_virtual;
   struct pto_stats stats; /* of the last round */
   double wall_seconds;    /* median of the rounds */
-  bool is_priced_alone; /* kernels were priced and not run; then `priced` says how much of it was guessed */
+  bool is_priced_alone;   /* kernels were priced and not run; then `priced` says how much of it was guessed */
   struct pto_priced priced;
   enum pto_verdict verified;
   double max_abs_error; /* where verified was asked */

@@ -13,11 +13,11 @@
 #include <runtime/base/error.h>
 
 struct pto_value_question {
-  const void *addr;     /* of the element's first byte */
-  uint32_t dtype;       /* at most 8 bytes, at least one */
-  bool is_predicate;    /* of task `task`; else the orchestration asks */
-  uint64_t task;        /* tasks before it have been submitted before the question, or before the predicate's task */
-  const void *call;     /* where the orchestration's call returns to; NULL of a predicate */
+  const void *addr;  /* of the element's first byte */
+  uint32_t dtype;    /* at most 8 bytes, at least one */
+  bool is_predicate; /* of task `task`; else the orchestration asks */
+  uint64_t task;     /* tasks before it have been submitted before the question, or before the predicate's task */
+  const void *call;  /* where the orchestration's call returns to; NULL of a predicate */
 };
 
 struct pto_value_source {

@@ -64,7 +64,8 @@ static void test_the_report_says_that_nothing_was_verified(void **state) {
   assert_int_equal(pto_json_integer(part, "assumed_prices"), 0);
   json_decref(result);
   assert_int_equal(pto_ptosim_run("run bgemm --no-compute"), 0);
-  assert_non_null(strstr(pto_ptosim_last.out, "not verified: kernels were not run; of 128 calls 0 cost what their bytes"));
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "not verified: kernels were not run; of 128 calls 0 cost what their bytes"));
   /* A kernel of a program of ours that states no price: its bytes are it. */
   result = run("war_reuse --no-compute --case short");
   assert_true(pto_json_integer(json_object_get(result, "no_compute"), "assumed_prices") > 0);
@@ -110,7 +111,8 @@ static void test_values_of_an_array_are_read_by_the_orchestration(void **state) 
   char options[512];
   json_t *with = run("paged_attention --engine virtual --case 1x16x16x16x33");
   put("v", VALUES("{\"array\":\"context_lens\",\"values\":[33]},{\"array\":\"block_table\",\"values\":[0,1,2]}"));
-  snprintf(options, sizeof options, "paged_attention --no-compute --case 1x16x16x16x33 --values %s", pto_ptosim_path("v"));
+  snprintf(options, sizeof options, "paged_attention --no-compute --case 1x16x16x16x33 --values %s",
+           pto_ptosim_path("v"));
   json_t *without = run(options);
   assert_int_equal(pto_json_integer(with, "tasks"), pto_json_integer(without, "tasks"));
   assert_int_equal(pto_json_integer(with, "edges"), pto_json_integer(without, "edges"));
