@@ -168,6 +168,7 @@ struct pto_port {
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
+  bool skips_kernels;          /* the runtime's wish: messages take their time, and nothing is called */
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
