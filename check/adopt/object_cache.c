@@ -172,7 +172,7 @@ static int compile(const struct pto_object_request *request, char *object, char 
 
 int pto_object_cache_get(const struct pto_object_request *request, char path[PATH_MAX], bool *is_new,
                          struct pto_error *error) {
-  char list[PATH_MAX], new_list[PATH_MAX + 32], new_object[PATH_MAX + 32];
+  char list[PATH_MAX], new_list[PATH_MAX + 32], new_object[PATH_MAX + 64];
   uint64_t key = 0, digest = 0;
   int status = make_folders(request->folder, error);
   if (status == PTO_OK) status = make_key(request, &key, error);
