@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <formats/json_read.h>
+#include <formats/mapped_file.h>
 #include <pto/kernel.h>
 #include <pto/program.h>
 #include <runtime/base/base.h>
@@ -226,9 +227,14 @@ static int read_all(struct pto_json_reader *reader, struct pto_adopted *adopted)
   return reader->status;
 }
 
-bool pto_adopted_is(json_t *root) {
-  const char *format = json_string_value(json_object_get(root, "format"));
-  return format && strcmp(format, PTO_ADOPTED_FORMAT) == 0;
+bool pto_adopted_is_file(const char *path) {
+  static const char mark[] = "\"" PTO_ADOPTED_FORMAT "\"";
+  struct pto_mapped_file file;
+  struct pto_error unused;
+  if (pto_mapped_file_init(&file, path, &unused)) return false;
+  const bool is_one = file.size_bytes && memmem(file.data, file.size_bytes, mark, sizeof mark - 1);
+  pto_mapped_file_fini(&file);
+  return is_one;
 }
 
 static int finish(struct pto_json_reader *reader, struct pto_adopted *adopted) {

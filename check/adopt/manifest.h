@@ -87,8 +87,8 @@ struct pto_adopted {
   uint64_t window, heap_bytes, list_chunks, clusters, workers; /* 0: as without a manifest */
 };
 
-/* Whether a document says that it is a manifest: for who meets JSON files of several kinds. */
-bool pto_adopted_is(json_t *root);
+/* Whether a file names the format of manifests: for who meets JSON files of several kinds. */
+bool pto_adopted_is_file(const char *path);
 /* PTO_OK; else the sentence, which names file and place, and a zeroed manifest.  `path` is borrowed until fini. */
 PTO_MUST_CHECK int pto_adopted_read(const char *path, struct pto_adopted *adopted, struct pto_error *error);
 /* The same of bytes that are called `path`. */

@@ -154,6 +154,17 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
+  if (!rt->port->is_virtual) return;
+  rt->port->ops->resume(rt->port, ps);
+  pto_progress_poll(rt);
+}
+
+void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64_t count) {
+  rt->scheduler.core_of_task = core_of_task;
+  rt->scheduler.placed_count = count;
+}
+
 void pto_host_finish_tasks(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);

@@ -131,6 +131,15 @@ static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t 
       pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
 }
 
+uint32_t pto_scheduler_placed_core(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
+  const struct pto_core_tracker *cores = &scheduler->cores;
+  const uint64_t number = slot->payload->task_number;
+  if (number >= scheduler->placed_count) return pto_core_tracker_pick_fast(cores, slot->shape == PTO_SHAPE_AIC);
+  const uint32_t core = scheduler->core_of_task[number];
+  PTO_ASSERT(core < cores->cluster_count * PTO_LANES && (core % PTO_LANES == 0) == (slot->shape == PTO_SHAPE_AIC));
+  return cores->load[core] < cores->slots_per_core ? core : UINT32_MAX;
+}
+
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
 
