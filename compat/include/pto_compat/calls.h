@@ -100,12 +100,13 @@ struct pto_compat_place {
 struct pto_compat_submit {
   const char *what;           /* the call, for sentences */
   const char *mistake;        /* the first wrong use of the argument list, or NULL */
-  int32_t kernels[3];         /* func_id of AIC, AIV0, AIV1, or PTO_COMPAT_NO_KERNEL; none: a task without kernels */
+  int32_t kernels[3];         /* func_id of AIC, AIV0, AIV1, or PTO_COMPAT_NO_KERNEL */
   uint32_t tensor_count;      /* at most PTO_COMPAT_TENSORS */
   uint32_t scalar_count;      /* at most PTO_COMPAT_SCALARS */
   const uint32_t *directions; /* enum pto_compat_direction, one a tensor */
   const void *const *tensors; /* struct pto_compat_create where CREATE, else struct pto_compat_tensor */
   const uint64_t *scalars;
+  const void *const *scalar_sources; /* where each was read, where that is known: a scalar of a graph's boundary */
   const uint64_t *after; /* explicit dependencies */
   uint32_t after_count;
   int32_t block_count;
@@ -124,8 +125,11 @@ struct pto_compat_outputs {
   const struct pto_compat_tensor *tensors[PTO_COMPAT_TENSORS]; /* those created, in order */
 };
 
-PTO_COMPAT_API void pto_compat_submit(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
-                                      struct pto_compat_outputs *outputs);
+/* Each fills `outputs`; a mistake leaves none in it. */
+PTO_COMPAT_API void pto_compat_submit_kernels(const struct pto_compat_submit *submit,
+                                              const struct pto_compat_place *place, struct pto_compat_outputs *outputs);
+PTO_COMPAT_API void pto_compat_submit_dummy(const struct pto_compat_submit *submit,
+                                            const struct pto_compat_place *place, struct pto_compat_outputs *outputs);
 PTO_COMPAT_API void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
                                      struct pto_compat_outputs *outputs);
 PTO_COMPAT_API void pto_compat_scope_begin(bool is_manual, const struct pto_compat_place *place);
@@ -153,12 +157,13 @@ struct pto_compat_graph {
   const char *mistake;
   uint32_t tensor_count, scalar_count, after_count;
   const uint32_t *directions;
-  const struct pto_compat_tensor *const *tensors;
-  const uint64_t *scalars;
+  const void *const *tensors; /* struct pto_compat_tensor */
+  const uint64_t *scalars;    /* what the body reads */
 };
-/* Whether the body is to be called; it is then ended by the second call. */
+/* Whether the body is to be called, with these arguments; the second call ends it.  What that gives stands for all tasks
+ * of the body as an explicit dependency. */
 PTO_COMPAT_API bool pto_compat_graph_begin(const struct pto_compat_graph *graph, const struct pto_compat_place *place);
-PTO_COMPAT_API void pto_compat_graph_end(void);
+PTO_COMPAT_API uint64_t pto_compat_graph_end(void);
 
 enum pto_compat_level { PTO_COMPAT_ERROR = 0, PTO_COMPAT_WARN, PTO_COMPAT_TIMING, PTO_COMPAT_INFO, PTO_COMPAT_DEBUG };
 PTO_COMPAT_API void pto_compat_log(uint32_t level, const struct pto_compat_place *place, const char *format, ...)
