@@ -55,6 +55,9 @@ class _Number(int):
     def __iter__(self):
         return iter(())
 
+    def __getitem__(self, key):
+        return _Number()
+
     def __contains__(self, item):
         return False
 
