@@ -79,7 +79,10 @@ static void describe(struct pto_session *session) {
   result->case_name = chosen ? chosen->name : NULL;
   result->engine = session->config.engine;
   result->chip = session->chip.name;
-  result->deps = pto_deps_rules_name(session->config.deps);
+  session->deps_name = pto_deps_rules_name(session->config.deps);
+  session->deps_list = pto_deps_rules_list(session->config.deps);
+  result->deps = session->deps_name.text;
+  result->deps_list = session->deps_list.text;
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
 }

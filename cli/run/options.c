@@ -81,10 +81,9 @@ static int add_pair(void *target, const char *text, struct pto_error *error) {
 #define OPTIONS ((struct pto_run_options *)target)
 
 OPTION(deps) {
-  if (!pto_deps_rules_parse(value, &OPTIONS->deps))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %s", value, &PTO_DEPS_NAMES[2]);
-  OPTIONS->has_deps = true;
-  return PTO_OK;
+  const int status = pto_deps_rules_parse(value, &OPTIONS->deps, error);
+  if (status == PTO_OK) OPTIONS->has_deps = true;
+  return status;
 }
 /* The program: before other words. */
 OPTION(model) {
@@ -171,8 +170,10 @@ static const struct pto_option_spec specs[] = {
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX), PROGRAM | ADOPT},
-    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; default: the first")[2], BY(set_deps),
-     PROGRAMS | GRAPH | TAKER(diff) | ADOPT},
+    {"deps", "RULES",
+     &(PTO_DEPS_MEANINGS
+       "; default: the first; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
+     BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
      PROGRAMS | TAKER(task) | ADOPT},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),

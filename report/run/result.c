@@ -40,7 +40,7 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "engine", result->engine);
   pto_json_put_string(w, "chip", result->chip);
   pto_json_put_u64(w, "workers", result->workers);
-  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_string(w, "deps", result->deps_list);
   pto_json_put_string(w, "policy", result->policy);
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "rounds", result->rounds);

@@ -33,7 +33,8 @@ struct pto_result_part {
 };
 
 struct pto_run_result {
-  const char *program, *case_name, *engine, *chip, *deps, *policy; /* NULL: null */
+  const char *program, *case_name, *engine, *chip, *policy; /* NULL: null, as the next two */
+  const char *deps, *deps_list;                             /* rules: for people, and for JSON, by name */
   uint64_t seed;
   uint32_t workers, rounds;
   bool has_run;  /* stats are those of a run, failed or not */

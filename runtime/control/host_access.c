@@ -44,6 +44,14 @@ static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_
                                                      .task = (uint32_t)rt->task_count});
 }
 
+/* The rule creator-edges, for the host as for tasks. */
+static uint32_t unfinished_creator(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
+  if (record->kind != PTO_BUFFER_MANAGED || !(rt->hazards.table.named & PTO_DEPS_NAMED_CREATOR_EDGES))
+    return UINT32_MAX;
+  const bool has_finished = pto_task_state_has_finished(rt->rings.slots[record->owner_slot].state);
+  return has_finished ? UINT32_MAX : record->owner_slot;
+}
+
 /* Waits for every task on these bytes that the rules make the host wait for. */
 static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
                           const struct pto_region *region, bool is_write) {
@@ -52,7 +60,8 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record
   const uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
-    uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
+    uint32_t slot = unfinished_creator(rt, record);
+    if (slot == UINT32_MAX) slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
     if (slot == UINT32_MAX) break;
     note_access(rt, record, region, is_write, slot);
     if (!has_waited) begin_waiting(rt);

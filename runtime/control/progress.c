@@ -347,6 +347,39 @@ int pto_progress_wait(struct pto_runtime *rt) {
   return PTO_OK;
 }
 
+/* Once around: something completes, or the machine has gone on for a while. */
+static int poll_once(struct pto_runtime *rt) {
+  if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
+  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
+  rt->port->ops->pause(rt->port);
+  return PTO_OK;
+}
+
+int pto_poll(struct pto_runtime *rt) {
+  struct pto_stall stall = {0};
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on memory */
+  rt->doing = (struct pto_doing){
+      .kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
+  if (rt->completed_count == rt->task_count) {
+    if (rt->idle_poll == rt->task_count + 1)
+      return pto_runtime_fail(rt, PTO_EDEADLOCK,
+                              "the orchestration polls memory, and all of its %llu tasks have completed: nothing is "
+                              "left that could change it",
+                              (unsigned long long)rt->task_count);
+    rt->idle_poll = rt->task_count + 1;
+  } else {
+    pto_stall_for(rt, &stall, PTO_STALL_poll);
+    status = poll_once(rt);
+    if (status) return status;
+    pto_progress_resume(rt);
+    pto_stall_end(rt, &stall);
+  }
+  rt->doing = pto_doing_nothing;
+  return PTO_OK;
+}
+
 void pto_progress_quiesce(struct pto_runtime *rt) {
   pto_scheduler_abandon(&rt->scheduler);
   while (rt->scheduler.cores.in_flight)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/deps/rules.h>
 #include <runtime/submit/replay.h>
 #include <tests/support/template_hits.h>
 
@@ -190,6 +191,10 @@ static uint32_t draw_earlier_task(struct pto_rng *rng, const struct random_progr
     if (program->ops[i].kind == OP_TASK && (is_plain(&program->ops[i]) || below(rng, 8) == 0)) return i;
   }
   return at;
+}
+
+uint32_t random_program_weak_rules(struct pto_rng *rng) {
+  return PTO_DEPS_PTO | below(rng, 1 << PTO_DEPS_NAMED_COUNT) << PTO_DEPS_SWITCH_SHIFT;
 }
 
 void random_program_make(struct random_program *program, uint64_t seed) {
