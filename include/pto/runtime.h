@@ -170,6 +170,7 @@ enum pto_deps_switch {
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
 struct pto_context_watch;
+struct pto_value_source;
 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
 struct pto_config {
@@ -194,6 +195,10 @@ struct pto_config {
   /* Of ptosim's own, which is told of contexts (pto/device.h) that are made of this configuration; borrowed.  Without
    * contexts it means nothing. */
   const struct pto_context_watch *context_watch;
+  /* Kernels are priced and not run, and what tasks touch is address space; virtual engine alone.  An element that the
+   * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
+  bool no_compute;
+  const struct pto_value_source *values;
 };
 
 /* Counts of the last run, or of the one that is going on. */
