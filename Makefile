@@ -46,7 +46,7 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
 LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/%, \
-             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c))
+             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
 TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)

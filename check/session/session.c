@@ -96,6 +96,8 @@ static int check_chip(struct pto_session *session) {
   const struct pto_program *program = session->subject.program;
   int status = pto_chip_load(session->config.chip, &session->chip, &result->error);
   if (status) return end(session, pto_exit_of_setup(status));
+  if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
+    session->chip.cluster_count = session->config.clusters;
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
   pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
                 program->min_clusters, session->chip.name, session->chip.cluster_count);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <check/adopt/program.h>
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 
@@ -35,6 +36,16 @@ static int take_capture(struct pto_subject *subject, const struct pto_session_op
   return PTO_OK;
 }
 
+static int take_adopted(struct pto_subject *subject, const struct pto_session_options *options,
+                        struct pto_error *error) {
+  const int status = pto_adopted_program_load(options->program, &subject->adopted, error);
+  if (status) return status;
+  subject->program = &subject->adopted->program;
+  subject->name = subject->program->name;
+  subject->handle = subject->adopted->build.handle;
+  return PTO_OK;
+}
+
 static int take_loaded(struct pto_subject *subject, const struct pto_session_options *options,
                        struct pto_error *error) {
   const int status = pto_program_load(options->program, &subject->loaded, error);
@@ -51,6 +62,7 @@ static bool is_model(const char *program) {
   return strncmp(program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
 }
 static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
+static bool is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
 static bool is_graph(const char *program) { return ends_with(program, ".json"); }
 static bool is_any(const char *program) { return true; }
 
@@ -59,10 +71,8 @@ static const struct {
   bool (*matches)(const char *program);
   int (*take)(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error);
 } kinds[] = {
-    {is_model, take_graph},
-    {is_capture, take_capture},
-    {is_graph, take_graph},
-    {is_any, take_loaded},
+    {is_model, take_graph}, {is_capture, take_capture}, {is_adopted, take_adopted},
+    {is_graph, take_graph}, {is_any, take_loaded},
 };
 
 int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
@@ -80,6 +90,7 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
 
 void pto_subject_fini(struct pto_subject *subject) {
   if (subject->owns_graph) pto_graph_program_destroy(subject->graph);
+  pto_adopted_program_destroy(subject->adopted);
   pto_capture_program_destroy(subject->capture);
   pto_program_unload(subject->loaded);
   *subject = (struct pto_subject){0};

@@ -3,7 +3,8 @@
  * What PROGRAM means: a program of the list, a shared object, a graph file, a model, or one that the caller made.
  *
  *   vector_example, errors/scope, FILE.so    the loader's (orchestration/loader/loader.h)
- *   FILE.json                                a capture (check/capture/capture_program.h), else a graph of operations
+ *   FILE.json                                a capture (check/capture/capture_program.h), the manifest of an adopted
+ *                                            program (check/adopt/program.h), else a graph of operations
  *                                            (check/session/graph_program.h)
  *   model:NAME                               a model of `ptosim list models`, built with the settings
  *
@@ -17,6 +18,7 @@
 
 #define PTO_SUBJECT_MODEL "model:"
 
+struct pto_adopted_program;
 struct pto_capture_program;
 struct pto_graph_program;
 
@@ -28,6 +30,7 @@ struct pto_subject {
   struct pto_graph_program *graph;   /* NULL: it is no graph */
   bool owns_graph;
   struct pto_capture_program *capture; /* NULL: it is none */
+  struct pto_adopted_program *adopted; /* likewise */
 };
 
 /* PTO_OK, or the sentence.  fini is due in either case. */

@@ -41,7 +41,7 @@ struct pto_run_options {
   const char *exports[PTO_EXPORT_COUNT];          /* paths, by enum pto_export; NULL: not given */
   const char *json_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
-  uint32_t workers, deps;             /* 0: default */
+  uint32_t workers, clusters, deps;   /* 0: default */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
