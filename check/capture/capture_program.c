@@ -267,7 +267,8 @@ static uint32_t make_after(struct replay *r, uint64_t index) {
   return count;
 }
 
-static int submit_kernel(struct replay *r, uint64_t index, struct pto_param *params, uint32_t count) {
+/* A task with kernels, or one without that has parameters all the same. */
+static int submit_launch(struct replay *r, uint64_t index, struct pto_param *params, uint32_t count) {
   struct pto_capture_program *p = r->p;
   const struct pto_capture_task *task = &p->capture.tasks[index];
   if (task->span_count) {
@@ -275,7 +276,10 @@ static int submit_kernel(struct replay *r, uint64_t index, struct pto_param *par
     if (!durations) return fail(r, "out of memory");
     params[count++] = pto_scalar_u64((uint64_t)(uintptr_t)durations);
   }
-  struct pto_launch launch = {.size = sizeof launch, .block_count = task->block_count, .after = p->after};
+  struct pto_launch launch = {.size = sizeof launch,
+                              .block_count = task->block_count,
+                              .after = p->after,
+                              .no_kernel = pto_capture_role_count(task) == 0};
   const struct pto_kernel **const roles[] = {&launch.aic, &launch.aiv0, &launch.aiv1};
   for (uint32_t role = 0; role < 3; role++)
     if (task->kernels[role] >= 0 && !(*roles[role] = kernel_for(p, task, role, params, count)))
@@ -292,11 +296,9 @@ static int submit_task(struct replay *r, uint64_t index) {
   uint32_t count = 0;
   const int status = make_params(r, task, tensors, params, &count);
   if (status) return status;
-  if (task->kind == PTO_CAPTURE_KERNEL) return submit_kernel(r, index, params, count);
   if (task->kind == PTO_CAPTURE_ALLOC && count && is_managed(r, p->capture.accesses[task->first_access].buffer))
     return pto_alloc_tensors(r->rt, tensors, count, &p->handles[index]);
-  const uint32_t after_count = make_after(r, index);
-  return pto_submit_barrier(r->rt, p->after, after_count, &p->handles[index]);
+  return submit_launch(r, index, params, count);
 }
 
 /* A task of a manual scope, where the others are in none. */

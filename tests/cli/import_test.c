@@ -101,55 +101,46 @@ static const char joined_may[] = "{\"l2_swimlane_level\":2," JOINED_TASKS("", ""
   "{\"args\":{\"event-hint\":\"Task:" task ", FuncId:" func ", CoreId:" core "\"" more                                 \
   "},\"cat\":\"event\",\"name\":\"" name "(" task ")\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts              \
   ",\"dur\":" dur "}"
-#define TRACE(worker, wpid, scheduler, spid, fan)                                                                                                                                          \
-  "{\"traceEvents\":[" NAME_OF("process_name", wpid, "", worker) "," NAME_OF("process_name", spid, "", scheduler) "," NAME_OF("thread_name", wpid, ",\"tid\":10000", "AIC_0") "," NAME_OF( \
-      "thread_name", wpid, ",\"tid\":10010",                                                                                                                                               \
-      "AIV_1") "," NAME_OF("thread_name", wpid, ",\"tid\":10020",                                                                                                                          \
-                           "AIV_2") "," BAR(wpid, "r1t0", "3", "0", "matmul", "20.0", "10.0",                                                                                              \
-                                            ",\"fanout-hint\":\"" fan                                                                                                                      \
-                                            "[r1t1]\"") "," BAR(wpid, "r1t1", "4", "1", "add", "32.0", "2.0",                                                                              \
-                                                                ",\"fanout-hint\":\"" fan                                                                                                  \
-                                                                "[r1t3]\"") "," BAR(wpid, "r1t1", "4", "2", "add",                                                                         \
-                                                                                    "32.1", "2.3",                                                                                         \
-                                                                                    ",\"fanout-hint\":\"" fan                                                                              \
-                                                                                    "[r1t3]\"") "," BAR(wpid, "r1t3",                                                                      \
-                                                                                                        "5", "1",                                                                          \
-                                                                                                        "sum", "35.5",                                                                     \
-                                                                                                        "2.5",                                                                             \
-                                                                                                        ",\"local_"                                                                        \
-                                                                                                        "setup_us\":"                                                                      \
-                                                                                                        "0.5,"                                                                             \
-                                                                                                        "\"fanout-"                                                                        \
-                                                                                                        "hint\":\"[]"                                                                      \
-                                                                                                        "\"") "," BAR(spid,                                                                \
-                                                                                                                      "r1t0",                                                              \
-                                                                                                                      "3",                                                                 \
-                                                                                                                      "0",                                                                 \
-                                                                                                                      "matmul",                                                            \
-                                                                                                                      "19.0",                                                              \
-                                                                                                                      "11.2",                                                              \
-                                                                                                                      "") "," BAR(spid,                                                    \
-                                                                                                                                  "r1t1",                                                  \
-                                                                                                                                  "4",                                                     \
-                                                                                                                                  "1",                                                     \
-                                                                                                                                  "add",                                                   \
-                                                                                                                                  "31.0",                                                  \
-                                                                                                                                  "3.2",                                                   \
-                                                                                                                                  "") "," BAR(spid,                                        \
-                                                                                                                                              "r1t1",                                      \
-                                                                                                                                              "4",                                         \
-                                                                                                                                              "2",                                         \
-                                                                                                                                              "add",                                       \
-                                                                                                                                              "31.1",                                      \
-                                                                                                                                              "3.5",                                       \
-                                                                                                                                              "") "," BAR(spid,                            \
-                                                                                                                                                          "r1t3",                          \
-                                                                                                                                                          "5",                             \
-                                                                                                                                                          "1",                             \
-                                                                                                                                                          "sum",                           \
-                                                                                                                                                          "35.0",                          \
-                                                                                                                                                          "3.2",                           \
-                                                                                                                                                          "") "]}"
+#define TRACE(worker, wpid, scheduler, spid, fan)                                                                                                                                                                                                      \
+  "{\"traceEvents\":[" NAME_OF("process_name", wpid, "", worker) "," NAME_OF("process_name", spid, "", scheduler) "," NAME_OF("thread_name", wpid, ",\"tid\":10000", "AIC_0") "," NAME_OF("thread_name", wpid, ",\"tid\":10010", "AIV_1") "," NAME_OF( \
+      "thread_name", wpid, ",\"tid\":10020",                                                                                                                                                                                                           \
+      "AIV_2") "," BAR(wpid, "r1t0", "3", "0", "matmul", "20.0", "10.0",                                                                                                                                                                               \
+                       ",\"fanout-hint\":\"" fan                                                                                                                                                                                                       \
+                       "[r1t1]\"") "," BAR(wpid, "r1t1", "4", "1", "add", "32.0", "2.0",                                                                                                                                                               \
+                                           ",\"fanout-hint\":\"" fan                                                                                                                                                                                   \
+                                           "[r1t3]\"") "," BAR(wpid, "r1t1", "4", "2", "add", "32.1", "2.3",                                                                                                                                           \
+                                                               ",\"fanout-hint\":\"" fan                                                                                                                                                               \
+                                                               "[r1t3]\"") "," BAR(wpid, "r1t3", "5", "1", "sum",                                                                                                                                      \
+                                                                                   "35.5", "2.5",                                                                                                                                                      \
+                                                                                   ",\"local_"                                                                                                                                                         \
+                                                                                   "setup_us\":"                                                                                                                                                       \
+                                                                                   "0.5,"                                                                                                                                                              \
+                                                                                   "\"fanout-"                                                                                                                                                         \
+                                                                                   "hint\":\"[]"                                                                                                                                                       \
+                                                                                   "\"") "," BAR(spid, "r1t0", "3",                                                                                                                                    \
+                                                                                                 "0", "matmul",                                                                                                                                        \
+                                                                                                 "19.0", "11.2",                                                                                                                                       \
+                                                                                                 "") "," BAR(spid,                                                                                                                                     \
+                                                                                                             "r1t1",                                                                                                                                   \
+                                                                                                             "4", "1",                                                                                                                                 \
+                                                                                                             "add",                                                                                                                                    \
+                                                                                                             "31.0",                                                                                                                                   \
+                                                                                                             "3.2",                                                                                                                                    \
+                                                                                                             "") "," BAR(spid,                                                                                                                         \
+                                                                                                                         "r1t1",                                                                                                                       \
+                                                                                                                         "4",                                                                                                                          \
+                                                                                                                         "2",                                                                                                                          \
+                                                                                                                         "add",                                                                                                                        \
+                                                                                                                         "31.1",                                                                                                                       \
+                                                                                                                         "3.5",                                                                                                                        \
+                                                                                                                         "") "," BAR(spid,                                                                                                             \
+                                                                                                                                     "r1t3",                                                                                                           \
+                                                                                                                                     "5",                                                                                                              \
+                                                                                                                                     "1",                                                                                                              \
+                                                                                                                                     "sum",                                                                                                            \
+                                                                                                                                     "35.0",                                                                                                           \
+                                                                                                                                     "3.2",                                                                                                            \
+                                                                                                                                     "") "]}"
 static const char trace_now[] = TRACE("Worker View", "4", "Scheduler View", "3", "1: ");
 static const char trace_may[] = TRACE("AICore View", "1", "AICPU View", "2", "");
 
@@ -338,6 +329,23 @@ static void test_an_edge_that_only_holds_memory_orders_nothing(void **state) {
   assert_said(import_as("c.json", text, NULL), 4, 3, 0, 6);
 }
 
+static void test_a_task_without_kernels_keeps_what_it_touches(void **state) {
+  /* add becomes a task that only orders: it still stands between matmul and sum, by edges and by accesses. */
+  json_decref(import_as("c.json", changed(deps_now, "[-1,4,-1],\"block_num\":2", "[-1,-1,-1],\"block_num\":1"), NULL));
+  json_t *c = pto_ptosim_load(pto_ptosim_path("c.json"));
+  assert_string_equal(pto_json_text(json_array_get(json_object_get(c, "tasks"), 2), "kind"), "empty");
+  json_decref(c);
+  static const struct {
+    const char *options;
+    json_int_t edges;
+  } replays[] = {{"--set replay=edges", 4}, {"--set replay=accesses", 3}};
+  for (size_t i = 0; i < 2; i++) {
+    json_t *result = run("c.json", replays[i].options);
+    assert_int_equal(pto_json_integer(result, "edges"), replays[i].edges);
+    json_decref(result);
+  }
+}
+
 static void test_what_was_not_captured_cannot_be_replayed(void **state) {
   json_decref(import_as("c.json", records_now, NULL));
   assert_int_equal(pto_ptosim_run("run %s --set replay=edges --quiet", pto_ptosim_path("c.json")), 2);
@@ -496,6 +504,7 @@ int main(void) {
       cmocka_unit_test(test_every_verb_that_takes_a_program_takes_a_capture),
       cmocka_unit_test(test_check_names_an_edge_that_was_not_captured),
       cmocka_unit_test(test_an_edge_that_only_holds_memory_orders_nothing),
+      cmocka_unit_test(test_a_task_without_kernels_keeps_what_it_touches),
       cmocka_unit_test(test_what_was_not_captured_cannot_be_replayed),
       cmocka_unit_test(test_impossible_captures_are_refused_by_record),
       cmocka_unit_test(test_cut_captures_are_refused_with_a_sentence),
