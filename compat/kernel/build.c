@@ -322,27 +322,30 @@ struct listing {
   FILE *file;
 };
 
-/* Kernels of a compiler without the type get another one in silence. */
-static bool refuse_bfloat16(struct listing *listing, const char *path) {
-  const struct pto_compat_workshop *shop = listing->builder->shop;
-  if (shop->compiler.has_bfloat16 || strncmp(path, "/usr/", 5) == 0 ||
-      strncmp(path, shop->pto_isa, strlen(shop->pto_isa)) == 0 ||
-      strncmp(path, shop->compat, strlen(shop->compat)) == 0)
-    return false;
-  char *text = read_text(path);
-  const uint32_t line = text ? line_of(text, "bfloat16_t") : 0;
-  free(text);
+/* Kernels of a compiler without the type get another one in silence.  Whether the text names it. */
+static bool refuse_bfloat16(const struct builder *builder, struct job *job, const char *path, const char *text) {
+  const uint32_t line = builder->shop->compiler.has_bfloat16 ? 0 : line_of(text, "bfloat16_t");
   if (line)
-    fail(listing->job->built,
-         "%s:%u: bfloat16_t: %s has no such type and would compute in float16; clang++ 19 or g++ 14 has", path, line,
-         shop->compiler.name);
+    fail(job->built, "%s:%u: bfloat16_t: %s has no such type, and computes in float16; clang++ 19 and g++ 14 have it",
+         path, line, builder->shop->compiler.name);
   return line != 0;
+}
+
+/* A file of the kernel's own: none of the system's, of pto-isa's, or of ours. */
+static bool is_own(const struct pto_compat_workshop *shop, const char *path) {
+  return strncmp(path, "/usr/", 5) != 0 && strncmp(path, shop->pto_isa, strlen(shop->pto_isa)) != 0 &&
+         strncmp(path, shop->compat, strlen(shop->compat)) != 0;
 }
 
 static bool list_file(void *context, const char *path) {
   struct listing *listing = context;
   uint64_t hash;
-  if (refuse_bfloat16(listing, path)) return false;
+  if (!listing->builder->shop->compiler.has_bfloat16 && is_own(listing->builder->shop, path)) {
+    char *text = read_text(path);
+    const bool is_refused = text && refuse_bfloat16(listing->builder, listing->job, path, text);
+    free(text);
+    if (is_refused) return false;
+  }
   if (!hash_once(&listing->builder->files, path, &hash)) return false;
   return fprintf(listing->file, "%016llx %s\n", (unsigned long long)hash, path) > 0;
 }
@@ -466,8 +469,10 @@ static bool prepare_job(struct builder *builder, struct job *job) {
     fail(job->built, "%s: cannot be read", job->source->path);
     return false;
   }
+  const bool is_refused = refuse_bfloat16(builder, job, job->source->path, text);
   make_words(builder, job->source, text, &job->words);
   free(text);
+  if (is_refused) return false;
   job->key = builder->shop->compiler.version;
   for (uint32_t i = 0; i < job->words.count; i++) job->key = hash_text(job->key, job->words.items[i]);
   job->key = hash_text(hash_text(job->key, job->source->path), builder->seam);

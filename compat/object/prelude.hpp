@@ -40,15 +40,17 @@ static inline std::int64_t get_sys_cnt() {
 #include <unordered_map>
 #include <vector>
 #define static_assert(...)
-#include <pto/pto-inst.hpp>
-#undef static_assert
 #endif
 
 #ifdef PTO_COMPAT_OWN_CACHE_NAMES
 #define dcci pto_isa_dcci
 #define dsb pto_isa_dsb
 #define cache_line_t pto_isa_cache_line_t
+#endif
+
+#if defined(PTO_COMPAT_NO_FALSE_ASSERTS) || defined(PTO_COMPAT_OWN_CACHE_NAMES)
 #include <pto/pto-inst.hpp>
+#undef static_assert
 #undef dcci
 #undef dsb
 #undef cache_line_t

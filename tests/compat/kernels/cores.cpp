@@ -106,8 +106,12 @@ extern "C" __aicore__ void kernel_entry(__gm__ std::int64_t *args) {
     while (volatile_load(&cells[400]) == 0) {
     }
     break;
-  case 4: /* for ever, in a pipe */
-    mine = stream(number + (get_sub_block_id(args) == 0));
+  case 4: /* for ever, in a pipe: it holds two slots more than are popped */
+#ifdef __DAV_CUBE__
+    mine = stream(number + 3);
+#else
+    mine = stream(number);
+#endif
     break;
   case 5:
     std::abort();
