@@ -2,10 +2,11 @@
 /*
  * The one object of an orchestration: its source, as it is, and the symbol that who runs it looks for.
  *
- *   c++ -std=c++17 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -I compat/include \
+ *   c++ -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -I compat/include \
  *     -DPTO_COMPAT_SOURCE='"orch.cpp"' -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry compat/entry.cpp
  *
- * and -DPTO_COMPAT_ARCHITECTURE=2 for a5, -DPTO_COMPAT_MODE=2 for host_build_graph.  The entry takes its arguments as
+ * Not optimized: a generated orchestration of 7000 lines takes 3 s so, and a minute at -O1.  -DPTO_COMPAT_ARCHITECTURE=2
+ * is a5, -DPTO_COMPAT_MODE=2 for host_build_graph.  The entry takes its arguments as
  * ChipTaskArgs, or as ChipStorageTaskArgs as until June 2026; any other form is refused here.  What it throws ends the
  * run.  Load it RTLD_LOCAL: all orchestrations have the same names.
  */

@@ -26,6 +26,7 @@ static const struct {
 } modes[] = {{"INPUT", PTO_INPUT},
              {"OUTPUT", PTO_OUTPUT},
              {"INOUT", PTO_INOUT},
+             {"HOLD", PTO_HOLD},
              {"ACCUMULATE", PTO_ACCUMULATE},
              {"SCALAR", PTO_SCALAR}};
 static const char *const scalar_types[] = {"", "f32", "i64", "u64"};

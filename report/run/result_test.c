@@ -70,6 +70,7 @@ static struct pto_run_result full(void) {
                                  .engine = "virtual",
                                  .chip = "tiny",
                                  .deps = "exact",
+                                 .deps_list = "exact",
                                  .policy = "fifo",
                                  .seed = 7,
                                  .workers = 1,

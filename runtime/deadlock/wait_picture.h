@@ -37,6 +37,7 @@ enum pto_doing_kind {
   PTO_DOING_NEW_BUFFER,
   PTO_DOING_HOST_READ,
   PTO_DOING_HOST_WRITE,
+  PTO_DOING_POLL,
   PTO_DOING_END /* it has returned; the run waits for its tasks */
 };
 

@@ -33,6 +33,30 @@ static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, u
                          pto_task_ref_make(&rt->rings, (uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
 }
 
+/* What a parameter touches; false where it is no access: in place with an output, or what the rules do not look at. */
+static bool find_access(const struct pto_submit_work *submit, const struct pto_param_work *work,
+                        struct pto_access *access_out) {
+  for (uint32_t i = 0; i < submit->access_count; i++)
+    if ((submit->accesses[i].tag & PTO_TAG_PARAM_MASK) == work->index) {
+      *access_out = submit->accesses[i];
+      return true;
+    }
+  if (work->mode != PTO_HOLD) return false;
+  *access_out = (struct pto_access){.buffer_number = work->record->id, .tag = work->index};
+  pto_region_from_tensor(work->tensor, work->record->addr, &access_out->region);
+  return true;
+}
+
+/* The rule creator-edges: of every parameter but those allocated now. */
+static PTO_COLD void add_creators(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  for (uint32_t i = 0; i < submit->work_count; i++) {
+    const struct pto_param_work *work = &submit->params[i];
+    struct pto_access access;
+    if (work->record->kind != PTO_BUFFER_MANAGED || work->is_empty || work->is_allocated_now) continue;
+    if (find_access(submit, work, &access)) pto_hazards_creator(&rt->hazards, work->record->owner_slot, &access);
+  }
+}
+
 /* ---- one task ---- */
 
 /* Outputs get their memory: one piece of the heap ring, each aligned, in the order of the parameters. */
@@ -45,6 +69,7 @@ static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, u
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
     }
+    if (work->initial) pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
     piece += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -84,9 +109,10 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   uint32_t allocated = 0;
   for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
     allocated += submit->params[i].is_allocated_now;
+  const uint32_t lookups = pto_hazards_looks_nothing_up(&rt->hazards) ? 0 : submit->access_count;
   PTO_ASSERT(!port->is_scheduler); /* the clock is the orchestrator's, which pays for all five */
   const uint64_t *ps = port->work_ps;
-  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * submit->access_count +
+  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * lookups +
                  ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;
 }
 
@@ -118,6 +144,13 @@ static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_su
     slot->number = (uint32_t)number;
 }
 
+/* The edges that are known without a look at bytes. */
+static PTO_NOINLINE void add_known(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                                   const struct pto_launch *launch) {
+  add_explicit(rt, launch->after, launch->after_count);
+  if (rt->hazards.has_creator_edges && submit->held_count) add_creators(rt, submit);
+}
+
 /* What few submits need beside a slot and edges. */
 struct more {
   uint64_t begin_time;
@@ -128,6 +161,7 @@ struct more {
 static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
                                      const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
   const struct pto_launch *launch = request->launch;
+  if (request->kind == PTO_TASK_EMPTY) rt->rings.slots[slot_index].number = (uint32_t)(rt->task_count - 1);
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
   if (pto_trace_has_graph(&rt->trace))
@@ -148,8 +182,8 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }
 
-/* The first thing of a submit: whether the run goes on, and what has completed. */
-static PTO_NOINLINE int look_up(struct pto_runtime *rt) {
+/* Whether the run goes on; takes in what has completed. */
+static PTO_NOINLINE int check_and_poll(struct pto_runtime *rt) {
   rt->since_poll = PTO_POLL_INTERVAL;
   const int status = pto_runtime_check(rt);
   if (status) return status;
@@ -164,14 +198,15 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   struct pto_submit_work *submit = &template->work;
   bool has_more = launch->after_count != 0;
   if (PTO_UNLIKELY(++rt->since_poll >= PTO_POLL_INTERVAL)) {
-    const int status = look_up(rt);
+    const int status = check_and_poll(rt);
     if (status) return status;
   }
   struct more more;
   more.begin_time = pto_progress_now(rt);
   int status = pto_template_prepare(rt, template, request);
   if (PTO_UNLIKELY(status)) return status;
-  /* one question in place of ten (bench/notes/submit-path.md: 11 of 86 ns a task) */
+  /* explicit dependencies, outputs, predicate, recording, …: one test for all of them (bench/notes/submit-path.md: 11
+   * of 86 ns a task) */
   has_more |= submit->has_more | rt->has_listeners;
   if (PTO_UNLIKELY(has_more)) status = check_after(rt, launch->after, launch->after_count);
   uint32_t slot_index;
@@ -189,7 +224,7 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
     return pto_params_drop(rt, submit, fail_map(rt, submit));
   pto_hazards_begin(&rt->hazards, slot);
-  if (PTO_UNLIKELY(has_more)) add_explicit(rt, launch->after, launch->after_count);
+  if (PTO_UNLIKELY(has_more)) add_known(rt, submit, launch);
   pto_hazards_enter(&rt->hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
   if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return pto_params_drop(rt, submit, fail_chunks(rt, submit));
   slot->payload = submit->payload;
@@ -212,8 +247,13 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (PTO_UNLIKELY(launch->size > sizeof *launch))
     return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
                       sizeof *launch);
-  const struct pto_submit_request request = {launch, params,          PTO_CALLER(),
-                                             count,  PTO_TASK_KERNEL, pto_launch_is_single(launch)};
+  const bool is_empty = launch->no_kernel;
+  const struct pto_submit_request request = {launch,
+                                             params,
+                                             PTO_CALLER(),
+                                             count,
+                                             is_empty ? PTO_TASK_EMPTY : PTO_TASK_KERNEL,
+                                             !is_empty && pto_launch_is_single(launch)};
   return pto_submit_request(rt, &request, task_out);
 }
 

@@ -162,9 +162,8 @@ static bool threads_dispatch(struct pto_port *port, const struct pto_message *me
   }
   const bool is_sample = pto_threads_is_sample(&engine->stealing);
   if (PTO_LIKELY(is_sample || pto_threads_runs_at_once(&engine->stealing))) {
-    completion->ticket = message->ticket;
-    completion->core = message->core;
-    completion->status = PTO_UNLIKELY(is_sample) ? run_sample(engine, message) : run_at_once(engine, message);
+    *completion = pto_message_completion(message, PTO_UNLIKELY(is_sample) ? run_sample(engine, message)
+                                                                          : run_at_once(engine, message));
     return true;
   }
   pto_threads_share(engine, message);
@@ -271,6 +270,18 @@ static void threads_wait(struct pto_port *port) {
   note_return(engine);
 }
 
+/* The longest time that a poll of memory goes without a look: about a wake-up (wait.h). */
+#define PAUSE_NS 20000u
+
+static void threads_pause(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  threads_flush(port);
+  if (control_is_ready(engine) || pto_threads_run_lone(engine) || run_own(engine) || pto_threads_help(engine)) return;
+  pto_atomic_store(&engine->rendezvous.has_stalled, 0, memory_order_seq_cst); /* as in wait_with_waiting */
+  if (PTO_UNLIKELY(engine->has_waiting) && !engine->stealing.in_flight && pto_threads_break_deadlock(engine)) return;
+  pto_wait_for(&engine->completed, control_may_go_on, engine, PAUSE_NS);
+}
+
 void pto_threads_call(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   pto_atomic_store(&engine->is_called, 1, memory_order_seq_cst); /* N1 of wait.h */
@@ -348,6 +359,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .flush = threads_flush,
                                              .poll = threads_poll,
                                              .wait = threads_wait,
+                                             .pause = threads_pause,
                                              .kernel_message = threads_kernel_message,
                                              .find_waits = pto_threads_find_waits,
                                              .bind_memory = threads_bind_memory,

@@ -18,9 +18,11 @@
 #if defined(__GNUC__)
 #define PTO_COMPAT_API __attribute__((visibility("default")))
 #define PTO_COMPAT_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#define PTO_COMPAT_LINES __attribute__((aligned(64))) /* whole cache lines, as the C++ types have */
 #else
 #define PTO_COMPAT_API
 #define PTO_COMPAT_PRINTF(format_index, first_index)
+#define PTO_COMPAT_LINES
 #endif
 
 #ifdef __cplusplus
@@ -43,7 +45,7 @@ enum pto_compat_mode { PTO_COMPAT_TRB = 1 /* tensormap_and_ringbuffer */, PTO_CO
 #define PTO_COMPAT_NO_KERNEL (-1)
 
 /* The tensor descriptor that orchestrations and kernels see: ChipTensor of tensor.h, byte for byte. */
-struct pto_compat_tensor {
+struct PTO_COMPAT_LINES pto_compat_tensor {
   uint64_t addr, size_bytes; /* of the whole buffer */
   uint64_t owner;            /* the task that created it, or PTO_COMPAT_NO_TASK */
   uint64_t start_offset;     /* elements of dtype */
@@ -58,7 +60,7 @@ struct pto_compat_tensor {
 };
 
 /* A tensor that a submit is to make: TensorCreateInfo of tensor_create_info.h, byte for byte. */
-struct pto_compat_create {
+struct PTO_COMPAT_LINES pto_compat_create {
   uint64_t initial_value;
   uint8_t has_initial_value, reserved_1[7];
   uint64_t reserved_2;
@@ -107,7 +109,7 @@ struct pto_compat_submit {
   const void *const *tensors; /* struct pto_compat_create where CREATE, else struct pto_compat_tensor */
   const uint64_t *scalars;
   const void *const *scalar_sources; /* where each was read, where that is known: a scalar of a graph's boundary */
-  const uint64_t *after; /* explicit dependencies */
+  const uint64_t *after;             /* explicit dependencies */
   uint32_t after_count;
   int32_t block_count;
   bool sync_start;
@@ -160,8 +162,8 @@ struct pto_compat_graph {
   const void *const *tensors; /* struct pto_compat_tensor */
   const uint64_t *scalars;    /* what the body reads */
 };
-/* Whether the body is to be called, with these arguments; the second call ends it.  What that gives stands for all tasks
- * of the body as an explicit dependency. */
+/* Whether the body is to be called, with these arguments; the second call ends it.  What that gives stands for all
+ * tasks of the body as an explicit dependency. */
 PTO_COMPAT_API bool pto_compat_graph_begin(const struct pto_compat_graph *graph, const struct pto_compat_place *place);
 PTO_COMPAT_API uint64_t pto_compat_graph_end(void);
 
