@@ -3,6 +3,9 @@
  * A chip description: clusters, control threads, clocks, local memories, bandwidths and the price of control work, all
  * from an INI file (sim/chips, or the user's).  A value, owned by who loads it; constant after loading; every number of
  * virtual time comes from here.  Any thread.
+ *
+ * What keys of the file are optional is said in docs/virtual-time.md, and what they are where a file has them not: a
+ * chip made by hand needs the same.
  */
 #ifndef PTO_SIM_CHIPS_CHIP_H
 #define PTO_SIM_CHIPS_CHIP_H
@@ -16,6 +19,7 @@
 
 struct pto_chip {
   char name[64];
+  char era[64]; /* which hardware and runtime it describes; "": does not say */
   uint32_t cluster_count;
   uint32_t scheduler_count;
   uint32_t slots_per_core; /* running and pending */

@@ -154,6 +154,30 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
   }
 }
 
+/* tiny.ini with `line` as the first of section [`section`]. */
+static int load_with(const char *section, const char *line, struct pto_chip *chip, struct pto_error *error) {
+  char text[TEXT_SIZE], from[64], to[256], path[64];
+  shipped_text("tiny", text);
+  snprintf(from, sizeof from, "[%s]\n", section);
+  snprintf(to, sizeof to, "[%s]\n%s\n", section, line);
+  replace(text, from, to);
+  const int status = load_text(text, strlen(text), chip, error, path);
+  if (status != PTO_OK)
+    memmove(error->sentence, error->sentence + strlen(path), strlen(error->sentence) + 1 - strlen(path));
+  return status;
+}
+
+static void test_an_optional_text_is_empty_where_it_is_absent(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_string_equal(chip.era, "");
+  assert_int_equal(load_with("chip", "era = wiring in scheduler", &chip, &error), PTO_OK);
+  assert_string_equal(chip.era, "wiring in scheduler");
+  assert_int_equal(load_with("chip", "era = a/b", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 5: era = 'a/b': letters, digits, blanks, '_', '-' and '.' only");
+}
+
 /* Each case alters tiny.ini and must be refused with exactly these words after the file's name. */
 static void test_every_fault_of_a_file_is_named(void **state) {
   static const struct {
@@ -276,6 +300,7 @@ int main(void) {
       cmocka_unit_test(test_the_embedded_text_is_that_of_the_file_in_the_tree),
       cmocka_unit_test(test_a_file_by_path_gives_the_same_chip_as_the_shipped_one),
       cmocka_unit_test(test_every_key_of_the_file_reaches_its_field),
+      cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
