@@ -25,8 +25,10 @@ struct pto_chip {
   uint32_t slots_per_core; /* running and pending */
   uint64_t ub_bytes, l1_bytes, l0a_bytes, l0b_bytes, l0c_bytes;
   uint64_t aic_clock_khz, aiv_clock_khz;
-  uint64_t cube_macs_per_cycle;                  /* multiply-adds an AIC does a cycle */
-  uint64_t vector_elems_per_cycle;               /* elements an AIV does a cycle */
+  uint64_t cube_macs_per_cycle; /* multiply-adds an AIC does a cycle, of dtypes of 32 bits and more */
+  uint64_t cube_macs_per_cycle_16bit, cube_macs_per_cycle_8bit;
+  uint64_t vector_elems_per_cycle; /* elements an AIV does a cycle, of dtypes of 32 bits and more and of bf16 */
+  uint64_t vector_elems_per_cycle_16bit, vector_elems_per_cycle_8bit;
   uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
   uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
