@@ -44,6 +44,8 @@ struct key {
   KEY(section, name, field, min, max, true, offsetof(struct pto_chip, other), NULL)
 #define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
 
+static const char *const sharing_words[] = {"at_begin", "anew", NULL};
+
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
     FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
@@ -65,6 +67,7 @@ static const struct key keys[] = {
          vector_elems_per_cycle_16bit),
     FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
+    WORD("rate", "sharing", shares_anew, sharing_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
     FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
     FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),

@@ -31,6 +31,7 @@ struct pto_chip {
   uint64_t vector_elems_per_cycle_16bit, vector_elems_per_cycle_8bit;
   uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
   uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
+  uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
   uint64_t signal_ps;                            /* from a signal to the core that waits for it */

@@ -216,6 +216,19 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_string_equal(error.sentence, " line 18: vector_elems_per_cycle_8bit = 0 is not within 1 to 1000000000");
 }
 
+static void test_a_word_is_one_of_its_list(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_false(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = anew", &chip, &error), PTO_OK);
+  assert_true(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = at_begin", &chip, &error), PTO_OK);
+  assert_false(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = 1", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 18: sharing = 1 is neither at_begin nor anew");
+}
+
 /* Each case alters tiny.ini and must be refused with exactly these words after the file's name. */
 static void test_every_fault_of_a_file_is_named(void **state) {
   static const struct {
@@ -340,6 +353,7 @@ int main(void) {
       cmocka_unit_test(test_every_key_of_the_file_reaches_its_field),
       cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
+      cmocka_unit_test(test_a_word_is_one_of_its_list),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),

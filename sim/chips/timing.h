@@ -80,19 +80,18 @@ static inline uint64_t pto_timing_add_saturating(uint64_t a, uint64_t b) {
 
 static inline struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
                                                      uint32_t core_kind) {
-  struct pto_timing_load load;
-  uint64_t elems = cost->vector_elems, macs = cost->multiply_adds;
-  if (core_kind == PTO_AIV) {
-    elems = pto_timing_add_saturating(elems, macs);
-    macs = 0;
-  }
-  load.bytes = pto_timing_add_saturating(cost->bytes_in, cost->bytes_out);
-  load.compute_ps = 0;
+  struct pto_timing_load load = {.bytes = pto_timing_add_saturating(cost->bytes_in, cost->bytes_out)};
   const uint32_t dtype = cost->dtype % PTO_TIMING_DTYPES;
-  if (elems) load.compute_ps = pto_timing_scale(elems, UINT64_C(1000000000), &timing->compute[dtype].vector);
-  if (macs)
+  uint64_t elems = cost->vector_elems;
+  if (cost->multiply_adds) {
+    if (core_kind == PTO_AIV)
+      elems = pto_timing_add_saturating(elems, cost->multiply_adds);
+    else
+      load.compute_ps = pto_timing_scale(cost->multiply_adds, UINT64_C(1000000000), &timing->compute[dtype].cube);
+  }
+  if (elems)
     load.compute_ps =
-        pto_max_u64(load.compute_ps, pto_timing_scale(macs, UINT64_C(1000000000), &timing->compute[dtype].cube));
+        pto_max_u64(load.compute_ps, pto_timing_scale(elems, UINT64_C(1000000000), &timing->compute[dtype].vector));
   return load;
 }
 
