@@ -3,9 +3,11 @@
  * The shared objects of an adopted program: its orchestration and its kernels, compiled, kept by contents
  * (check/adopt/object_cache.h) and loaded.
  *
- * Objects are below the folder that the environment variable PTO_ADOPTED names, else build/adopted of the working
- * folder.  The headers are those of the folder compat/ that PTO_COMPAT names, else of the one beside the executable's
- * folder or in ../lib/pto of it.  CXX names the compiler of orchestrations, else it is c++.
+ * Objects are in objects/ and kernels/ of the folder that the environment variable PTO_ADOPTED names, else of
+ * build/adopted in the working folder.  The headers are those of the folder compat/ that PTO_COMPAT names, else of the
+ * one beside the executable's folder or in ../lib/pto of it.  CXX names the compiler of orchestrations, else it is c++;
+ * KERNEL_CXX that of kernels, else it is chosen (compat/kernel/kernel.h).  PTO_ISA names the checkout that kernels are
+ * compiled against.
  *
  * Owns the handles until fini.  Kernels are never unloaded: their symbols are shared between them.  All compilations of
  * a program run at the same time, one a CPU.  The thread that will be the control thread.

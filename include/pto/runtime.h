@@ -100,13 +100,13 @@ struct pto_launch {
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
   uint32_t block_count;                       /* copies with their block_index; 0 means 1 */
   bool sync_start;                            /* all blocks start together */
-  const struct pto_task *after;               /* explicit dependencies */
-  uint32_t after_count;
-  struct pto_predicate predicate;
-  const struct pto_initial *initial;
-  uint32_t initial_count;
   bool no_kernel; /* no core runs anything: a task that has parameters, edges and outputs as any, and is done when all
                    * that it comes after is */
+  const struct pto_task *after;               /* explicit dependencies */
+  uint32_t after_count;
+  uint32_t initial_count; /* of `initial` */
+  struct pto_predicate predicate;
+  const struct pto_initial *initial;
 };
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT

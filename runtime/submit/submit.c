@@ -258,19 +258,38 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   return pto_submit_request(rt, &request, task_out);
 }
 
+/* A launch of one kernel alone, field by field: gcc clears a struct of this size by `rep stos`, which takes longer than
+ * all of its stores. */
+static inline void set_single(struct pto_launch *launch, const struct pto_kernel *aic, const struct pto_kernel *aiv0) {
+  launch->size = 0;
+  launch->aic = aic;
+  launch->aiv0 = aiv0;
+  launch->aiv1 = NULL;
+  launch->block_count = 0;
+  launch->sync_start = launch->no_kernel = false;
+  launch->after = NULL;
+  launch->after_count = launch->initial_count = 0;
+  launch->predicate.tensor = NULL;
+  launch->predicate.compare = PTO_ALWAYS;
+  launch->predicate.value = 0;
+  launch->initial = NULL;
+}
+
 /* These two are the compiler's own copies of submit(), without the questions that they answer
  * (bench/notes/submit-path.md: 2.8 of 77 ns a task). */
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aic = kernel};
+  struct pto_launch launch;
+  set_single(&launch, kernel, NULL);
   const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aiv0 = kernel};
+  struct pto_launch launch;
+  set_single(&launch, NULL, kernel);
   const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
