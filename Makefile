@@ -45,7 +45,8 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
-LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/%, \
+# compat/object is part of each kernel that users build.
+LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/%, \
              $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
@@ -94,12 +95,12 @@ REPLAYS := $(FUZZ_SRC:%.c=$(B)/tests/%)
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
+.PHONY: all programs tests benches adopt-kernels $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -347,6 +348,13 @@ fuzzers: $(FUZZERS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -lcmocka
+
+# Kernels of the existing runtime's checkout, compiled with headers of pto-isa's; FOLDER: part of their paths.
+$(B)/adopt-kernels: $(call obj,compat/all/adopt_kernels.c) $(B)/libpto.a
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR PTO_ISA=DIR [FOLDER="…"] [KERNEL_CXX=…]
+	@$< --simpler $(SIMPLER) --pto-isa $(PTO_ISA) --cache $(B)/adopted/kernels --compat compat --compiler '$(KERNEL_CXX)' $(FOLDER)
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: ## what the compiler does not check: who includes whom, names, words, documents

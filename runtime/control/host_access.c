@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <runtime/base/probe.h>
+#include <runtime/control/value_source.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -163,6 +164,17 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
+  if (!rt->port->is_virtual) return;
+  rt->port->ops->resume(rt->port, ps);
+  pto_progress_poll(rt);
+}
+
+void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64_t count) {
+  rt->scheduler.core_of_task = core_of_task;
+  rt->scheduler.placed_count = count;
+}
+
 void pto_host_finish_tasks(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);
@@ -221,6 +233,11 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   struct host_element wanted = {PTO_CALLER(rt), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->config.no_compute)) {
+    const struct pto_value_question question = {
+        .addr = addr, .dtype = t->dtype, .task = rt->task_count, .call = wanted.call};
+    return pto_value_ask(rt, &question, value);
+  }
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
   } else {

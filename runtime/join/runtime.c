@@ -96,6 +96,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
   }
   rt->config = *config;
   rt->port = port;
+  port->skips_kernels = config->no_compute;
   rt->chip = chip;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;

@@ -73,6 +73,7 @@ static void work(struct pto_threads_worker *worker) {
     if (PTO_UNLIKELY(worker->busy_count > 0) && pto_atomic_load(&worker->has_woken, memory_order_relaxed) &&
         pto_threads_run_woken(worker)) {
       pto_threads_publish_completions(worker);
+      (void)pto_threads_steal(worker); /* a core that polls is woken again and again, perhaps until that has run */
       continue;
     }
     if (message || pto_threads_steal(worker)) continue;
@@ -161,9 +162,8 @@ static bool threads_dispatch(struct pto_port *port, const struct pto_message *me
   }
   const bool is_sample = pto_threads_is_sample(&engine->stealing);
   if (PTO_LIKELY(is_sample || pto_threads_runs_at_once(&engine->stealing))) {
-    completion->ticket = message->ticket;
-    completion->core = message->core;
-    completion->status = PTO_UNLIKELY(is_sample) ? run_sample(engine, message) : run_at_once(engine, message);
+    *completion = pto_message_completion(message, PTO_UNLIKELY(is_sample) ? run_sample(engine, message)
+                                                                          : run_at_once(engine, message));
     return true;
   }
   pto_threads_share(engine, message);
@@ -199,6 +199,7 @@ static uint32_t take_completions(struct pto_threads_engine *engine, struct pto_c
     w = w + 1 == worker_count ? 0 : w + 1;
   }
   engine->next_polled = w;
+  if (PTO_UNLIKELY(engine->has_waiting) && count) pto_threads_note_change(engine);
   return count;
 }
 
@@ -245,18 +246,28 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
     pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
+/* Of a wait.  Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
+static inline void note_return(struct pto_threads_engine *engine) {
+  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
+    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+}
+
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (!control_is_ready(engine) && !pto_threads_run_lone(engine) && !run_own(engine) && !pto_threads_help(engine)) {
+  if (!control_is_ready(engine) && !pto_threads_run_lone(engine)) {
+    /* Both: its own core may be one that polls, until what it could help with has run. */
+    const bool has_run = run_own(engine), has_helped = pto_threads_help(engine);
+    if (has_run || has_helped) {
+      note_return(engine);
+      return;
+    }
     if (PTO_UNLIKELY(engine->has_waiting))
       wait_with_waiting(engine);
     else
       pto_wait_until(&engine->completed, control_is_ready, engine);
   }
-  /* Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
-  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
-    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+  note_return(engine);
 }
 
 /* The longest time that a poll of memory goes without a look: about a wake-up (wait.h). */
