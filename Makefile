@@ -222,7 +222,7 @@ $(ADOPTED): $(B)/compat/%.so: compat/entry.cpp $(ADOPTED_SRC) tests/compat/orche
 	$(Q)$(CXX) -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wall -Wextra $(if $(WERROR),-Werror) -Wl,-Bsymbolic -Icompat/include \
 	  -DPTO_COMPAT_SOURCE='"$(CURDIR)/tests/compat/orchestrations/$(patsubst %-hbg,%,$(patsubst %-a5,%,$*)).cpp"' \
 	  -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry $(if $(filter %-a5,$*),-DPTO_COMPAT_ARCHITECTURE=2) \
-	  $(if $(filter %-hbg graphs%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
+	  $(if $(filter %-hbg graph%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
 
 # Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
 # public besides, and show it to the programs that they load.
