@@ -99,7 +99,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
 .PHONY: all programs tests benches adopt-kernels $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
@@ -319,6 +319,11 @@ bench: ## benches, as JSON lines (build/bench.jsonl) and tables
 coverage: ## what the tests reach
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
+
+adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected texts of PYPTO=DIR
+	@[ -n "$(SIMPLER)$(PYPTO)" ] || { echo "adopt-sources: SIMPLER=DIR or PYPTO=DIR, a checkout"; exit 1; }
+	$(if $(SIMPLER),@scripts/adopt_sources $(SIMPLER))
+	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
 
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
