@@ -132,6 +132,15 @@ PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struc
  * memory. */
 PTO_API PTO_MUST_CHECK int pto_poll(struct pto_runtime *rt);
 
+/* For bindings of other languages: the calls that follow were made at a line of a source, and findings name that line.
+ * Borrowed until the runtime is destroyed; a line has one struct.  NULL, and the begin of a run: from C, a call is named
+ * by where it returns to. */
+struct pto_place {
+  const char *file;
+  uint32_t line;
+};
+PTO_API void pto_call_from(struct pto_runtime *rt, const struct pto_place *place);
+
 /* Address of a buffer's first byte; 0 while it has no memory, or where the handle is stale. */
 PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer);
 /* Cores of a kind (PTO_AIC, PTO_AIV) or clusters (PTO_CLUSTER) of the chip; kinds add up. */

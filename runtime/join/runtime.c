@@ -231,6 +231,7 @@ int pto_host_begin_run(struct pto_runtime *rt) {
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
+  rt->place = NULL;
   pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   rt->begin_ns = pto_clock_ns();
   return PTO_OK;

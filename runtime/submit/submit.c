@@ -4,6 +4,7 @@
 #include <runtime/base/probe.h>
 #include <runtime/submit/record.h>
 #include <runtime/submit/template.h>
+#include <runtime/trace/place.h>
 
 /* ---- explicit dependencies ---- */
 
@@ -238,6 +239,8 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
 
 /* ---- the public calls ---- */
 
+void pto_call_from(struct pto_runtime *rt, const struct pto_place *place) { rt->place = pto_place_call(place); }
+
 int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out) {
   return submit(rt, request, task_out);
 }
@@ -251,7 +254,7 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   const bool is_empty = launch->no_kernel;
   const struct pto_submit_request request = {launch,
                                              params,
-                                             PTO_CALLER(),
+                                             PTO_CALLER(rt),
                                              count,
                                              is_empty ? PTO_TASK_EMPTY : PTO_TASK_KERNEL,
                                              !is_empty && pto_launch_is_single(launch)};
@@ -282,7 +285,7 @@ int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, cons
                    uint32_t count) {
   struct pto_launch launch;
   set_single(&launch, kernel, NULL);
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
@@ -290,14 +293,14 @@ int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, cons
                    uint32_t count) {
   struct pto_launch launch;
   set_single(&launch, NULL, kernel);
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
   const struct pto_launch launch = {.after = after, .after_count = count};
-  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(), .kind = PTO_TASK_BARRIER};
+  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(rt), .kind = PTO_TASK_BARRIER};
   return pto_submit_request(rt, &request, task_out);
 }
 
@@ -311,6 +314,6 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
   const struct pto_launch launch = {0};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_ALLOC, false};
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_ALLOC, false};
   return pto_submit_request(rt, &request, task_out);
 }
