@@ -68,6 +68,11 @@ TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 # Programs with a known mistake each, which tests run.
 PLANTED_SRC := $(wildcard tests/planted/*.c)
+# Orchestrations in C++ against compat/include, where there is a compiler for it; -a5 and -hbg are of the other architecture and
+# graph mode.
+CXX := $(if $(filter default undefined,$(origin CXX)),c++,$(CXX))
+HAVE_CXX := $(shell command -v $(firstword $(CXX)))
+ADOPTED_SRC := $(wildcard tests/compat/orchestrations/*.cpp)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_SUPPORT_SRC := $(call code,bench/support/*.c)
 
@@ -83,6 +88,8 @@ program_source = $(filter orchestration/%/$(1).c orchestration/$(1).c,$(PROGRAM_
 program_parts = $(call obj,$(program_source) $(PARTS_$(1)))
 PROGRAMS := $(foreach p,$(PROGRAM_SRC),$(B)/programs/$(call program_name,$(p)).so)
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
+ADOPTED := $(if $(HAVE_CXX),$(patsubst tests/compat/orchestrations/%.cpp,$(B)/compat/%.so,$(ADOPTED_SRC)) \
+             $(B)/compat/spmd-a5.so $(B)/compat/host_access-hbg.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(FUZZ_SRC:%.c=$(B)/tests/%)
 PEER_MAIN_SRC := bench/peers/peer_main.c
@@ -159,7 +166,7 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(B)/oracle ## builds what test runs
+tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -206,6 +213,16 @@ $(B)/planted/%.so: $(B)/obj/tests/planted/%.o
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -o $@ $< -lm
+
+# As compat/entry.cpp says.
+ADOPTED_HEADERS := $(wildcard compat/include/*.h compat/include/*/*.h)
+$(ADOPTED): $(B)/compat/%.so: compat/entry.cpp $(ADOPTED_SRC) tests/compat/orchestrations/kernels.h $(ADOPTED_HEADERS)
+	@mkdir -p $(@D)
+	$(SAY) "  C++   $@"
+	$(Q)$(CXX) -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wall -Wextra $(if $(WERROR),-Werror) -Wl,-Bsymbolic -Icompat/include \
+	  -DPTO_COMPAT_SOURCE='"$(CURDIR)/tests/compat/orchestrations/$(patsubst %-hbg,%,$(patsubst %-a5,%,$*)).cpp"' \
+	  -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry $(if $(filter %-a5,$*),-DPTO_COMPAT_ARCHITECTURE=2) \
+	  $(if $(filter %-hbg graphs%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
 
 # Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
 # public besides, and show it to the programs that they load.

@@ -5,7 +5,7 @@
  *   c++ -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -I compat/include \
  *     -DPTO_COMPAT_SOURCE='"orch.cpp"' -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry compat/entry.cpp
  *
- * Not optimized: a generated orchestration of 7000 lines takes 3 s so, and a minute at -O1.  -DPTO_COMPAT_ARCHITECTURE=2
+ * Not optimized: a generated orchestration of 7000 lines takes 3 s so, and a minute at -O1. -DPTO_COMPAT_ARCHITECTURE=2
  * is a5, -DPTO_COMPAT_MODE=2 for host_build_graph.  The entry takes its arguments as
  * ChipTaskArgs, or as ChipStorageTaskArgs as until June 2026; any other form is refused here.  What it throws ends the
  * run.  Load it RTLD_LOCAL: all orchestrations have the same names.
@@ -35,8 +35,8 @@ struct Arguments {
   }
 };
 
-void call(void (*entry)(const ChipTaskArgs &), Arguments &arguments) { entry(arguments.args); }
-void call(void (*entry)(const ChipStorageTaskArgs &), Arguments &arguments) { entry(arguments.storage); }
+[[maybe_unused]] void call(void (*entry)(const ChipTaskArgs &), Arguments &arguments) { entry(arguments.args); }
+[[maybe_unused]] void call(void (*entry)(const ChipStorageTaskArgs &), Arguments &arguments) { entry(arguments.storage); }
 template <typename Entry> void call(Entry, Arguments &) {
   static_assert(sizeof(Entry) == 0, "the entry of an orchestration is void NAME(const ChipTaskArgs &)");
 }
@@ -84,10 +84,5 @@ std::int32_t expected_arguments(const pto_compat_tensor *tensors, std::uint32_t 
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const pto_compat_orchestration pto_compat_orchestration = {
-    PTO_COMPAT_ABI,
-    PTO_COMPAT_ARCHITECTURE,
-    PTO_COMPAT_MODE,
-    PTO_COMPAT_TEXT(PTO_COMPAT_ENTRY),
-    PTO_COMPAT_SOURCE,
-    enter,
-    expected_arguments};
+    PTO_COMPAT_ABI, PTO_COMPAT_ARCHITECTURE, PTO_COMPAT_MODE, PTO_COMPAT_TEXT(PTO_COMPAT_ENTRY), PTO_COMPAT_SOURCE,
+    enter,          expected_arguments};

@@ -9,8 +9,9 @@
  * Owns all arrays and names until fini.
  *
  * Always true after settle: tasks are in an order of submission, every edge goes forward, (from, to) is sorted and
- * there once; spans are sorted by (task, begin, core), those of one core do not overlap, dispatch ≤ begin ≤ end ≤ finish,
- * and no task begins before one ends that it depends on; times count from the earliest one; indices are in range.
+ * there once; spans are sorted by (task, begin, core), those of one core do not overlap, dispatch ≤ begin ≤ end ≤
+ * finish, and no task begins before one ends that it depends on; times count from the earliest one; indices are in
+ * range.
  *
  * Files are untrusted.  One thread.  A kind of file to import is a line in import.c.
  */

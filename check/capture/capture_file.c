@@ -216,7 +216,8 @@ static void read_task(struct reading *r, json_t *tasks, size_t i) {
     no_memory(r);
     return;
   }
-  if (pto_json_has(object, "name") && !(task->name = strdup(pto_json_read_string(r->reader, object, "name")))) no_memory(r);
+  if (pto_json_has(object, "name") && !(task->name = strdup(pto_json_read_string(r->reader, object, "name"))))
+    no_memory(r);
   task->kind = read_word(r, object, "kind", kind_names, PTO_ARRAY_LENGTH(kind_names));
   task->has_kernels = true;
   task->block_count = (uint32_t)pto_json_read_u64(r->reader, object, "blocks", PTO_CAPTURE_MAX_BLOCKS);

@@ -38,17 +38,17 @@ struct pto_capture_program {
   char *name;
   struct replay_kernel **kernels;
   size_t kernel_count, kernel_capacity;
-  uint64_t *preds, *first_pred;   /* indices of tasks, by task */
-  struct pto_task *handles;       /* by task */
-  struct pto_task *after;         /* room for those of one task */
-  struct pto_tensor *buffers;     /* whole, by buffer */
-  struct durations **durations;   /* by task; of the run: for its chip */
-  struct pto_reserve memory;      /* of the caller: address space alone */
-  uint64_t *addresses;            /* in it, by buffer */
-  uint64_t *order;                /* spans in order of release */
-  uint32_t *lane_cores;           /* by captured core: which of the chip's it is */
-  uint16_t *placed;               /* by task of a recorded replay */
-  uint64_t elems_rate;            /* of the run's chip: elements in 10⁹ ps */
+  uint64_t *preds, *first_pred; /* indices of tasks, by task */
+  struct pto_task *handles;     /* by task */
+  struct pto_task *after;       /* room for those of one task */
+  struct pto_tensor *buffers;   /* whole, by buffer */
+  struct durations **durations; /* by task; of the run: for its chip */
+  struct pto_reserve memory;    /* of the caller: address space alone */
+  uint64_t *addresses;          /* in it, by buffer */
+  uint64_t *order;              /* spans in order of release */
+  uint32_t *lane_cores;         /* by captured core: which of the chip's it is */
+  uint16_t *placed;             /* by task of a recorded replay */
+  uint64_t elems_rate;          /* of the run's chip: elements in 10⁹ ps */
 };
 
 struct replay {
@@ -267,7 +267,8 @@ static uint32_t make_after(struct replay *r, uint64_t index) {
   return count;
 }
 
-static int submit_kernel(struct replay *r, uint64_t index, struct pto_param *params, uint32_t count) {
+/* A task with kernels, or one without that has parameters all the same. */
+static int submit_launch(struct replay *r, uint64_t index, struct pto_param *params, uint32_t count) {
   struct pto_capture_program *p = r->p;
   const struct pto_capture_task *task = &p->capture.tasks[index];
   if (task->span_count) {
@@ -275,7 +276,10 @@ static int submit_kernel(struct replay *r, uint64_t index, struct pto_param *par
     if (!durations) return fail(r, "out of memory");
     params[count++] = pto_scalar_u64((uint64_t)(uintptr_t)durations);
   }
-  struct pto_launch launch = {.size = sizeof launch, .block_count = task->block_count, .after = p->after};
+  struct pto_launch launch = {.size = sizeof launch,
+                              .block_count = task->block_count,
+                              .after = p->after,
+                              .no_kernel = pto_capture_role_count(task) == 0};
   const struct pto_kernel **const roles[] = {&launch.aic, &launch.aiv0, &launch.aiv1};
   for (uint32_t role = 0; role < 3; role++)
     if (task->kernels[role] >= 0 && !(*roles[role] = kernel_for(p, task, role, params, count)))
@@ -292,11 +296,9 @@ static int submit_task(struct replay *r, uint64_t index) {
   uint32_t count = 0;
   const int status = make_params(r, task, tensors, params, &count);
   if (status) return status;
-  if (task->kind == PTO_CAPTURE_KERNEL) return submit_kernel(r, index, params, count);
   if (task->kind == PTO_CAPTURE_ALLOC && count && is_managed(r, p->capture.accesses[task->first_access].buffer))
     return pto_alloc_tensors(r->rt, tensors, count, &p->handles[index]);
-  const uint32_t after_count = make_after(r, index);
-  return pto_submit_barrier(r->rt, p->after, after_count, &p->handles[index]);
+  return submit_launch(r, index, params, count);
 }
 
 /* A task of a manual scope, where the others are in none. */
@@ -361,8 +363,8 @@ static int replay_recorded(struct replay *r) {
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  struct pto_capture_program *p =
-      (struct pto_capture_program *)((uintptr_t)pto_program_run_program(run) - offsetof(struct pto_capture_program, program));
+  struct pto_capture_program *p = (struct pto_capture_program *)((uintptr_t)pto_program_run_program(run) -
+                                                                 offsetof(struct pto_capture_program, program));
   struct replay replay = {.p = p, .run = run, .rt = rt};
   const char *mode = pto_option_text(run, "replay");
   const struct pto_config *config = pto_program_config(run);
@@ -467,8 +469,7 @@ int pto_capture_program_load(const char *path, struct pto_capture_program **prog
   }
   p->name[strlen(p->name) - strlen(".json")] = '\0';
   for (uint64_t i = 0; i < p->capture.span_count; i++) p->order[i] = i;
-  if (p->capture.span_count)
-    qsort_r(p->order, p->capture.span_count, sizeof *p->order, order_spans, p->capture.spans);
+  if (p->capture.span_count) qsort_r(p->order, p->capture.span_count, sizeof *p->order, order_spans, p->capture.spans);
   list_preds(p);
   place_cores(p);
   describe(p, heap_bytes);

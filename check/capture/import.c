@@ -110,8 +110,9 @@ static int read_document(struct pto_import *import, const char *path) {
   if (root && json_object_get(root, "format")) {
     pto_json_read_refuse(&reader, "has a \"format\": it is no file of the existing runtime");
   } else if (root && form == PTO_ARRAY_LENGTH(forms)) {
-    pto_json_read_refuse(&reader, "is no capture: \"edges\", \"aicore_tasks\", \"tasks\" with times or \"traceEvents\" was "
-                                  "expected");
+    pto_json_read_refuse(&reader,
+                         "is no capture: \"edges\", \"aicore_tasks\", \"tasks\" with times or \"traceEvents\" was "
+                         "expected");
   } else if (root) {
     bool *has = forms[form].is_graph ? &import->has_graph : &import->has_times;
     if (*has) pto_json_read_refuse(&reader, "another file gave %s already", forms[form].what);

@@ -2,8 +2,8 @@
 /*
  * Captures of the existing runtime, as it and its tools write them, as one pto_capture: docs/captures.md has the forms.
  *
- * Dependencies come from one file, times from one, in either order.  A file is known by its keys, since few of them have
- * a version.  Times without dependencies give the tasks in the order in which they were dispatched.
+ * Dependencies come from one file, times from one, in either order.  A file is known by its keys, since few of them
+ * have a version.  Times without dependencies give the tasks in the order in which they were dispatched.
  *
  * Owns nothing after the call.  Files are untrusted.  One thread.  To add a form: a line in `forms` of import.c.
  */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deps.json, in three forms: pairs of ids ("version" 1); tasks, tensors and edges with shapes and offsets ("version" 2);
- * the same with strides, without a version, since 27 May 2026.
+ * deps.json, in three forms: pairs of ids ("version" 1); tasks, tensors and edges with shapes and offsets ("version"
+ * 2); the same with strides, without a version, since 27 May 2026.
  *
  * A tensor's id is made of address and version, and memory comes again: a buffer is an address and the task that it got
- * its memory from.  That task is the one of the creator edge, else the last one before that is known to have made memory
- * there; without any it is memory of the caller.  Outputs have no tensor: a task writes what creator edges lead from.
+ * its memory from.  That task is the one of the creator edge, else the last one before that is known to have made
+ * memory there; without any it is memory of the caller.  Outputs have no tensor: a task writes what creator edges lead
+ * from.
  */
 #include <check/capture/import.h>
 
@@ -54,10 +55,10 @@ static uint32_t dtype_of(struct deps *deps, const char *name) {
   static const struct {
     const char *name;
     uint32_t dtype;
-  } names[] = {{"FLOAT32", PTO_FLOAT32},  {"FLOAT16", PTO_FLOAT16}, {"BFLOAT16", PTO_BFLOAT16}, {"INT8", PTO_INT8},
-               {"INT16", PTO_INT16},      {"INT32", PTO_INT32},     {"INT64", PTO_INT64},       {"UINT8", PTO_UINT8},
-               {"UINT16", PTO_UINT16},    {"UINT32", PTO_UINT32},   {"UINT64", PTO_UINT64},     {"BOOL", PTO_BOOL},
-               {"FP8E4M3FN", PTO_UINT8},  {"FP8E8M0", PTO_UINT8},   {"FP4E2M1", PTO_UINT8}};
+  } names[] = {{"FLOAT32", PTO_FLOAT32}, {"FLOAT16", PTO_FLOAT16}, {"BFLOAT16", PTO_BFLOAT16}, {"INT8", PTO_INT8},
+               {"INT16", PTO_INT16},     {"INT32", PTO_INT32},     {"INT64", PTO_INT64},       {"UINT8", PTO_UINT8},
+               {"UINT16", PTO_UINT16},   {"UINT32", PTO_UINT32},   {"UINT64", PTO_UINT64},     {"BOOL", PTO_BOOL},
+               {"FP8E4M3FN", PTO_UINT8}, {"FP8E8M0", PTO_UINT8},   {"FP4E2M1", PTO_UINT8}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
     if (strcmp(names[i].name, name) == 0) return names[i].dtype;
   pto_json_read_refuse(deps->reader, "there is no dtype \"%.40s\"", name);
@@ -141,8 +142,8 @@ static bool is_ordering(json_t *object) {
   json_t *flags = json_object_get(object, "flags"), *flag;
   size_t i;
   if (!json_is_array(flags)) return true; /* before August 2026 all were */
-  json_array_foreach(flags, i, flag)
-    if (json_is_string(flag) && strcmp(json_string_value(flag), "wait") == 0) return true;
+  json_array_foreach(flags, i,
+                     flag) if (json_is_string(flag) && strcmp(json_string_value(flag), "wait") == 0) return true;
   return false;
 }
 
@@ -153,7 +154,8 @@ static uint32_t source_of(struct deps *deps, json_t *object) {
                           : strcmp(name, "tensormap") == 0 ? PTO_CAPTURE_TENSORMAP
                                                            : 0;
   if (!source)
-    pto_json_read_refuse(deps->reader, "\"source\" is \"%.40s\", and explicit, creator or tensormap was expected", name);
+    pto_json_read_refuse(deps->reader, "\"source\" is \"%.40s\", and explicit, creator or tensormap was expected",
+                         name);
   return source;
 }
 
@@ -342,9 +344,8 @@ static void list_memory(struct deps *deps) {
 static struct made *find_memory(struct deps *deps, uint64_t task, uint64_t arg, uint64_t address) {
   const struct creation wanted = {.consumer = task, .arg = arg};
   const struct creation *creation =
-      deps->creation_count
-          ? bsearch(&wanted, deps->creations, deps->creation_count, sizeof wanted, order_creations)
-          : NULL;
+      deps->creation_count ? bsearch(&wanted, deps->creations, deps->creation_count, sizeof wanted, order_creations)
+                           : NULL;
   const uint64_t latest = creation ? creation->creator : task - 1; /* of task 0: none */
   struct made *found = NULL;
   size_t low = 0, high = deps->made_count;
@@ -356,7 +357,8 @@ static struct made *find_memory(struct deps *deps, uint64_t task, uint64_t arg, 
       high = middle;
   }
   for (; low < deps->made_count && deps->made[low].address == address; low++)
-    if (deps->made[low].creator == PTO_CAPTURE_NONE || (latest != PTO_CAPTURE_NONE && deps->made[low].creator <= latest))
+    if (deps->made[low].creator == PTO_CAPTURE_NONE ||
+        (latest != PTO_CAPTURE_NONE && deps->made[low].creator <= latest))
       found = &deps->made[low];
   return found;
 }
@@ -432,13 +434,15 @@ static void read_view(struct deps *deps, json_t *arg, const struct tensor *tenso
 static void read_arg(struct deps *deps, json_t *arg, uint64_t task, size_t place) {
   struct pto_json_reader *reader = deps->reader;
   const char *type = pto_json_read_string(reader, arg, "type");
-  const uint64_t index = reader->status ? 0 : json_object_get(arg, "idx") ? pto_json_read_u64(reader, arg, "idx", MOST_ARGS)
-                                                                          : place;
+  const uint64_t index = reader->status                ? 0
+                         : json_object_get(arg, "idx") ? pto_json_read_u64(reader, arg, "idx", MOST_ARGS)
+                                                       : place;
   const uint32_t mode = strcmp(type, "INPUT") == 0             ? PTO_INPUT
                         : strcmp(type, "INOUT") == 0           ? PTO_INOUT
                         : strcmp(type, "OUTPUT_EXISTING") == 0 ? PTO_OUTPUT
                                                                : 0;
-  if (reader->status || !mode || !json_object_get(arg, "tensor_id")) return; /* OUTPUT: has none; NO_DEP: orders nothing */
+  if (reader->status || !mode || !json_object_get(arg, "tensor_id"))
+    return; /* OUTPUT: has none; NO_DEP: orders nothing */
   const struct tensor *tensor = find_tensor(deps, pto_import_id(reader, arg, "tensor_id"));
   if (!tensor) return;
   struct made *made = find_memory(deps, task, index, tensor->address);
@@ -449,7 +453,8 @@ static void read_arg(struct deps *deps, json_t *arg, uint64_t task, size_t place
     return;
   }
   access->buffer = made->buffer;
-  access->dtype = json_object_get(arg, "dtype") ? dtype_of(deps, pto_json_read_string(reader, arg, "dtype")) : tensor->dtype;
+  access->dtype =
+      json_object_get(arg, "dtype") ? dtype_of(deps, pto_json_read_string(reader, arg, "dtype")) : tensor->dtype;
   read_view(deps, arg, tensor, access);
   if (!reader->status) make_room(deps, buffer, tensor, access);
 }

@@ -27,7 +27,8 @@ struct row {
 };
 
 /* Row `index` of an array: `least` numbers or more. */
-static struct row read_row(struct pto_json_reader *reader, json_t *array, const char *name, size_t index, size_t least) {
+static struct row read_row(struct pto_json_reader *reader, json_t *array, const char *name, size_t index,
+                           size_t least) {
   struct row row = {0};
   json_t *items = json_array_get(array, index);
   pto_json_read_at(reader, "%s[%zu]", name, index);
@@ -119,8 +120,8 @@ static void join_aicpu(struct pto_import *import, struct pto_json_reader *reader
       return;
     }
     struct pto_capture_span *span = &import->capture->spans[found->index];
-    if (span->has_dispatch) pto_json_read_refuse(reader, "is the second for aicore_tasks[%" PRIu64 "]",
-                                                 span->place.record);
+    if (span->has_dispatch)
+      pto_json_read_refuse(reader, "is the second for aicore_tasks[%" PRIu64 "]", span->place.record);
     if (row.values[3] < row.values[2])
       pto_json_read_refuse(reader, "finished %" PRIu64 " ticks before its dispatch", row.values[2] - row.values[3]);
     if (reader->status) return;
@@ -138,7 +139,8 @@ void pto_import_records(struct pto_import *import, struct pto_json_reader *reade
   read_cores(import, reader, metadata);
   pto_json_read_at(reader, "%s", "");
   json_t *aicore = pto_json_read_array(reader, root, "aicore_tasks", MOST_SPANS);
-  json_t *aicpu = pto_json_has(root, "aicpu_tasks") ? pto_json_read_array(reader, root, "aicpu_tasks", MOST_SPANS) : NULL;
+  json_t *aicpu =
+      pto_json_has(root, "aicpu_tasks") ? pto_json_read_array(reader, root, "aicpu_tasks", MOST_SPANS) : NULL;
   const uint64_t first = first_tick(reader, aicore, aicpu);
   const size_t count = reader->status ? 0 : json_array_size(aicore);
   struct joined *index = calloc(count + 1, sizeof *index);

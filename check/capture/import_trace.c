@@ -156,8 +156,7 @@ void pto_import_trace(struct pto_import *import, struct pto_json_reader *reader,
   struct processes processes;
   if (reader->status) return;
   read_names(import, reader, events, &processes);
-  if (processes.worker < 0)
-    pto_json_read_refuse(reader, "a process \"Worker View\" or \"AICore View\" was expected");
+  if (processes.worker < 0) pto_json_read_refuse(reader, "a process \"Worker View\" or \"AICore View\" was expected");
   read_bars(import, reader, events, processes.worker, NULL);
   struct pto_capture *c = import->capture;
   size_t *order = calloc(c->span_count + 1, sizeof *order);

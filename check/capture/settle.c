@@ -87,8 +87,9 @@ static int resolve(struct settling *s) {
     struct pto_capture_span *span = &c->spans[i];
     const uint64_t index = find(s, span->task);
     if (index == PTO_CAPTURE_NONE)
-      return refuse(s, &span->place, "is of task %s, which the dependencies do not have (nodes of a recorded graph are "
-                                     "not read)",
+      return refuse(s, &span->place,
+                    "is of task %s, which the dependencies do not have (nodes of a recorded graph are "
+                    "not read)",
                     pto_capture_id_format(span->task, id, 32));
     span->task = index;
   }
@@ -240,8 +241,8 @@ static int check_cores(const struct settling *s) {
   for (uint64_t i = 1; i < c->span_count && !status; i++) {
     const struct pto_capture_span *before = &c->spans[by_core[i - 1]], *span = &c->spans[by_core[i]];
     if (before->core == span->core && span->begin_ns < before->end_ns)
-      status = refuse(s, &span->place, "begins on core %" PRIu32 " while %s[%" PRIu64 "] runs there until %" PRIu64
-                                       " ns later",
+      status = refuse(s, &span->place,
+                      "begins on core %" PRIu32 " while %s[%" PRIu64 "] runs there until %" PRIu64 " ns later",
                       span->core, before->place.array, before->place.record, before->end_ns - span->begin_ns);
   }
   free(by_core);
@@ -301,7 +302,8 @@ static int count_blocks(const struct settling *s, struct pto_capture_task *task)
     return refuse(s, &c->spans[task->first_span].place,
                   "task %s ran on %" PRIu32 " AIC and %" PRIu64 " AIV cores: %" PRIu32 " blocks of %" PRIu32
                   " kernels were expected",
-                  pto_capture_id_format(task->id, id, sizeof id), aic, task->span_count - aic, task->block_count, roles);
+                  pto_capture_id_format(task->id, id, sizeof id), aic, task->span_count - aic, task->block_count,
+                  roles);
   return PTO_OK;
 }
 
@@ -332,10 +334,10 @@ static int check_causes(const struct settling *s) {
     for (uint64_t k = 0; k < a->span_count; k++) end = pto_max_u64(end, c->spans[a->first_span + k].end_ns);
     const struct pto_capture_span *begin = &c->spans[b->first_span];
     if (begin->begin_ns < end)
-      return refuse(s, &begin->place, "task %s begins %" PRIu64 " ns before task %s ends, which it depends on (%s[%" PRIu64
-                                      "])",
-                    pto_capture_id_format(b->id, to, 32), end - begin->begin_ns,
-                    pto_capture_id_format(a->id, from, 32), edge->place.array, edge->place.record);
+      return refuse(s, &begin->place,
+                    "task %s begins %" PRIu64 " ns before task %s ends, which it depends on (%s[%" PRIu64 "])",
+                    pto_capture_id_format(b->id, to, 32), end - begin->begin_ns, pto_capture_id_format(a->id, from, 32),
+                    edge->place.array, edge->place.record);
   }
   return PTO_OK;
 }

@@ -61,7 +61,13 @@ static int explain_side(struct why *why, struct side *side, uint32_t rules, stru
   return status ? pto_error_set(error, status, "no memory for the graph") : PTO_OK;
 }
 
-/* The same answer for the same reasons: then it is told once. */
+/* How many of an edge's reasons, which stand in the order of their bits, are hazards or explicit. */
+static uint64_t without_creators(const struct pto_graph_edge *edges, uint64_t count) {
+  while (count && edges[count - 1].reason == PTO_EDGE_CREATOR) count--;
+  return count;
+}
+
+/* The same answer for the same reasons, but for those of creator-edges: then it is told once. */
 static bool is_alike(const struct side *a, const struct side *b) {
   const struct pto_explanation *x = &a->explanation, *y = &b->explanation;
   if (x->path_length != y->path_length || x->common_count != y->common_count) return false;
@@ -72,7 +78,8 @@ static bool is_alike(const struct side *a, const struct side *b) {
     uint64_t n, m;
     const struct pto_graph_edge *e = pto_graph_edges_between(&a->graph, x->path[i - 1], x->path[i], &n);
     const struct pto_graph_edge *f = pto_graph_edges_between(&b->graph, x->path[i - 1], x->path[i], &m);
-    if (n != m || memcmp(e, f, n * sizeof *e)) return false;
+    n = without_creators(e, n);
+    if (n != without_creators(f, m) || memcmp(e, f, n * sizeof *e)) return false;
   }
   return true;
 }

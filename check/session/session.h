@@ -20,6 +20,7 @@
 
 #include <check/order/order_check.h>
 #include <check/session/captured_tasks.h>
+#include <check/session/given_values.h>
 #include <check/session/subject.h>
 #include <device/context_watch.h>
 #include <orchestration/loader/program_run.h>
@@ -70,6 +71,7 @@ struct pto_session {
   struct pto_group_times node_times;    /* of a graph: by node */
   struct pto_session_listener listener; /* set it after init */
   struct pto_captured_tasks *captured;  /* NULL: none are */
+  struct pto_given_values *values;      /* with no_compute: where elements come from; else NULL */
 };
 
 /* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`.  PTO_OK, or PTO_EINVAL

@@ -154,6 +154,7 @@ OPTION(dump) {
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
 #define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
+#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
@@ -196,6 +197,12 @@ static const struct pto_option_spec specs[] = {
      PROGRAMS | TAKER(task) | ADOPT},
     {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison),
      PROGRAMS | GRAPH | ADOPT},
+    {"no-compute", NULL, "prices kernels and does not run them; memory is address space, nothing is verified",
+     FLAG(no_compute), NO_COMPUTE},
+    {"values", "FILE.json", "with --no-compute: elements that the orchestration or a predicate reads", TEXT(values),
+     NO_COMPUTE},
+    {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),
+     NO_COMPUTE},
 /* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
 #define X(name, option, argument, help, record, write)                                                                 \
   {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},

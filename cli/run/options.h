@@ -47,7 +47,8 @@ struct pto_run_options {
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
-  bool poison, stats, quiet, help;
+  bool poison, stats, quiet, help, no_compute, assume_zero;
+  const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
   uint64_t given; /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */

@@ -42,8 +42,8 @@ int pto_cmd_diff(int argc, char **argv) {
   int code;
   if (pto_run_options_begin(&form, argc, argv, NULL, &options, &code)) {
     if (options.programs.count != 2)
-      code =
-          pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json, or programs, are compared, not %zu", options.programs.count);
+      code = pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json, or programs, are compared, not %zu",
+                          options.programs.count);
     else if ((code = pto_complain_unwritable(options.json_path)) == PTO_EXIT_OK)
       code = compare(&options);
   }

@@ -101,6 +101,29 @@ int32_t pto_compat_error_code(const struct pto_compat *compat, int status) {
   return compat->code ? compat->code : code_of_status(status);
 }
 
+/* ---- places ---- */
+
+/* A place that cannot be kept is none. */
+void pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place) {
+  const uint64_t hash = ((uintptr_t)place->file ^ place->line) * UINT64_C(0x9e3779b97f4a7c15);
+  struct pto_compat_line **bucket = &compat->lines[hash >> 32 & (PTO_COMPAT_LINE_BUCKETS - 1)], *line = *bucket;
+  while (line && (line->place.line != place->line || line->place.file != place->file)) line = line->next;
+  if (!line && (line = malloc(sizeof *line)) != NULL) {
+    *line = (struct pto_compat_line){{place->file, place->line}, *bucket};
+    *bucket = line;
+  }
+  pto_call_from(compat->rt, line ? &line->place : NULL);
+}
+
+static void forget_places(struct pto_compat *compat) {
+  for (uint32_t i = 0; i < PTO_COMPAT_LINE_BUCKETS; i++)
+    while (compat->lines[i]) {
+      struct pto_compat_line *line = compat->lines[i];
+      compat->lines[i] = line->next;
+      free(line);
+    }
+}
+
 /* ---- logging ---- */
 
 void pto_compat_say(struct pto_compat *compat, uint32_t level, const struct pto_compat_place *place, const char *format,
@@ -241,6 +264,7 @@ void pto_compat_destroy(struct pto_compat *compat) {
   forget_run(compat);
   for (uint32_t i = 0; i < PTO_COMPAT_RINGS; i++) free(compat->rings[i].tasks);
   pto_compat_uses_fini(&compat->uses);
+  forget_places(compat);
   free(compat->kernels);
   free(compat->arguments);
   free(compat->argument_scalars);

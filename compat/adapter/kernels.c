@@ -16,7 +16,7 @@
 
 struct pto_compat_use {
   struct pto_kernel kernel;
-  const struct pto_compat_kernel *binding; /* NULL: a task without kernels */
+  const struct pto_compat_kernel *binding;
   uint64_t hash;
   uint32_t mode_count;
   char name[24];
@@ -84,14 +84,14 @@ static struct pto_compat_use *make_use(const struct pto_compat_kernel *binding, 
   memcpy(use->modes, modes, count);
   for (uint32_t i = 0; i < count; i++) use->params[i].mode = modes[i];
   use->params[count] = (struct pto_kernel_param){.name = "record", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64};
-  snprintf(use->name, sizeof use->name, binding ? "func %d" : "no kernel", binding ? binding->func_id : 0);
-  use->kernel = (struct pto_kernel){.name = binding && binding->name ? binding->name : use->name,
-                                    .cores = binding ? binding->core : PTO_AIV,
-                                    .flags = binding ? binding->flags : 0,
+  snprintf(use->name, sizeof use->name, "func %d", binding->func_id);
+  use->kernel = (struct pto_kernel){.name = binding->name ? binding->name : use->name,
+                                    .cores = binding->core,
+                                    .flags = binding->flags,
                                     .params = use->params,
                                     .param_count = count + 1,
                                     .run = run_kernel,
-                                    .cost = binding ? binding->cost : NULL};
+                                    .cost = binding->cost};
   return use;
 }
 

@@ -103,6 +103,13 @@ struct pto_compat_launch {
   uint64_t first, end;
 };
 
+/* Lines that calls were made at, each once. */
+struct pto_compat_line {
+  struct pto_place place;
+  struct pto_compat_line *next; /* of the same bucket */
+};
+#define PTO_COMPAT_LINE_BUCKETS 1024u
+
 struct pto_compat {
   const struct pto_compat_orchestration *orchestration;
   struct pto_compat_kernel *kernels;
@@ -114,6 +121,7 @@ struct pto_compat {
   void (*log)(void *context, uint32_t level, const struct pto_compat_place *place, const char *text);
   void *log_context;
   struct pto_compat_uses uses;
+  struct pto_compat_line *lines[PTO_COMPAT_LINE_BUCKETS];
 
   /* of the run */
   struct pto_runtime *rt;
@@ -161,6 +169,9 @@ void pto_compat_fail_as(struct pto_compat *compat, int status, const struct pto_
 void pto_compat_say(struct pto_compat *compat, uint32_t level, const struct pto_compat_place *place, const char *format,
                     ...) PTO_PRINTF(4, 5);
 
+/* The runtime's calls that follow were made there. */
+void pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place);
+
 /* tensors.c */
 /* The runtime's descriptor of theirs.  PTO_OK and is_empty: it has no elements, and there is none.  A sentence is left
  * otherwise.  *owner_out: the task that the descriptor names as its creator without being it, else
@@ -177,7 +188,7 @@ uint64_t pto_compat_numel(uint32_t ndims, const uint32_t *shape);
 /* The binding of a func_id on a kind of core, or NULL. */
 const struct pto_compat_kernel *pto_compat_find_kernel(const struct pto_compat *compat, int32_t func_id, uint32_t core);
 /* The constant for a binding with parameters of these modes, the last of them the record; NULL: memory is short.
- * Without a binding, a kernel that runs nothing. */
+ */
 const struct pto_kernel *pto_compat_kernel_for(struct pto_compat *compat, const struct pto_compat_kernel *kernel,
                                                const uint8_t *modes, uint32_t mode_count);
 void pto_compat_uses_fini(struct pto_compat_uses *uses);

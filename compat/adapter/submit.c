@@ -3,7 +3,7 @@
  * Submits: theirs checked, and made one of ours.
  *
  * What differs: bytes that a task names twice, once to write them, are one INOUT here; a tensor without elements is no
- * parameter; a predicate's element is an INPUT; a tensor that takes part in order through its creator alone is held.
+ * parameter; a tensor that takes part in order through its creator alone is a held parameter.
  */
 #include <compat/adapter/state.h>
 
@@ -19,6 +19,8 @@ struct work {
   uint64_t first[PTO_COMPAT_TENSORS], last[PTO_COMPAT_TENSORS]; /* bytes of its buffer that each lies between */
   uint8_t modes[PTO_COMPAT_TENSORS];
   uint32_t count; /* of parameters */
+  struct pto_initial initial[PTO_COMPAT_TENSORS];
+  uint32_t initial_count;
   struct pto_tensor predicate;
   char sentence[512];
 };
@@ -102,7 +104,7 @@ static uint32_t find_shared(const struct work *work, uint32_t param) {
   for (uint32_t i = 0; i < work->count; i++) {
     if (i == param || work->tensors[i].buffer.id != work->tensors[param].buffer.id ||
         work->first[i] >= work->last[param] || work->first[param] >= work->last[i] ||
-        !((work->modes[i] | work->modes[param]) & PTO_OUTPUT))
+        !((work->modes[i] | work->modes[param]) & PTO_OUTPUT) || work->modes[i] == PTO_HOLD)
       continue;
     if (pto_tensor_overlap(&work->tensors[i], &work->tensors[param]) != PTO_DISJOINT) return i;
   }
@@ -174,6 +176,8 @@ static bool create(struct work *work, uint32_t index, const struct pto_compat_cr
   if (count == 0) return true;
   created->buffer = pto_create_buffer(work->compat->rt, tensor->size_bytes);
   work->record->param_of[index] = (uint8_t)work->count;
+  if (info->has_initial_value)
+    work->initial[work->initial_count++] = (struct pto_initial){.param = index, .bits = info->initial_value};
   work->modes[work->count] = PTO_OUTPUT;
   work->tensors[work->count] =
       pto_managed_tensor(work->compat->rt, created->buffer, (uint32_t)dtype, info->ndims, shape);
@@ -198,10 +202,11 @@ static bool name(struct work *work, uint32_t index, const struct pto_compat_tens
     return false;
   }
   if (owner != PTO_COMPAT_NO_TASK && !compat->manual_depth && !add_dependency(work, owner)) return false;
-  if (is_empty || direction == PTO_COMPAT_NO_DEP || tensor->manual_dep) return true;
-  work->modes[work->count] = mode_of(direction);
+  if (is_empty) return true;
+  const bool is_held = direction == PTO_COMPAT_NO_DEP || tensor->manual_dep;
+  work->modes[work->count] = is_held ? PTO_HOLD : mode_of(direction);
   note_range(work, work->count++);
-  if (work->count > 1) merge_last(work);
+  if (!is_held && work->count > 1) merge_last(work);
   return true;
 }
 
@@ -380,7 +385,7 @@ static struct pto_compat *begin(const struct pto_compat_submit *submit, const st
   work->compat = compat;
   work->submit = submit;
   work->place = place;
-  work->count = 0;
+  work->count = work->initial_count = 0;
   compat->after_count = 0;
   if (submit->mistake) {
     FAIL(work, INVALID_ARGS, "%s: %s", submit->what, submit->mistake);
@@ -391,6 +396,7 @@ static struct pto_compat *begin(const struct pto_compat_submit *submit, const st
          submit->tensor_count, submit->scalar_count, PTO_COMPAT_TENSORS, PTO_COMPAT_SCALARS);
     return NULL;
   }
+  pto_compat_tell_place(compat, place);
   work->record = make_record(compat, submit);
   if (work->record) return compat;
   OUT_OF_MEMORY(work);
@@ -404,9 +410,14 @@ static void submit_task(struct work *work, struct pto_launch *launch, struct pto
   params[work->count] = pto_scalar_u64((uintptr_t)work->record);
   launch->after = compat->after;
   launch->after_count = compat->after_count;
+  /* merging may have moved them */
+  for (uint32_t i = 0; i < work->initial_count; i++)
+    work->initial[i].param = work->record->param_of[work->initial[i].param];
+  launch->initial = work->initial;
+  launch->initial_count = work->initial_count;
   struct pto_task task;
   uint64_t id;
-  const int status = pto_submit(compat->rt, launch, params, work->count + 1, &task);
+  const int status = pto_submit(compat->rt, launch, params, work->count + !launch->no_kernel, &task);
   if (status)
     pto_compat_fail_as(compat, status, work->place, work->submit->what);
   else if (note_task(work, task, &id) && note_written(work))
@@ -435,14 +446,9 @@ void pto_compat_submit_dummy(const struct pto_compat_submit *submit, const struc
   struct work work;
   struct pto_compat *compat = begin(submit, place, outputs, &work);
   if (!compat) return;
-  struct pto_launch launch = {.size = sizeof launch};
+  struct pto_launch launch = {.size = sizeof launch, .no_kernel = true};
   if (compat->graph) pto_compat_graph_step(compat, submit, place);
-  if (!add_dependencies(&work) || !add_tensors(&work)) return;
-  launch.aiv0 = pto_compat_kernel_for(compat, NULL, work.modes, work.count);
-  if (launch.aiv0)
-    submit_task(&work, &launch, outputs);
-  else
-    OUT_OF_MEMORY(&work);
+  if (add_dependencies(&work) && add_tensors(&work)) submit_task(&work, &launch, outputs);
 }
 
 void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
@@ -457,6 +463,11 @@ void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_c
     return;
   }
   if (!add_tensors(&work)) return;
+  if (work.initial_count) { /* an allocation that fills is a task without kernels */
+    struct pto_launch launch = {.size = sizeof launch, .no_kernel = true};
+    submit_task(&work, &launch, outputs);
+    return;
+  }
   struct pto_task task;
   uint64_t id;
   const int status = pto_alloc_tensors(compat->rt, work.tensors, work.count, &task);

@@ -100,13 +100,13 @@ struct pto_launch {
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
   uint32_t block_count;                       /* copies with their block_index; 0 means 1 */
   bool sync_start;                            /* all blocks start together */
-  const struct pto_task *after;               /* explicit dependencies */
-  uint32_t after_count;
-  struct pto_predicate predicate;
-  const struct pto_initial *initial;
-  uint32_t initial_count;
   bool no_kernel; /* no core runs anything: a task that has parameters, edges and outputs as any, and is done when all
                    * that it comes after is */
+  const struct pto_task *after;               /* explicit dependencies */
+  uint32_t after_count;
+  uint32_t initial_count; /* of `initial` */
+  struct pto_predicate predicate;
+  const struct pto_initial *initial;
 };
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
@@ -131,6 +131,15 @@ PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struc
  * second call in a row with all tasks done ends the run with PTO_EDEADLOCK, as nothing is left that could change
  * memory. */
 PTO_API PTO_MUST_CHECK int pto_poll(struct pto_runtime *rt);
+
+/* For bindings of other languages: the calls that follow were made at a line of a source, and findings name that line.
+ * Borrowed until the runtime is destroyed; a line has one struct.  NULL, and the begin of a run: from C, a call is named
+ * by where it returns to. */
+struct pto_place {
+  const char *file;
+  uint32_t line;
+};
+PTO_API void pto_call_from(struct pto_runtime *rt, const struct pto_place *place);
 
 /* Address of a buffer's first byte; 0 while it has no memory, or where the handle is stale. */
 PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer);
@@ -170,6 +179,7 @@ enum pto_deps_switch {
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
 struct pto_context_watch;
+struct pto_value_source;
 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
 struct pto_config {
@@ -194,6 +204,10 @@ struct pto_config {
   /* Of ptosim's own, which is told of contexts (pto/device.h) that are made of this configuration; borrowed.  Without
    * contexts it means nothing. */
   const struct pto_context_watch *context_watch;
+  /* Kernels are priced and not run, and what tasks touch is address space; virtual engine alone.  An element that the
+   * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
+  bool no_compute;
+  const struct pto_value_source *values;
 };
 
 /* Counts of the last run, or of the one that is going on. */

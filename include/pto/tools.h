@@ -62,6 +62,10 @@ struct pto_session_options {
   /* A power of two, at least a page: each array of the program has whole units of so many bytes for itself, and one in
    * front of it and behind [as malloc gives it]. */
   uint64_t array_margin_bytes;
+  /* With config->no_compute: kernels take their time and are not run, nothing is verified.  Elements that the
+   * orchestration or a predicate reads are those of a file of format pto-values [none], else 0 where assume_zero. */
+  const char *values;
+  bool assume_zero;
   /* Called with what goes on: "running", 2, 10.  count 0: not known.  [none] */
   void (*progress)(const char *stage, unsigned done, unsigned count);
 };

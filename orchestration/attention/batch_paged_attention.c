@@ -3,15 +3,17 @@
  * batch_paged_attention: paged attention with many requests a task, one block of the task (SPMD) for each request.
  *
  * Requests are taken `chunk` at a time.  A task does one step, for one cache block number, for all requests of its
- * chunk; its block i picks request i: its row of the block table, its length, its slice of each rank-3 temporary.  So
- * 256 requests of 64 blocks are 16 chunks of 257 tasks, and the width is in the blocks, which the cores share out among
- * themselves.
+ * chunk.  With n blocks, block i does requests i, i + n, …: of each its row of the block table, its length, its slice
+ * of each rank-3 temporary.  There is a block for each request, or with blocks=one a single block, as in the benchmark
+ * on the hardware (case C1: bf16, a pool block for every block of every request).  So 256 requests of 64 blocks are 16
+ * chunks of 257 tasks, and the width is in the blocks, which the cores share out among themselves.
  *
  *     QK (AIC)  →  SOFTMAX (AIV)  →  PV (AIC)  →  UPDATE (AIV), as in paged_attention
  *
  * Requests of a chunk may have different lengths: a block whose request has no such cache block has nothing to do.
  *
  * With C chunks (· kv_heads · tiles of a KV head) and B block numbers over all chunks:  tasks = C + 4·B,  edges = 5·B.
+ * Under --deps pto, creator edges make them 6·B − C.
  */
 #include <orchestration/support/general_call.h>
 #include <orchestration/attention/paged_tiles.h>
@@ -19,12 +21,13 @@
 struct batch {
   struct paged p;
   uint64_t chunk;
+  bool has_one_block; /* a task */
 };
 
 /* ---- kernels: the general ones, on the tensors of one request ---- */
 
-/* What one block of a task works on.  Every kernel here has lens i32[requests] as its first tensor and the number of
- * the cache block and the tokens of a full one as its first two scalars. */
+/* What a block of a task works on at a time.  Every kernel here has lens i32[requests] as its first tensor and the
+ * number of the cache block and the tokens of a full one as its first two scalars. */
 struct step {
   uint64_t request; /* in the chunk */
   uint64_t number;  /* of the cache block in its request */
@@ -34,9 +37,9 @@ struct step {
 };
 
 /* All but the entry. */
-static struct step read_step(const struct pto_kernel_args *args) {
+static struct step read_step(const struct pto_kernel_args *args, uint64_t request) {
   const struct pto_kernel_tensor *lens = &args->tensors[0];
-  struct step step = {.request = args->core->block_index, .number = args->scalars[0].u64};
+  struct step step = {.request = request, .number = args->scalars[0].u64};
   uint64_t block = args->scalars[1].u64, first = step.number * block;
   int64_t len = ((const int32_t *)lens->addr)[step.request * lens->strides[0]];
   if (len < 1 || (uint64_t)len <= first) return step;
@@ -116,8 +119,8 @@ static struct general_call update_part(const struct pto_kernel_args *args, const
 typedef struct general_call (*find_part)(const struct pto_kernel_args *args, const struct step *step,
                                          struct part *part);
 
-static int run_part(const struct pto_kernel_args *args, find_part part_of_task, bool has_table) {
-  struct step step = read_step(args);
+static int run_request(const struct pto_kernel_args *args, uint64_t request, find_part part_of_task, bool has_table) {
+  struct step step = read_step(args, request);
   struct part part;
   if (step.tokens == 0) return 0;
   int status = has_table ? read_entry(args, &step) : 0;
@@ -126,12 +129,27 @@ static int run_part(const struct pto_kernel_args *args, find_part part_of_task, 
   return general_run(&call);
 }
 
-/* Told before lengths can be read: as if the request had a full cache block. */
+static int run_part(const struct pto_kernel_args *args, find_part part_of_task, bool has_table) {
+  const uint64_t requests = args->tensors[0].shape[0], stride = args->core->block_count;
+  int status = 0;
+  for (uint64_t request = args->core->block_index; status == 0 && request < requests; request += stride)
+    status = run_request(args, request, part_of_task, has_table);
+  return status;
+}
+
+/* Told before lengths can be read: as if each request had a full cache block. */
 static struct pto_cost part_cost(const struct pto_kernel_args *args, find_part part_of_task) {
   const struct step step = {.tokens = args->scalars[1].u64};
+  const uint64_t stride = args->core->block_count;
+  const uint64_t requests = (args->tensors[0].shape[0] - args->core->block_index + stride - 1) / stride;
   struct part part;
   const struct general_call call = part_of_task(args, &step, &part);
-  return general_cost(&call);
+  struct pto_cost cost = general_cost(&call);
+  cost.bytes_in *= requests;
+  cost.bytes_out *= requests;
+  cost.multiply_adds *= requests;
+  cost.vector_elems *= requests;
+  return cost;
 }
 
 static const struct pto_kernel_param qk_params[] = {
@@ -188,6 +206,7 @@ KERNEL(batch_update, update_params, .name = "batch_update", .cores = PTO_AIV, .r
 static const struct pto_option options[] = {
     PTO_PAGED_OPTIONS,
     {"chunk", PTO_OPTION_INT, "16", "requests a task"},
+    {"blocks", PTO_OPTION_TEXT, "request", "of a task: one for each request, or one for all of them"},
     {0},
 };
 
@@ -202,17 +221,21 @@ static const struct pto_case cases[] = {
      false},
     {"fp16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=fp16", NULL, 33, 40, false},
     {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=bf16", NULL, 33, 40, false},
+    {"one", "heads=16 dim=16 block=16 lens=33,64,128,15 blocks=one", "a block a task", 33, 40, false},
     {"16x16x128x128x512", "batch=16 heads=16 dim=128 block=128 ctx=512", "one full chunk of production size", 17, 20,
      false},
     {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192", NULL, 1028, 1280, true},
     {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192", NULL, 4112, 5120, true},
+    {"C1", "batch=256 heads=16 dim=128 block=128 ctx=8192 dtype=bf16 blocks=one pool_blocks=16384",
+     "as measured on the hardware: pools of 1 GB; --deps pto: 6128 edges", 4112, 5120, true},
     {0},
 };
 
 static int prepare(struct pto_program_run *run) {
   struct batch *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const int status = READ_WHOLE_OPTIONS(run, {"chunk", 1, 4096, &state->chunk});
+  int status = READ_WHOLE_OPTIONS(run, {"chunk", 1, 4096, &state->chunk});
+  if (status == PTO_OK) status = read_choice(run, "blocks", "request", "one", &state->has_one_block);
   return status == PTO_OK ? paged_prepare(run, &state->p) : status;
 }
 
@@ -225,7 +248,8 @@ struct chunk {
   struct pto_tensor o, l, m;        /* f32[requests, rows, dim], [requests, rows] */
 };
 
-static int submit_step(struct pto_runtime *rt, const struct paged *p, const struct chunk *chunk, uint64_t number) {
+static int submit_step(struct pto_runtime *rt, const struct batch *state, const struct chunk *chunk, uint64_t number) {
+  const struct paged *p = &state->p;
   uint64_t scores[] = {chunk->requests, chunk->rows, p->block}, rows[] = {chunk->requests, chunk->rows, p->dim};
   struct pto_tensor s = temporary(rt, PTO_FLOAT32, 3, scores);
   struct pto_tensor weights = temporary(rt, p->dtype, 3, scores);
@@ -234,7 +258,7 @@ static int submit_step(struct pto_runtime *rt, const struct paged *p, const stru
   struct pto_tensor o_ij = temporary(rt, PTO_FLOAT32, 3, rows);
   struct pto_param n = pto_scalar_u64(number), block = pto_scalar_u64(p->block);
 
-  const uint32_t blocks = (uint32_t)chunk->requests;
+  const uint32_t blocks = state->has_one_block ? 1 : (uint32_t)chunk->requests;
   const struct pto_launch qk = {.aic = &batch_qk, .block_count = blocks};
   const struct pto_launch softmax = {.aiv0 = &batch_softmax, .block_count = blocks};
   const struct pto_launch pv = {.aic = &batch_pv, .block_count = blocks};
@@ -262,8 +286,8 @@ static int submit_step(struct pto_runtime *rt, const struct paged *p, const stru
   return status;
 }
 
-static int submit_chunk(struct pto_runtime *rt, const struct paged *p, struct chunk *chunk) {
-  uint64_t rows[] = {chunk->requests, chunk->rows, p->dim};
+static int submit_chunk(struct pto_runtime *rt, const struct batch *state, struct chunk *chunk) {
+  uint64_t rows[] = {chunk->requests, chunk->rows, state->p.dim};
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status != PTO_OK) return status;
   chunk->o = temporary(rt, PTO_FLOAT32, 3, rows);
@@ -273,7 +297,7 @@ static int submit_chunk(struct pto_runtime *rt, const struct paged *p, struct ch
   status = pto_alloc_tensors(rt, carried, 3, NULL);
   for (uint64_t number = 0; status == PTO_OK && number < chunk->block_count; number++) {
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK) status = submit_step(rt, p, chunk, number);
+    if (status == PTO_OK) status = submit_step(rt, state, chunk, number);
     if (status == PTO_OK) status = pto_scope_end(rt);
   }
   return status == PTO_OK ? pto_scope_end(rt) : status;
@@ -312,7 +336,7 @@ static int submit_requests(struct pto_runtime *rt, const struct paged_plan *plan
         .k_pool = pto_tensor_slice(&k_pool, 2, kv_head, kv_head + 1, 1),
         .v_pool = pto_tensor_slice(&v_pool, 2, kv_head, kv_head + 1, 1),
     };
-    status = submit_chunk(rt, p, &chunk);
+    status = submit_chunk(rt, (const struct batch *)p, &chunk);
   }
   return status;
 }

@@ -9,7 +9,12 @@
  *     QK (AIC)  s = q·[k₀ k₁ …]ᵀ·scale  →  SOFTMAX (AIV) over all columns at once  →  PV (AIC)  o = Σ pᵢ·vᵢ  →  UPDATE
  * (AIV)
  *
- * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.
+ * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.  Under --deps pto, creator edges
+ * make them 6·G − T.
+ *
+ * scope=group: a group has a scope in that of its tile, so its memory comes back before the tile ends.  scope=tile: it
+ * has none, as the benchmark on the hardware (cases C1, C2: bf16, a pool block for every block of every request).
+ * scope=manual: a tile's scope is manual, and each task names the tasks it comes after; the edges are the same.
  */
 #include <orchestration/support/general_call.h>
 #include <orchestration/attention/paged_tiles.h>
@@ -104,7 +109,15 @@ static int run_pv_blocks(const struct pto_kernel_args *args) {
   return run_blocks(args, pv_part, args->tensors[0].shape[1]);
 }
 static struct pto_cost qk_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, qk_part); }
-static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, pv_part); }
+/* o stays in the core from the first block to the last, and is written once. */
+static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *o = &args->tensors[3];
+  struct pto_cost cost = blocks_cost(args, pv_part);
+  const uint64_t kept_bytes = (args->tensors[2].shape[0] - 1) * o->shape[0] * o->shape[1] * pto_dtype_size(o->dtype);
+  cost.bytes_in -= kept_bytes;
+  cost.bytes_out -= kept_bytes;
+  return cost;
+}
 
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
@@ -127,6 +140,7 @@ KERNEL(pv_blocks, pv_params, .name = "pv_blocks", .cores = PTO_AIC, .run = run_p
 static const struct pto_option options[] = {
     PTO_PAGED_OPTIONS,
     {"unroll", PTO_OPTION_INT, "64", "cache blocks a task"},
+    {"scope", PTO_OPTION_TEXT, "group", "group: a scope for each group in that of its tile; tile; manual: of the tile"},
     {0},
 };
 
@@ -140,26 +154,47 @@ static const struct pto_case cases[] = {
     {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 dtype=bf16", NULL, 24, 25, false},
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024 unroll=64", "all of a request in four tasks", 20,
      20, false},
+    {"tile", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 scope=tile", "a scope a tile", 24, 25, false},
+    {"manual", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 scope=manual", "explicit edges", 24, 25, false},
     {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 320, 320, true},
     {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 1280, 1280, true},
+    {"C1", "batch=256 heads=16 dim=128 block=128 ctx=8192 unroll=64 dtype=bf16 scope=tile pool_blocks=16384",
+     "as measured on the hardware: pools of 1 GB", 1280, 1280, true},
+    {"C2", "batch=64 heads=64 dim=128 block=64 ctx=8192 unroll=64 dtype=bf16 scope=tile pool_blocks=8192",
+     "as measured on the hardware; --deps pto: 704 edges", 576, 640, true},
     {0},
 };
+
+enum scope { SCOPE_GROUP, SCOPE_TILE, SCOPE_MANUAL };
 
 struct unroll {
   struct paged p; /* first: a plan's p is this, and the state that paged_expect finds */
   uint64_t unroll;
+  enum scope scope;
 };
+
+static int read_scope(struct pto_program_run *run, enum scope *scope) {
+  static const char *const words[] = {"group", "tile", "manual"};
+  const char *word = pto_option_text(run, "scope");
+  for (size_t i = 0; i < LENGTH(words); i++) {
+    *scope = (enum scope)i;
+    if (strcmp(word, words[i]) == 0) return PTO_OK;
+  }
+  return pto_program_fail(run, "scope \"%s\" is not group, tile or manual", word);
+}
 
 static int prepare(struct pto_program_run *run) {
   struct unroll *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  const int status = READ_WHOLE_OPTIONS(run, {"unroll", 1, 4096, &state->unroll});
+  int status = READ_WHOLE_OPTIONS(run, {"unroll", 1, 4096, &state->unroll});
+  if (status == PTO_OK) status = read_scope(run, &state->scope);
   return status == PTO_OK ? paged_prepare(run, &state->p) : status;
 }
 
-/* One group: the blocks first_block … first_block + count − 1 of a tile. */
+/* One group: the blocks first_block … first_block + count − 1 of a tile.  In a manual scope *carried is the task that
+ * wrote o, l and m last, and afterwards this group's update; else NULL. */
 static int submit_group(struct pto_runtime *rt, const struct paged_plan *plan, const struct paged_tile *tile,
-                        uint64_t first_block, uint64_t count) {
+                        uint64_t first_block, uint64_t count, struct pto_task *carried) {
   const struct paged *p = plan->p;
   uint64_t table_size = p->batch * p->max_blocks, entry = tile->request * p->max_blocks + first_block;
   struct pto_tensor flat_table = pto_tensor_reshape(&plan->block_table, 1, &table_size);
@@ -169,27 +204,45 @@ static int submit_group(struct pto_runtime *rt, const struct paged_plan *plan, c
   struct pto_tensor v_pool = pto_tensor_slice(&plan->v_pool, 1, head, head + p->dim, 1);
   struct paged_block group;
   paged_make_temporaries(rt, p, tile, first_block, count, &group);
-  int status = pto_submit_aic(rt, &qk_blocks,
-                              PARAMS(pto_input(&tile->q), pto_input(&k_pool), pto_input(&table), pto_output(&group.s),
-                                     pto_scalar_f32(p->scale)));
-  if (status == PTO_OK) status = paged_submit_softmax(rt, plan, &group, paged_after_nothing, NULL);
+  struct pto_task qk, softmax, pv;
+  const struct pto_launch qk_launch = {.aic = &qk_blocks};
+  int status = pto_submit(rt, &qk_launch,
+                          PARAMS(pto_input(&tile->q), pto_input(&k_pool), pto_input(&table), pto_output(&group.s),
+                                 pto_scalar_f32(p->scale)),
+                          &qk);
   if (status == PTO_OK)
-    status = pto_submit_aic(
-        rt, &pv_blocks,
-        PARAMS(pto_input(&group.weights), pto_input(&v_pool), pto_input(&table), pto_output(&group.o_ij)));
-  return status == PTO_OK ? paged_submit_update(rt, plan, tile, &group, paged_after_nothing, NULL) : status;
+    status = paged_submit_softmax(rt, plan, &group, (struct paged_after){&qk, carried != NULL}, &softmax);
+  const struct pto_launch pv_launch = {.aic = &pv_blocks, .after = &softmax, .after_count = carried != NULL};
+  if (status == PTO_OK)
+    status = pto_submit(
+        rt, &pv_launch,
+        PARAMS(pto_input(&group.weights), pto_input(&v_pool), pto_input(&table), pto_output(&group.o_ij)), &pv);
+  if (status != PTO_OK) return status;
+  if (!carried) return paged_submit_update(rt, plan, tile, &group, paged_after_nothing, NULL);
+  const struct pto_task before_update[] = {softmax, pv, *carried};
+  return paged_submit_update(rt, plan, tile, &group, (struct paged_after){before_update, 3}, carried);
+}
+
+/* The groups of a tile, in its scope. */
+static int submit_groups(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile) {
+  const struct unroll *state = (const struct unroll *)plan->p;
+  struct pto_task carried;
+  int status = paged_alloc_carried(rt, plan, tile, &carried);
+  for (uint64_t first = 0, count; status == PTO_OK && first < tile->block_count; first += count) {
+    const uint64_t left = tile->block_count - first;
+    count = left < state->unroll ? left : state->unroll;
+    if (state->scope == SCOPE_GROUP) status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK)
+      status = submit_group(rt, plan, tile, first, count, state->scope == SCOPE_MANUAL ? &carried : NULL);
+    if (status == PTO_OK && state->scope == SCOPE_GROUP) status = pto_scope_end(rt);
+  }
+  return status;
 }
 
 static int submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile) {
-  uint64_t unroll = ((const struct unroll *)plan->p)->unroll;
-  int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-  if (status == PTO_OK) status = paged_alloc_carried(rt, plan, tile, NULL);
-  for (uint64_t first = 0; status == PTO_OK && first < tile->block_count; first += unroll) {
-    uint64_t left = tile->block_count - first;
-    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK) status = submit_group(rt, plan, tile, first, left < unroll ? left : unroll);
-    if (status == PTO_OK) status = pto_scope_end(rt);
-  }
+  const bool is_manual = ((const struct unroll *)plan->p)->scope == SCOPE_MANUAL;
+  int status = pto_scope_begin(rt, is_manual ? PTO_SCOPE_MANUAL : PTO_SCOPE_AUTO);
+  if (status == PTO_OK) status = submit_groups(rt, plan, tile);
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
 

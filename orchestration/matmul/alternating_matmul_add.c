@@ -4,56 +4,20 @@
  *
  * `batch` times m products C = A·B and n sums Z = X + Y of square tiles.  A task takes matmul_batch tiles, or
  * add_batch: a view [count, tile, tile] of the one array of all of them.  The submits take turns, a product task and a
- * sum task, so both kinds of cores have work from the first moment; nothing depends on anything.  Each turn has a scope
- * of its own: it orders nothing, but lets the slots of finished tasks come round again while the run goes on.
+ * sum task, so both kinds of cores have work from the first moment; nothing depends on anything.  With scope=turn
+ * each turn has a scope of its own: it orders nothing, but lets the slots of finished tasks come round again while the
+ * run goes on.  The benchmark on the hardware (case C1) has none.
  *
  * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
  */
-#include <orchestration/support/general_call.h>
+#include <orchestration/matmul/matmul_batch.h>
 #include <orchestration/support/program.h>
 
 struct alternating {
   uint64_t matmul_count, add_count; /* tasks */
   uint64_t matmul_batch, add_batch; /* tiles a task */
+  bool is_flat;                     /* no scope a turn */
 };
-
-/* ---- kernel: C[i] = A[i]·B[i] for each tile i ---- */
-
-static const struct pto_kernel_param batch_params[] = {TENSOR("a", PTO_INPUT, F32, 3), TENSOR("b", PTO_INPUT, F32, 3),
-                                                       TENSOR("c", PTO_OUTPUT, F32, 3)};
-
-/* The product of tile i; `abc` has room for its three matrices. */
-static struct general_call tile_product(const struct pto_kernel_args *args, uint64_t i, struct pto_kernel_tensor *abc) {
-  for (int k = 0; k < 3; k++) abc[k] = general_part(&args->tensors[k], i);
-  return (struct general_call){.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
-}
-
-static int matmul_batch(const struct pto_kernel_args *args) {
-  struct pto_kernel_tensor abc[3];
-  int status = 0;
-  for (uint64_t i = 0; status == 0 && i < args->tensors[2].shape[0]; i++) {
-    const struct general_call matmul = tile_product(args, i, abc);
-    status = general_run(&matmul);
-  }
-  return status;
-}
-
-/* One tile after the other, in the local memory of one. */
-static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
-  struct pto_kernel_tensor abc[3];
-  const struct general_call matmul = tile_product(args, 0, abc);
-  struct pto_cost cost = general_cost(&matmul);
-  uint64_t tiles = args->tensors[2].shape[0];
-  cost.bytes_in *= tiles;
-  cost.bytes_out *= tiles;
-  cost.multiply_adds *= tiles;
-  return cost;
-}
-
-KERNEL(kernel_matmul_batch, batch_params, .name = "matmul_batch", .cores = PTO_AIC, .run = matmul_batch,
-       .cost = matmul_batch_cost);
-
-/* ---- the program ---- */
 
 static const struct pto_option options[] = {
     {"batch", PTO_OPTION_INT, "500", "how often m products and n sums are asked for"},
@@ -62,6 +26,7 @@ static const struct pto_option options[] = {
     {"matmul_batch", PTO_OPTION_INT, "4", "products a task, a divisor of batch·m"},
     {"add_batch", PTO_OPTION_INT, "4", "sums a task, a divisor of batch·n"},
     {"tile", PTO_OPTION_INT, "32", "rows and columns of a tile"},
+    {"scope", PTO_OPTION_TEXT, "turn", "what has a scope of its own: each turn, or only the run"},
     {0},
 };
 
@@ -72,6 +37,9 @@ static const struct pto_case cases[] = {
     {"uneven", "batch=60 m=6 n=2 matmul_batch=2 add_batch=1 tile=64", "more products than sums", 300, 0, false},
     {"500x4x4x128", "batch=500 m=4 n=4 matmul_batch=4 add_batch=4 tile=128",
      "the first at full tile size: 1.3 GB of arrays and goldens", 1000, 0, true},
+    {"flat", "batch=60 m=4 n=4 matmul_batch=4 add_batch=4 tile=32 scope=run", "no scope a turn", 120, 0, false},
+    {"C1", "batch=500 m=4 n=4 matmul_batch=4 add_batch=4 tile=128 scope=run", "as measured on the hardware", 1000, 0,
+     true},
     {0},
 };
 
@@ -86,9 +54,11 @@ static int prepare(struct pto_program_run *run) {
     return pto_program_fail(run, "%llu products and %llu sums do not divide into tasks of %llu and %llu",
                             (unsigned long long)products, (unsigned long long)sums, (unsigned long long)matmul_batch,
                             (unsigned long long)add_batch);
+  bool is_flat;
+  if (read_choice(run, "scope", "turn", "run", &is_flat)) return PTO_EINVAL;
   struct alternating *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  *state = (struct alternating){products / matmul_batch, sums / add_batch, matmul_batch, add_batch};
+  *state = (struct alternating){products / matmul_batch, sums / add_batch, matmul_batch, add_batch, is_flat};
   const struct array_line arrays[] = {
       INPUT("a", PTO_FLOAT32, -1, 1, products, tile, tile), INPUT("b", PTO_FLOAT32, -1, 1, products, tile, tile),
       OUTPUT("c", PTO_FLOAT32, products, tile, tile),       INPUT("x", PTO_FLOAT32, -1, 1, sums, tile, tile),
@@ -113,10 +83,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   uint64_t turns = state->matmul_count > state->add_count ? state->matmul_count : state->add_count;
   int status = PTO_OK;
   for (uint64_t i = 0; status == PTO_OK && i < turns; i++) {
-    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (!state->is_flat) status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
     if (status == PTO_OK && i < state->matmul_count) status = submit_tiles(rt, matmul, abc, i, state->matmul_batch);
     if (status == PTO_OK && i < state->add_count) status = submit_tiles(rt, add, xyz, i, state->add_batch);
-    if (status == PTO_OK) status = pto_scope_end(rt);
+    if (status == PTO_OK && !state->is_flat) status = pto_scope_end(rt);
   }
   return status;
 }

@@ -10,6 +10,8 @@
 
 #include <orchestration/support/kernel.h>
 
+#include <string.h>
+
 /* ---- options ---- */
 
 struct whole_option {
@@ -32,6 +34,15 @@ static inline int read_whole_options(struct pto_program_run *run, const struct w
 #define READ_WHOLE_OPTIONS(run, ...)                                                                                   \
   read_whole_options(run, (const struct whole_option[]){__VA_ARGS__},                                                  \
                      LENGTH(((const struct whole_option[]){__VA_ARGS__})))
+
+/* An option that is one of two words: whether it is the second. */
+static inline int read_choice(struct pto_program_run *run, const char *option, const char *first, const char *second,
+                              bool *is_second) {
+  const char *word = pto_option_text(run, option);
+  *is_second = strcmp(word, second) == 0;
+  if (*is_second || strcmp(word, first) == 0) return PTO_OK;
+  return pto_program_fail(run, "%s \"%s\" is not %s or %s", option, word, first, second);
+}
 
 /* Option "dtype". */
 static inline int read_float_dtype(struct pto_program_run *run, uint32_t *dtype_out) {

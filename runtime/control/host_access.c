@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <runtime/base/probe.h>
+#include <runtime/control/value_source.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -229,9 +230,14 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {PTO_CALLER(), "read_element", t, index, value, false};
+  struct host_element wanted = {PTO_CALLER(rt), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->config.no_compute)) {
+    const struct pto_value_question question = {
+        .addr = addr, .dtype = t->dtype, .task = rt->task_count, .call = wanted.call};
+    return pto_value_ask(rt, &question, value);
+  }
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
   } else {
@@ -251,7 +257,7 @@ static PTO_COLD void report_written(const struct pto_runtime *rt, char *addr, ui
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {PTO_CALLER(), "write_element", t, index, value, true};
+  struct host_element wanted = {PTO_CALLER(rt), "write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (PTO_UNLIKELY(rt->is_memory_watched)) report_written(rt, addr, pto_dtype_size(t->dtype));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
+#include <runtime/control/value_source.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,19 @@ static int64_t load_integer(const void *addr, uint32_t dtype) {
   }
 }
 
-static bool predicate_holds(const struct pto_task_cold *cold) {
+/* The element that the predicate of a task compares; 0 where the run has failed for want of it. */
+static int64_t predicate_element(struct pto_runtime *rt, uint32_t index) {
+  const struct pto_task_cold *cold = &rt->rings.cold[index];
+  if (PTO_LIKELY(!rt->config.no_compute)) return load_integer(cold->predicate_addr, cold->predicate_dtype);
+  const struct pto_value_question question = {.addr = cold->predicate_addr,
+                                              .dtype = cold->predicate_dtype,
+                                              .is_predicate = true,
+                                              .task = rt->rings.slots[index].payload->task_number};
+  int64_t value = 0;
+  return pto_value_ask(rt, &question, &value) ? 0 : load_integer(&value, cold->predicate_dtype);
+}
+
+static bool predicate_holds(struct pto_runtime *rt, uint32_t index) {
   enum { LESS = 1, EQUAL = 2, GREATER = 4 };
   static const uint8_t holds[] = {[PTO_ALWAYS] = LESS | EQUAL | GREATER,
                                   [PTO_IF_EQ] = EQUAL,
@@ -64,15 +77,16 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
                                   [PTO_IF_LE] = LESS | EQUAL,
                                   [PTO_IF_GT] = GREATER,
                                   [PTO_IF_GE] = EQUAL | GREATER};
-  const int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
+  const struct pto_task_cold *cold = &rt->rings.cold[index];
+  const int64_t x = predicate_element(rt, index), y = cold->predicate_value;
   const bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
   return holds[cold->predicate_compare] & (x == y ? EQUAL : is_less ? LESS : GREATER);
 }
 
-static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
+static inline bool has_nothing_to_run(struct pto_runtime *rt, uint32_t index) {
   const uint8_t flags = rt->rings.slots[index].flags;
   if (PTO_LIKELY(!(flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)))) return false;
-  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(&rt->rings.cold[index]);
+  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(rt, index);
 }
 
 /* ---- completion ---- */
@@ -159,14 +173,20 @@ static PTO_NOINLINE void finish_all(struct pto_runtime *rt) {
   rt->finished_count = 0;
 }
 
+/* The task's kernel on a core of a cluster: two AIV kernels stand on lanes of their own, a lone one on either. */
+static const struct pto_kernel *kernel_on_lane(const struct pto_payload *payload, uint32_t lane) {
+  const struct pto_kernel *const *kernels = payload->kernels;
+  if (lane == 0 || (kernels[1] && kernels[2])) return kernels[lane];
+  return kernels[1] ? kernels[1] : kernels[2];
+}
+
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   if (rt->has_failed) return;
   rt->failed_slot = completion->ticket;
   const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   const struct pto_payload *payload = slot->payload;
   uint32_t lane = completion->core % PTO_LANES;
-  const struct pto_kernel *kernel = payload->kernels[lane == 0 ? 0 : payload->kernels[1] ? 1 : 2];
-  if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
+  const struct pto_kernel *kernel = kernel_on_lane(payload, lane);
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_WAITS)) { /* of others it is the kernel's own */
     rt->failed_slot = PTO_PICTURE_NONE;
@@ -187,7 +207,6 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   if (PTO_UNLIKELY(completion->status)) kernel_failed(rt, completion);
   if (PTO_UNLIKELY(rt->has_failed)) return;
-  charge(rt, PTO_WORK_POLL, 1);
   PTO_ASSERT(slot->state == PTO_TASK_RUNNING && slot->messages_left > 0);
   if (--slot->messages_left == 0) {
     notify_and_finish(rt, completion->ticket);
@@ -198,6 +217,7 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   }
 }
 
+/* Out of line, so that the path of a kernel that succeeds stays short. */
 static PTO_COLD void complete_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   complete(rt, completion);
 }

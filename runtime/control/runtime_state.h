@@ -128,6 +128,7 @@ struct pto_runtime {
   uint64_t idle_poll; /* tasks submitted before the last poll that found all done, and 1; 0: there was none */
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;                   /* the run's first error, else the last refused call's */
+  const void *place;                        /* what pto_call_from has said, as of trace/place.h; NULL */
   struct pto_recording *recording;          /* that is being made; NULL */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */
@@ -163,7 +164,7 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
  * that of the function that it stands in. */
-#define PTO_CALLER() __builtin_return_address(0)
+#define PTO_CALLER(rt) (PTO_UNLIKELY((rt)->place != NULL) ? (rt)->place : __builtin_return_address(0))
 
 /* progress.c, with pto_poll */
 /* Takes in what has completed and sends what became ready.  Waits only where the orchestration is far ahead. */

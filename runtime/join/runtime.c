@@ -96,6 +96,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
   }
   rt->config = *config;
   rt->port = port;
+  port->skips_kernels = config->no_compute;
   rt->chip = chip;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;
@@ -230,6 +231,7 @@ int pto_host_begin_run(struct pto_runtime *rt) {
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
+  rt->place = NULL;
   pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   rt->begin_ns = pto_clock_ns();
   return PTO_OK;

@@ -89,10 +89,12 @@ struct pto_completion {
 };
 _Static_assert(sizeof(struct pto_completion) == 8, "eight completions a cache line");
 
+static inline int16_t pto_completion_status(int status) {
+  return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);
+}
 /* Of the message, whose kernel returned `status`. */
 static inline struct pto_completion pto_message_completion(const struct pto_message *message, int status) {
-  const int clamped = status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status;
-  return (struct pto_completion){.ticket = message->ticket, .core = message->core, .status = (int16_t)clamped};
+  return (struct pto_completion){message->ticket, message->core, pto_completion_status(status)};
 }
 
 /* Work of the control CPU that virtual time prices.  X(kind, name in the chip file). */
@@ -166,6 +168,7 @@ struct pto_port {
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
+  bool skips_kernels;          /* the runtime's wish: messages take their time, and nothing is called */
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
@@ -189,8 +192,8 @@ static inline uint32_t pto_port_visible_clusters(const struct pto_port *port) {
   return port->visible_cluster_count ? port->visible_cluster_count : port->cluster_count;
 }
 
-/* `count` pieces of work on an actor's clock, where is_virtual.  DISPATCH and POLL are charged by the engine itself, in
- * dispatch and poll, which know the scheduler: here they cost nothing. */
+/* `count` pieces of work on an actor's clock, where is_virtual; but DISPATCH and POLL, which the engine charges in its
+ * dispatch and poll: it knows the scheduler. */
 static inline void pto_port_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
   uint64_t *clock = actor == PTO_ACTOR_CURRENT || !port->is_scheduler ? &port->clock : &port->orchestrator_clock;
   *clock += port->work_ps[kind] * count;

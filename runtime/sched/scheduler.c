@@ -123,7 +123,7 @@ static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                     (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0));
+                     (slot->flags & PTO_TASK_WAITS && !scheduler->port->skips_kernels ? PTO_MESSAGE_WAITS : 0));
   const struct pto_message message =
       pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);

@@ -4,6 +4,7 @@
 #include <runtime/base/probe.h>
 #include <runtime/submit/record.h>
 #include <runtime/submit/template.h>
+#include <runtime/trace/place.h>
 
 /* ---- explicit dependencies ---- */
 
@@ -69,7 +70,8 @@ static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, u
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
     }
-    if (work->initial) pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
+    if (work->initial && !rt->config.no_compute) /* what nobody computes, nobody reads */
+      pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
     piece += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -182,8 +184,8 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }
 
-/* The first thing of a submit: whether the run goes on, and what has completed. */
-static PTO_NOINLINE int look_up(struct pto_runtime *rt) {
+/* Whether the run goes on; takes in what has completed. */
+static PTO_NOINLINE int check_and_poll(struct pto_runtime *rt) {
   rt->since_poll = PTO_POLL_INTERVAL;
   const int status = pto_runtime_check(rt);
   if (status) return status;
@@ -198,14 +200,15 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   struct pto_submit_work *submit = &template->work;
   bool has_more = launch->after_count != 0;
   if (PTO_UNLIKELY(++rt->since_poll >= PTO_POLL_INTERVAL)) {
-    const int status = look_up(rt);
+    const int status = check_and_poll(rt);
     if (status) return status;
   }
   struct more more;
   more.begin_time = pto_progress_now(rt);
   int status = pto_template_prepare(rt, template, request);
   if (PTO_UNLIKELY(status)) return status;
-  /* one question in place of ten (bench/notes/submit-path.md: 11 of 86 ns a task) */
+  /* explicit dependencies, outputs, predicate, recording, …: one test for all of them (bench/notes/submit-path.md: 11
+   * of 86 ns a task) */
   has_more |= submit->has_more | rt->has_listeners;
   if (PTO_UNLIKELY(has_more)) status = check_after(rt, launch->after, launch->after_count);
   uint32_t slot_index;
@@ -236,6 +239,8 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
 
 /* ---- the public calls ---- */
 
+void pto_call_from(struct pto_runtime *rt, const struct pto_place *place) { rt->place = pto_place_call(place); }
+
 int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out) {
   return submit(rt, request, task_out);
 }
@@ -249,11 +254,28 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   const bool is_empty = launch->no_kernel;
   const struct pto_submit_request request = {launch,
                                              params,
-                                             PTO_CALLER(),
+                                             PTO_CALLER(rt),
                                              count,
                                              is_empty ? PTO_TASK_EMPTY : PTO_TASK_KERNEL,
                                              !is_empty && pto_launch_is_single(launch)};
   return pto_submit_request(rt, &request, task_out);
+}
+
+/* A launch of one kernel alone, field by field: gcc clears a struct of this size by `rep stos`, which takes longer than
+ * all of its stores. */
+static inline void set_single(struct pto_launch *launch, const struct pto_kernel *aic, const struct pto_kernel *aiv0) {
+  launch->size = 0;
+  launch->aic = aic;
+  launch->aiv0 = aiv0;
+  launch->aiv1 = NULL;
+  launch->block_count = 0;
+  launch->sync_start = launch->no_kernel = false;
+  launch->after = NULL;
+  launch->after_count = launch->initial_count = 0;
+  launch->predicate.tensor = NULL;
+  launch->predicate.compare = PTO_ALWAYS;
+  launch->predicate.value = 0;
+  launch->initial = NULL;
 }
 
 /* These two are the compiler's own copies of submit(), without the questions that they answer
@@ -261,22 +283,24 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aic = kernel};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  struct pto_launch launch;
+  set_single(&launch, kernel, NULL);
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aiv0 = kernel};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  struct pto_launch launch;
+  set_single(&launch, NULL, kernel);
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
   const struct pto_launch launch = {.after = after, .after_count = count};
-  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(), .kind = PTO_TASK_BARRIER};
+  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(rt), .kind = PTO_TASK_BARRIER};
   return pto_submit_request(rt, &request, task_out);
 }
 
@@ -290,6 +314,6 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
   const struct pto_launch launch = {0};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_ALLOC, false};
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_ALLOC, false};
   return pto_submit_request(rt, &request, task_out);
 }

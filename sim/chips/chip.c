@@ -92,7 +92,7 @@ static void check_section(struct loader *loader, const char *text) {
   FAULT(loader, "unknown section [%.*s]", (int)length, text);
 }
 
-/* One line for the parser (fgets with a conscience).  NULL ends the parse, after a fault too. */
+/* One line for the parser.  NULL ends the parse, after a fault too. */
 static char *read_line(char *buffer, int size, void *context) {
   struct loader *loader = context;
   if (loader->error->status != PTO_OK || !fgets(buffer, size, loader->file)) return NULL;

@@ -7,7 +7,7 @@
 #define FIFO_PAIRS 6u /* ordered pairs of different roles */
 /* Looks at memory without a change between them after which cores poll for ever.  Two would do for a loop that only
  * reads; one that counts in memory is no poll, but looks like it. */
-#define MOST_LOOKS 4096u
+#define MOST_LOOKS 1000u
 #define FIFO_MASK (PTO_CORE_FIFO_BYTES - 1)
 _Static_assert((PTO_CORE_FIFO_BYTES & FIFO_MASK) == 0, "positions in a FIFO are taken modulo its size");
 

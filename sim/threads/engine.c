@@ -162,9 +162,8 @@ static bool threads_dispatch(struct pto_port *port, const struct pto_message *me
   }
   const bool is_sample = pto_threads_is_sample(&engine->stealing);
   if (PTO_LIKELY(is_sample || pto_threads_runs_at_once(&engine->stealing))) {
-    completion->ticket = message->ticket;
-    completion->core = message->core;
-    completion->status = PTO_UNLIKELY(is_sample) ? run_sample(engine, message) : run_at_once(engine, message);
+    *completion = pto_message_completion(message, PTO_UNLIKELY(is_sample) ? run_sample(engine, message)
+                                                                          : run_at_once(engine, message));
     return true;
   }
   pto_threads_share(engine, message);

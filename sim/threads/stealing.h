@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stealing: who runs a kernel that MAY_MOVE.  This is the only place that decides it.
+ * Stealing: which thread runs a kernel that MAY_MOVE: this is the only place that decides it.  Every other kernel runs
+ * on the worker that has its core.
  *
  * While stealing is *open*, the control thread puts such kernels into one ring, and workers take them from there, a
  * share of what is left at a time.  Where the workers have enough, it runs the kernel itself, within its dispatch; and
@@ -27,11 +28,12 @@
 
 /* Messages that are published together, and that a thread takes at once at most; a worker has enough with two such. */
 #define PTO_THREADS_BATCH 16u
-/* Stealing pays where a kernel takes at most so many hundredths of its time on the control thread. */
+/* Stealing pays while a kernel on a worker takes at most this percentage of its time on the control thread. */
 #define PTO_THREADS_PAYS 150u
-/* Of so many kernels one is run and timed by the control thread. */
+/* The control thread runs and times one kernel of this many. */
 #define PTO_THREADS_SAMPLE 64u
-/* The longest pause; the first is a 64th of it.  So late is noticed that kernels have become longer. */
+/* The longest time for which stealing stays closed; the first is a 64th of it.  Kernels that have become longer are
+ * noticed at its end. */
 #define PTO_THREADS_PAUSE_NS 1000000u
 #define PTO_THREADS_FIRST_PAUSE_NS (PTO_THREADS_PAUSE_NS / 64)
 

@@ -71,7 +71,7 @@ PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, in
     snprintf(worker->failure_sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
     worker->has_failed = true;
   }
-  return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);
+  return pto_completion_status(status);
 }
 
 static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const struct pto_message *message,

@@ -156,7 +156,7 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
   const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, cores->now, end);
-  slot->status = pto_solo_run(&cores->solo, &slot->message, args);
+  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);

@@ -18,7 +18,7 @@
  * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
  * waited, even for what was there already, takes signal_ps.  A core that waits for another one has no event.
  *
- * Inline is what happens to every message: sent, arrived, ended, polled.
+ * What happens to every message is inline here: sent, arrived, ended, polled.
  *
  * Owns its memory (reserved at init, nothing allocated later).  One thread.
  */
@@ -79,6 +79,7 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
+  bool skips_kernels;  /* they take their time and are not called */
   uint32_t open_group; /* index + 1 of the group being sent; 0: none */
   uint64_t signal_ps;  /* from a signal to the core that waits for it */
   char *sentences;     /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */

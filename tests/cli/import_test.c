@@ -3,8 +3,8 @@
  * `ptosim import` and captures as programs, from outside.  The captures are ours: one small run, written as each form
  * that the existing runtime and its tools have had.
  *
- *   aic0: matmul [1000, 11000) ns;  aiv0, aiv1: two blocks of add [13000, 15000), [13100, 15400);  aiv0: sum [17000, 19000)
- *   matmul → add → sum, and an allocation that add and sum use
+ *   aic0: matmul [1000, 11000) ns;  aiv0, aiv1: two blocks of add [13000, 15000), [13100, 15400);  aiv0: sum [17000,
+ * 19000) matmul → add → sum, and an allocation that add and sum use
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,29 +30,34 @@
 #define MADE(tensor) "\"tensor_id\":\"" tensor "\",\"consumer_dtype\":\"FLOAT32\",\"consumer_shape\":[64]"
 #define BIG "18446744073709551615"
 #define EDGES(flags)                                                                                                   \
-  "\"edges\":[" EDGE("6", "7", "0", "creator", flags MADE(BIG)) "," EDGE("8", "7", "1", "creator", flags MADE("13")) "," \
-  EDGE("8", "9", "0", "creator", flags MADE("13")) "," EDGE("7", "9", "0", "tensormap", flags MADE("13")) ","         \
-  EDGE("7", "9", "-1", "explicit", flags "\"x\":0") "]"
+  "\"edges\":[" EDGE("6", "7", "0", "creator", flags MADE(BIG)) "," EDGE(                                              \
+      "8", "7", "1", "creator",                                                                                        \
+      flags MADE("13")) "," EDGE("8", "9", "0", "creator",                                                             \
+                                 flags MADE("13")) "," EDGE("7", "9", "0", "tensormap",                                \
+                                                            flags MADE("13")) "," EDGE("7", "9", "-1", "explicit",     \
+                                                                                       flags "\"x\":0") "]"
 #define ARG(i, type, tensor, view)                                                                                     \
   "{\"idx\":" i ",\"type\":\"" type "\",\"tensor_id\":\"" tensor "\",\"dtype\":\"FLOAT32\",\"shape\":[64]," view "}"
 #define TASKS(aic, aiv2, aiv1, view)                                                                                   \
-  "\"tasks\":[{\"task_id\":\"" RING "6\",\"scope\":\"auto\"," aic "\"args\":[" ARG("0", "INPUT", "11", view)           \
-  ",{\"idx\":1,\"type\":\"OUTPUT\"}]},"                                                                                \
-  "{\"task_id\":\"" RING "7\",\"scope\":\"auto\"," aiv2 "\"args\":[" ARG("0", "INPUT", BIG, view) ","                  \
-  ARG("1", "INOUT", "13", view) "]},"                                                                                  \
-  "{\"task_id\":\"" RING "9\",\"scope\":\"auto\"," aiv1 "\"args\":[" ARG("0", "INPUT", "13", view) "]}]"
+  "\"tasks\":[{\"task_id\":\"" RING "6\",\"scope\":\"auto\"," aic "\"args\":[" ARG(                                    \
+      "0", "INPUT", "11", view) ",{\"idx\":1,\"type\":\"OUTPUT\"}]},"                                                  \
+                                "{\"task_id\":\"" RING "7\",\"scope\":\"auto\"," aiv2                                  \
+                                "\"args\":[" ARG("0", "INPUT", BIG, view) "," ARG(                                     \
+                                    "1", "INOUT", "13", view) "]},"                                                    \
+                                                              "{\"task_id\":\"" RING "9\",\"scope\":\"auto\"," aiv1    \
+                                                              "\"args\":[" ARG("0", "INPUT", "13", view) "]}]"
 
 /* Since July 2026: kernels, blocks, flags. */
 static const char deps_now[] =
     "{" TASKS("\"kernel_ids\":[3,-1,-1],\"block_num\":1,", "\"kernel_ids\":[-1,4,-1],\"block_num\":2,",
-              "\"kernel_ids\":[-1,-1,5],\"block_num\":1,", VIEW("1")) "," TENSORS("\"buffer_numel\":\"64\"") ","
-    EDGES("\"flags\":[\"wait\",\"retain\"],") "}";
+              "\"kernel_ids\":[-1,-1,5],\"block_num\":1,",
+              VIEW("1")) "," TENSORS("\"buffer_numel\":\"64\"") "," EDGES("\"flags\":[\"wait\",\"retain\"],") "}";
 /* 27 May 2026: strides, no version. */
 static const char deps_strided[] =
     "{" TASKS("", "", "", VIEW("1")) "," TENSORS("\"buffer_numel\":\"64\"") "," EDGES("") "}";
 /* 13 May 2026: version 2, offsets into raw shapes. */
-static const char deps_2[] = "{\"version\":2," TASKS("", "", "", "\"offset\":[0]") ","
-                             TENSORS("\"ndims\":1,\"raw_shapes\":[64]") "," EDGES("") "}";
+static const char deps_2[] = "{\"version\":2," TASKS("", "", "", "\"offset\":[0]") "," TENSORS(
+    "\"ndims\":1,\"raw_shapes\":[64]") "," EDGES("") "}";
 /* 11 May 2026: version 1, pairs. */
 static const char deps_1[] = "{\"version\":1,\"edges\":[[" RING "6," RING "7],[" RING "8," RING "7],[" RING "8," RING
                              "9],[" RING "7," RING "9]]}";
@@ -61,8 +66,8 @@ static const char deps_1[] = "{\"version\":1,\"edges\":[[" RING "6," RING "7],["
 #define AICPU "\"aicpu_tasks\":[[0,1,950,1510],[1,1,1550,1710],[2,1,1555,1730],[1,2,1750,1910]]"
 /* The edges from add to sum, and what may stand in their place: one that orders nothing. */
 #define ADD_TO_SUM                                                                                                     \
-  EDGE("7", "9", "0", "tensormap", "\"flags\":[\"wait\",\"retain\"]," MADE("13")) ","                                  \
-  EDGE("7", "9", "-1", "explicit", "\"flags\":[\"wait\",\"retain\"],\"x\":0")
+  EDGE("7", "9", "0", "tensormap", "\"flags\":[\"wait\",\"retain\"]," MADE("13"))                                      \
+  "," EDGE("7", "9", "-1", "explicit", "\"flags\":[\"wait\",\"retain\"],\"x\":0")
 #define HELD EDGE("7", "9", "0", "creator", "\"flags\":[\"retain\"]," MADE("13"))
 
 /* Since August 2026, and since 22 June: a sixth column. */
@@ -79,32 +84,63 @@ static const char records_june[] =
   "\",\"start_time_us\":" begin ",\"end_time_us\":" end ",\"dispatch_time_us\":" dispatch                              \
   ",\"finish_time_us\":" finish fanout "}"
 #define JOINED_TASKS(to_add, to_sum, to_none)                                                                          \
-  "\"tasks\":[" JOINED("6", "3", "0", "aic", "20.000", "30.000", "19.000", "30.200", to_add) ","                       \
-  JOINED("7", "4", "1", "aiv", "32.000", "34.000", "31.000", "34.200", to_sum) ","                                     \
-  JOINED("7", "4", "2", "aiv", "32.100", "34.400", "31.100", "34.600", to_sum) ","                                     \
-  JOINED("9", "5", "1", "aiv", "36.000", "38.000", "35.000", "38.200", to_none) "]"
+  "\"tasks\":[" JOINED("6", "3", "0", "aic", "20.000", "30.000", "19.000", "30.200", to_add) "," JOINED(               \
+      "7", "4", "1", "aiv", "32.000", "34.000", "31.000", "34.200",                                                    \
+      to_sum) "," JOINED("7", "4", "2", "aiv", "32.100", "34.400", "31.100", "34.600",                                 \
+                         to_sum) "," JOINED("9", "5", "1", "aiv", "36.000", "38.000", "35.000", "38.200", to_none) "]"
 /* February to May 2026: versions 1 and 2, with fanout. */
-static const char joined_1[] =
-    "{\"version\":1," JOINED_TASKS(",\"fanout\":[" RING "7],\"fanout_count\":1", ",\"fanout\":[" RING "9],\"fanout_count\":1",
-                                   ",\"fanout\":[],\"fanout_count\":0") "}";
+static const char joined_1[] = "{\"version\":1," JOINED_TASKS(",\"fanout\":[" RING "7],\"fanout_count\":1",
+                                                              ",\"fanout\":[" RING "9],\"fanout_count\":1",
+                                                              ",\"fanout\":[],\"fanout_count\":0") "}";
 /* 31 May 2026: a level and no fanout. */
 static const char joined_may[] = "{\"l2_swimlane_level\":2," JOINED_TASKS("", "", "") "}";
 
 #define NAME_OF(what, pid, tid, name)                                                                                  \
   "{\"args\":{\"name\":\"" name "\"},\"name\":\"" what "\",\"ph\":\"M\",\"pid\":" pid tid "}"
 #define BAR(pid, task, func, core, name, ts, dur, more)                                                                \
-  "{\"args\":{\"event-hint\":\"Task:" task ", FuncId:" func ", CoreId:" core "\"" more "},\"cat\":\"event\",\"name\":\"" \
-  name "(" task ")\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}"
-#define TRACE(worker, wpid, scheduler, spid, fan)                                                                      \
-  "{\"traceEvents\":[" NAME_OF("process_name", wpid, "", worker) "," NAME_OF("process_name", spid, "", scheduler) ","  \
-  NAME_OF("thread_name", wpid, ",\"tid\":10000", "AIC_0") "," NAME_OF("thread_name", wpid, ",\"tid\":10010", "AIV_1")  \
-  "," NAME_OF("thread_name", wpid, ",\"tid\":10020", "AIV_2") ","                                                      \
-  BAR(wpid, "r1t0", "3", "0", "matmul", "20.0", "10.0", ",\"fanout-hint\":\"" fan "[r1t1]\"") ","                      \
-  BAR(wpid, "r1t1", "4", "1", "add", "32.0", "2.0", ",\"fanout-hint\":\"" fan "[r1t3]\"") ","                          \
-  BAR(wpid, "r1t1", "4", "2", "add", "32.1", "2.3", ",\"fanout-hint\":\"" fan "[r1t3]\"") ","                          \
-  BAR(wpid, "r1t3", "5", "1", "sum", "35.5", "2.5", ",\"local_setup_us\":0.5,\"fanout-hint\":\"[]\"") ","              \
-  BAR(spid, "r1t0", "3", "0", "matmul", "19.0", "11.2", "") "," BAR(spid, "r1t1", "4", "1", "add", "31.0", "3.2", "") "," \
-  BAR(spid, "r1t1", "4", "2", "add", "31.1", "3.5", "") "," BAR(spid, "r1t3", "5", "1", "sum", "35.0", "3.2", "") "]}"
+  "{\"args\":{\"event-hint\":\"Task:" task ", FuncId:" func ", CoreId:" core "\"" more                                 \
+  "},\"cat\":\"event\",\"name\":\"" name "(" task ")\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts              \
+  ",\"dur\":" dur "}"
+#define TRACE(worker, wpid, scheduler, spid, fan)                                                                                                                                                                                                      \
+  "{\"traceEvents\":[" NAME_OF("process_name", wpid, "", worker) "," NAME_OF("process_name", spid, "", scheduler) "," NAME_OF("thread_name", wpid, ",\"tid\":10000", "AIC_0") "," NAME_OF("thread_name", wpid, ",\"tid\":10010", "AIV_1") "," NAME_OF( \
+      "thread_name", wpid, ",\"tid\":10020",                                                                                                                                                                                                           \
+      "AIV_2") "," BAR(wpid, "r1t0", "3", "0", "matmul", "20.0", "10.0",                                                                                                                                                                               \
+                       ",\"fanout-hint\":\"" fan                                                                                                                                                                                                       \
+                       "[r1t1]\"") "," BAR(wpid, "r1t1", "4", "1", "add", "32.0", "2.0",                                                                                                                                                               \
+                                           ",\"fanout-hint\":\"" fan                                                                                                                                                                                   \
+                                           "[r1t3]\"") "," BAR(wpid, "r1t1", "4", "2", "add", "32.1", "2.3",                                                                                                                                           \
+                                                               ",\"fanout-hint\":\"" fan                                                                                                                                                               \
+                                                               "[r1t3]\"") "," BAR(wpid, "r1t3", "5", "1", "sum",                                                                                                                                      \
+                                                                                   "35.5", "2.5",                                                                                                                                                      \
+                                                                                   ",\"local_"                                                                                                                                                         \
+                                                                                   "setup_us\":"                                                                                                                                                       \
+                                                                                   "0.5,"                                                                                                                                                              \
+                                                                                   "\"fanout-"                                                                                                                                                         \
+                                                                                   "hint\":\"[]"                                                                                                                                                       \
+                                                                                   "\"") "," BAR(spid, "r1t0", "3",                                                                                                                                    \
+                                                                                                 "0", "matmul",                                                                                                                                        \
+                                                                                                 "19.0", "11.2",                                                                                                                                       \
+                                                                                                 "") "," BAR(spid,                                                                                                                                     \
+                                                                                                             "r1t1",                                                                                                                                   \
+                                                                                                             "4", "1",                                                                                                                                 \
+                                                                                                             "add",                                                                                                                                    \
+                                                                                                             "31.0",                                                                                                                                   \
+                                                                                                             "3.2",                                                                                                                                    \
+                                                                                                             "") "," BAR(spid,                                                                                                                         \
+                                                                                                                         "r1t1",                                                                                                                       \
+                                                                                                                         "4",                                                                                                                          \
+                                                                                                                         "2",                                                                                                                          \
+                                                                                                                         "add",                                                                                                                        \
+                                                                                                                         "31.1",                                                                                                                       \
+                                                                                                                         "3.5",                                                                                                                        \
+                                                                                                                         "") "," BAR(spid,                                                                                                             \
+                                                                                                                                     "r1t3",                                                                                                           \
+                                                                                                                                     "5",                                                                                                              \
+                                                                                                                                     "1",                                                                                                              \
+                                                                                                                                     "sum",                                                                                                            \
+                                                                                                                                     "35.0",                                                                                                           \
+                                                                                                                                     "3.2",                                                                                                            \
+                                                                                                                                     "") "]}"
 static const char trace_now[] = TRACE("Worker View", "4", "Scheduler View", "3", "1: ");
 static const char trace_may[] = TRACE("AICore View", "1", "AICPU View", "2", "");
 
@@ -293,6 +329,23 @@ static void test_an_edge_that_only_holds_memory_orders_nothing(void **state) {
   assert_said(import_as("c.json", text, NULL), 4, 3, 0, 6);
 }
 
+static void test_a_task_without_kernels_keeps_what_it_touches(void **state) {
+  /* add becomes a task that only orders: it still stands between matmul and sum, by edges and by accesses. */
+  json_decref(import_as("c.json", changed(deps_now, "[-1,4,-1],\"block_num\":2", "[-1,-1,-1],\"block_num\":1"), NULL));
+  json_t *c = pto_ptosim_load(pto_ptosim_path("c.json"));
+  assert_string_equal(pto_json_text(json_array_get(json_object_get(c, "tasks"), 2), "kind"), "empty");
+  json_decref(c);
+  static const struct {
+    const char *options;
+    json_int_t edges;
+  } replays[] = {{"--set replay=edges", 4}, {"--set replay=accesses", 3}};
+  for (size_t i = 0; i < 2; i++) {
+    json_t *result = run("c.json", replays[i].options);
+    assert_int_equal(pto_json_integer(result, "edges"), replays[i].edges);
+    json_decref(result);
+  }
+}
+
 static void test_what_was_not_captured_cannot_be_replayed(void **state) {
   json_decref(import_as("c.json", records_now, NULL));
   assert_int_equal(pto_ptosim_run("run %s --set replay=edges --quiet", pto_ptosim_path("c.json")), 2);
@@ -312,11 +365,13 @@ static void test_impossible_captures_are_refused_by_record(void **state) {
   assert_refused(changed(deps_now, RING "9\",\"scope", RING "7\",\"scope"), NULL, "tasks[2]: task r1t1 is there twice");
   assert_refused(changed(deps_1, "8," RING "9]", "9," RING "9]"), NULL, "edges[2]: task r1t3 depends on itself");
   assert_refused(changed(deps_1, "8," RING "9]", "9," RING "7]"), NULL, "edges[2]: the dependencies go round");
-  assert_refused(changed(records_now, "1600,1700", "1700,1600"), NULL, "aicore_tasks[1]: ends 100 ticks before it begins");
+  assert_refused(changed(records_now, "1600,1700", "1700,1600"), NULL,
+                 "aicore_tasks[1]: ends 100 ticks before it begins");
   assert_refused(changed(records_now, "1550,1710", "1601,1710"), NULL, "aicore_tasks[1]: begins 20 ns before it was");
   assert_refused(changed(records_now, "1550,1710", "1550,1699"), NULL, "20 ns before it ended");
-  assert_refused(changed(records_june, "2,1800,1900", "2,1690,1900"), NULL, "aicore_tasks[3]: begins on core 1 while "
-                                                                          "aicore_tasks[1] runs there");
+  assert_refused(changed(records_june, "2,1800,1900", "2,1690,1900"), NULL,
+                 "aicore_tasks[3]: begins on core 1 while "
+                 "aicore_tasks[1] runs there");
   assert_refused(changed(records_now, "[1,2,1750", "[1,3,1750"), NULL, "aicpu_tasks[3]: no row of aicore_tasks");
   assert_refused(changed(records_now, "7,1,1605", "7,0,1605"), NULL, "aicpu_tasks[2]: no row");
   assert_refused(changed(records_now, "[2," RING "7,1", "[1," RING "7,1"), NULL, "is the second of core 1");
@@ -329,7 +384,8 @@ static void test_impossible_captures_are_refused_by_record(void **state) {
   assert_refused(deps_now, changed(records_june, "1000,1500", "1000,1601"),
                  "aicore_tasks[1]: task r1t1 begins 20 ns before task r1t0 ends");
   assert_refused(deps_now, changed(records_now, "7,1,1605", "5,1,1605"), "aicore_tasks[2]: is of task");
-  assert_refused(changed(deps_now, "\"block_num\":2", "\"block_num\":3"), records_now, "3 blocks of 1 kernels were expected");
+  assert_refused(changed(deps_now, "\"block_num\":2", "\"block_num\":3"), records_now,
+                 "3 blocks of 1 kernels were expected");
   assert_refused(changed(deps_now, "[3,-1,-1]", "[-1,3,-1]"), records_now, "ran on 1 AIC and 0 AIV cores");
   assert_refused(deps_now, deps_1, "another file gave dependencies already");
 }
@@ -397,9 +453,9 @@ static void test_diff_compares_a_capture_with_a_program(void **state) {
   json_t *graph = pto_ptosim_load(pto_ptosim_path("d")), *edge;
   char text[4096] = "{\"edges\":[";
   size_t i;
-  json_array_foreach(json_object_get(graph, "edges"), i, edge) snprintf(
-      text + strlen(text), sizeof text - strlen(text), "%s[%d,%d]", i ? "," : "", (int)pto_json_integer(edge, "from"),
-      (int)pto_json_integer(edge, "to"));
+  json_array_foreach(json_object_get(graph, "edges"), i, edge)
+      snprintf(text + strlen(text), sizeof text - strlen(text), "%s[%d,%d]", i ? "," : "",
+               (int)pto_json_integer(edge, "from"), (int)pto_json_integer(edge, "to"));
   assert_true(strlen(text) + 64 < sizeof text && i > 2);
   char same[4200], fewer[4200];
   snprintf(same, sizeof same, "%s]}", text);
@@ -423,7 +479,8 @@ static void test_the_published_table_is_replayed_as_recorded(void **state) {
     puts("PTO_HW_DATA is not set: the published table is not read");
     skip();
   }
-  const int code = pto_ptosim_run("import %s/block_table_swimlane.csv -o %s --json -", folder, pto_ptosim_path("hw.json"));
+  const int code =
+      pto_ptosim_run("import %s/block_table_swimlane.csv -o %s --json -", folder, pto_ptosim_path("hw.json"));
   if (code) fail_msg("exit %d: %s", code, pto_ptosim_last.err);
   json_t *said = pto_ptosim_parse(pto_ptosim_last.out);
   const json_int_t end = pto_json_integer(said, "end_ns");
@@ -447,6 +504,7 @@ int main(void) {
       cmocka_unit_test(test_every_verb_that_takes_a_program_takes_a_capture),
       cmocka_unit_test(test_check_names_an_edge_that_was_not_captured),
       cmocka_unit_test(test_an_edge_that_only_holds_memory_orders_nothing),
+      cmocka_unit_test(test_a_task_without_kernels_keeps_what_it_touches),
       cmocka_unit_test(test_what_was_not_captured_cannot_be_replayed),
       cmocka_unit_test(test_impossible_captures_are_refused_by_record),
       cmocka_unit_test(test_cut_captures_are_refused_with_a_sentence),

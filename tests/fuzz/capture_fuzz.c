@@ -8,13 +8,14 @@
 #include <tests/fuzz/fuzz_json.h>
 
 static const char *const words[] = {
-    "tasks",      "edges",       "tensors",   "task_id",     "scope",         "kernel_ids",   "block_num",  "args",
-    "pred",       "succ",        "source",    "creator",     "tensormap",     "explicit",     "flags",      "wait",
-    "tensor_id",  "buffer_addr", "dtype",     "FLOAT32",     "buffer_numel",  "raw_shapes",   "offset",     "strides",
-    "INPUT",      "INOUT",       "OUTPUT",    "aic",         "aiv",           "aicore_tasks", "aicpu_tasks", "metadata",
-    "core_types", "fanout",      "core_id",   "core_type",   "start_time_us", "end_time_us",  "traceEvents", "event-hint",
-    "pto-capture", "buffers",    "creator",   "spans",       "begin_ns",      "end_ns",       "alloc",      "empty",
-    "kernel",     "4294967296",  "Worker View", "has_edges", "null",          NULL};
+    "tasks",      "edges",         "tensors",     "task_id",     "scope",      "kernel_ids",  "block_num",
+    "args",       "pred",          "succ",        "source",      "creator",    "tensormap",   "explicit",
+    "flags",      "wait",          "tensor_id",   "buffer_addr", "dtype",      "FLOAT32",     "buffer_numel",
+    "raw_shapes", "offset",        "strides",     "INPUT",       "INOUT",      "OUTPUT",      "aic",
+    "aiv",        "aicore_tasks",  "aicpu_tasks", "metadata",    "core_types", "fanout",      "core_id",
+    "core_type",  "start_time_us", "end_time_us", "traceEvents", "event-hint", "pto-capture", "buffers",
+    "creator",    "spans",         "begin_ns",    "end_ns",      "alloc",      "empty",       "kernel",
+    "4294967296", "Worker View",   "has_edges",   "null",        NULL};
 static const struct fuzz_json_format fuzz_format = {.words = words};
 
 static void hold(const struct pto_capture *c) {

@@ -128,6 +128,7 @@ static bool params_are_valid(struct interpreter *in, const struct random_op *op)
   for (uint32_t i = 0; i < op->param_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       bool is_pair = op->in_place && i == 1 && j == 0;
+      if (op->params[i].mode == PTO_HOLD || op->params[j].mode == PTO_HOLD) continue;
       if (op->params[i].view.buffer == op->params[j].view.buffer &&
           ((op->params[i].mode | op->params[j].mode) & PTO_OUTPUT) && !is_pair &&
           bits_meet(in->bytes[i].bits, in->bytes[j].bits))
