@@ -73,7 +73,8 @@ static int declare(struct pto_adopted_program *p, struct pto_program_run *run, u
   p->arrays[i] = pto_program_array(run, tensor->name, tensor->role, tensor->dtype, tensor->ndims, tensor->shape);
   if (!p->arrays[i]) return PTO_EINVAL;
   argument->data = p->arrays[i]->data;
-  if (is_empty(tensor) || !tensor->bytes_path) return PTO_OK;
+  /* Without kernels memory is address space alone. */
+  if (is_empty(tensor) || !tensor->bytes_path || pto_program_config(run)->no_compute) return PTO_OK;
   return read_bytes(run, &p->adopted, tensor, tensor->bytes_path, p->arrays[i]->data);
 }
 
@@ -146,14 +147,15 @@ static void describe(struct pto_adopted_program *p) {
                                     .expect = expect};
 }
 
-int pto_adopted_program_load(const char *path, struct pto_adopted_program **program_out, struct pto_error *error) {
+int pto_adopted_program_load(const char *path, bool has_kernels, struct pto_adopted_program **program_out,
+                             struct pto_error *error) {
   struct pto_adopted_program *p = calloc(1, sizeof *p);
   if (p) p->path = strdup(path);
   int status = p && p->path ? pto_adopted_read(p->path, &p->adopted, error) : PTO_ENOMEM;
   if (status == PTO_OK) {
     p->arrays = calloc(p->adopted.tensor_count + 1u, sizeof(struct pto_array *));
     p->arguments = calloc(p->adopted.tensor_count + p->adopted.scalar_count + 1u, sizeof *p->arguments);
-    status = p->arrays && p->arguments ? pto_adopted_build(&p->adopted, &p->build, error) : PTO_ENOMEM;
+    status = p->arrays && p->arguments ? pto_adopted_build(&p->adopted, has_kernels, &p->build, error) : PTO_ENOMEM;
   }
   if (status) {
     if (status == PTO_ENOMEM) pto_error_set(error, status, "%.400s: out of memory", path);

@@ -41,8 +41,9 @@ static bool is_manifest(const char *path) {
 
 /* What only a manifest takes. */
 static const char *find_refused(const struct pto_adopt_options *options) {
-  static const char *const refused[] = {"engine", "chip", "workers", "clusters", "deps", "policy",  "output",
-                                        "rtol",   "atol", "rounds",  "window",   "heap", "timeout", "poison"};
+  static const char *const refused[] = {"engine",  "chip",   "workers",    "clusters", "deps",       "policy",
+                                        "output",  "rtol",   "atol",       "rounds",   "window",     "heap",
+                                        "timeout", "poison", "no-compute", "values",   "assume-zero"};
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (pto_run_options_given(&options->run, own_options, refused[i])) return refused[i];
   return NULL;
