@@ -361,6 +361,11 @@ $(B)/adopt-kernels: $(call obj,compat/all/adopt_kernels.c) $(B)/libpto.a
 adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR PTO_ISA=DIR [FOLDER="…"] [KERNEL_CXX=…]
 	@$< --simpler $(SIMPLER) --pto-isa $(PTO_ISA) --cache $(B)/adopted/kernels --compat compat --compiler '$(KERNEL_CXX)' $(FOLDER)
 
+# Nothing of the checkouts is stored but objects and cases below build/adopted.
+adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim]
+	@[ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ] || { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR'; exit 2; }
+	@PTO_ISA='$(PTO_ISA)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
+
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: ## what the compiler does not check: who includes whom, names, words, documents
 	@scripts/lint
@@ -386,12 +391,15 @@ Requires: $(3)
 Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
+# What adopted programs are compiled with, and the plugin of pytest.
+ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
 install: all ## into PREFIX, below DESTDIR
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
 	@for l in libpto libptotools; do \
 	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
 	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@for f in $(ADOPT_FILES); do install -D -m 644 $$f $(INSTALLED)/lib/pto/$$f || exit 1; done
 	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))

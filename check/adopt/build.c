@@ -116,7 +116,9 @@ static void kernels_fini(struct kernels *k) {
   free(k->source_of);
 }
 
-static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, struct pto_error *error) {
+/* Without kernels the list stays empty. */
+static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, bool has_kernels,
+                        struct pto_error *error) {
   const size_t most = adopted->kernel_count + 1u;
   size_t include_count = 1, used = 0;
   for (uint32_t i = 0; i < adopted->kernel_count; i++) include_count += adopted->kernels[i].source.include_count;
@@ -128,7 +130,7 @@ static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, st
                         .source_of = calloc(most, sizeof *k->source_of)};
   if (!k->sources || !k->built || !k->paths || !k->include_paths || !k->includes || !k->source_of)
     return pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
-  for (uint32_t i = 0; i < adopted->kernel_count; i++) {
+  for (uint32_t i = 0; i < adopted->kernel_count && has_kernels; i++) {
     const struct pto_adopted_kernel *kernel = &adopted->kernels[i];
     const int status = find_source(adopted, kernel->source.path, kernel->name, k->paths[k->count], error);
     if (status) return status;
@@ -165,8 +167,8 @@ static int load_kernels(const struct kernels *k, const struct pto_adopted *adopt
                                                    .core = kernel->core,
                                                    .flags = PTO_COMPAT_KERNEL_FLAGS,
                                                    .name = kernel->name,
-                                                   .call = pto_compat_kernel_call};
-    if (pto_compat_kernel_load(built->path, &build->kernels[i].entry, &reason))
+                                                   .call = k->count ? pto_compat_kernel_call : NULL};
+    if (k->count && pto_compat_kernel_load(built->path, &build->kernels[i].entry, &reason))
       return pto_error_set(error, PTO_EINVAL, "%.400s: %.500s", k->paths[k->source_of[i]], reason.sentence);
   }
   return PTO_OK;
@@ -219,13 +221,14 @@ static int prepare_folders(struct orchestration *o, const struct pto_adopted *ad
   return find_source(adopted, adopted->orchestration.path, adopted->entry, o->source, error);
 }
 
-int pto_adopted_build(const struct pto_adopted *adopted, struct pto_adopted_build *build, struct pto_error *error) {
+int pto_adopted_build(const struct pto_adopted *adopted, bool has_kernels, struct pto_adopted_build *build,
+                      struct pto_error *error) {
   struct orchestration *o = calloc(1, sizeof *o);
   struct kernels k = {0};
   *build = (struct pto_adopted_build){.kernels = calloc(adopted->kernel_count + 1u, sizeof *build->kernels)};
   int status = o && build->kernels ? prepare_folders(o, adopted, error)
                                    : pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
-  if (status == PTO_OK) status = kernels_init(&k, adopted, error);
+  if (status == PTO_OK) status = kernels_init(&k, adopted, has_kernels, error);
   if (status == PTO_OK) status = compile_and_load(o, &k, build, error);
   kernels_fini(&k);
   free(o);

@@ -25,10 +25,11 @@ struct pto_adopted_build {
   uint32_t compiled, objects;        /* how many of the objects were not there before */
 };
 
-/* PTO_OK, or the sentence of the first object, in the manifest's order, that could not be had; then nothing is kept
- * but objects that are whole.  `adopted` is borrowed until fini. */
-PTO_MUST_CHECK int pto_adopted_build(const struct pto_adopted *adopted, struct pto_adopted_build *build,
-                                     struct pto_error *error);
+/* With `has_kernels` not set kernels are only priced, and none is compiled.  PTO_OK, or the sentence of the first
+ * object, in the manifest's order, that could not be had; then nothing is kept but objects that are whole.  `adopted`
+ * is borrowed until fini. */
+PTO_MUST_CHECK int pto_adopted_build(const struct pto_adopted *adopted, bool has_kernels,
+                                     struct pto_adopted_build *build, struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_adopted_build_fini(struct pto_adopted_build *build);
 

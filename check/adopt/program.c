@@ -147,14 +147,15 @@ static void describe(struct pto_adopted_program *p) {
                                     .expect = expect};
 }
 
-int pto_adopted_program_load(const char *path, struct pto_adopted_program **program_out, struct pto_error *error) {
+int pto_adopted_program_load(const char *path, bool has_kernels, struct pto_adopted_program **program_out,
+                             struct pto_error *error) {
   struct pto_adopted_program *p = calloc(1, sizeof *p);
   if (p) p->path = strdup(path);
   int status = p && p->path ? pto_adopted_read(p->path, &p->adopted, error) : PTO_ENOMEM;
   if (status == PTO_OK) {
     p->arrays = calloc(p->adopted.tensor_count + 1u, sizeof(struct pto_array *));
     p->arguments = calloc(p->adopted.tensor_count + p->adopted.scalar_count + 1u, sizeof *p->arguments);
-    status = p->arrays && p->arguments ? pto_adopted_build(&p->adopted, &p->build, error) : PTO_ENOMEM;
+    status = p->arrays && p->arguments ? pto_adopted_build(&p->adopted, has_kernels, &p->build, error) : PTO_ENOMEM;
   }
   if (status) {
     if (status == PTO_ENOMEM) pto_error_set(error, status, "%.400s: out of memory", path);

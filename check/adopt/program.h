@@ -28,9 +28,10 @@ struct pto_adopted_program {
   struct pto_compat *compat;             /* of that run */
 };
 
-/* Reads the manifest and builds.  PTO_OK; PTO_EINVAL, PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
-PTO_MUST_CHECK int pto_adopted_program_load(const char *path, struct pto_adopted_program **program_out,
-                                            struct pto_error *error);
+/* Reads the manifest and builds; without `has_kernels` the orchestration alone, for runs with no_compute.  PTO_OK;
+ * PTO_EINVAL, PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
+PTO_MUST_CHECK int pto_adopted_program_load(const char *path, bool has_kernels,
+                                            struct pto_adopted_program **program_out, struct pto_error *error);
 /* Takes NULL too. */
 void pto_adopted_program_destroy(struct pto_adopted_program *program);
 /* The one that a program is the `program` of; NULL where it is none. */

@@ -38,7 +38,8 @@ static int take_capture(struct pto_subject *subject, const struct pto_session_op
 
 static int take_adopted(struct pto_subject *subject, const struct pto_session_options *options,
                         struct pto_error *error) {
-  const int status = pto_adopted_program_load(options->program, &subject->adopted, error);
+  const int status = pto_adopted_program_load(options->program, !options->config || !options->config->no_compute,
+                                              &subject->adopted, error);
   if (status) return status;
   subject->program = &subject->adopted->program;
   subject->name = subject->program->name;

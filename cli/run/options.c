@@ -198,11 +198,11 @@ static const struct pto_option_spec specs[] = {
     {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison),
      PROGRAMS | GRAPH | ADOPT},
     {"no-compute", NULL, "prices kernels and does not run them; memory is address space, nothing is verified",
-     FLAG(no_compute), NO_COMPUTE},
+     FLAG(no_compute), NO_COMPUTE | ADOPT},
     {"values", "FILE.json", "with --no-compute: elements that the orchestration or a predicate reads", TEXT(values),
-     NO_COMPUTE},
+     NO_COMPUTE | ADOPT},
     {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),
-     NO_COMPUTE},
+     NO_COMPUTE | ADOPT},
 /* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
 #define X(name, option, argument, help, record, write)                                                                 \
   {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},

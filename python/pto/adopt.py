@@ -39,7 +39,8 @@ HARDWARE = ("a2a3", "a5")
 SIMULATOR_CLUSTERS = 8  # what their simulator has, for which scenes are written
 MOST_INPUT_BYTES = 64 << 20
 
-state = types.SimpleNamespace(architecture=None, engine=None, mode=None, scene_module=None, torch=None)
+state = types.SimpleNamespace(architecture=None, engine=None, mode=None, scene_module=None, torch=None,
+                              root=".")
 
 
 # ---- stand-ins ----
@@ -257,7 +258,7 @@ def _bytes_of(tensor):
 
 def _scene_place(scene):
     path = sys.modules[type(scene).__module__].__file__
-    return os.path.relpath(path)
+    return os.path.relpath(path, state.root)
 
 
 def _safe(text):
@@ -344,9 +345,9 @@ def _run(scene, case, args, rounds, record):
                          check=False)
     report = folder / "report.json"
     result = json.loads(report.read_text(encoding="utf-8"))["cases"][0] if report.is_file() else {}
-    record.update(result)
+    record.update({key: value for key, value in result.items() if key not in ("name", "scene", "verified", "seconds")})
     if not result.get("run"):
-        said = result.get("error") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
+        said = result.get("reason") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
         raise AssertionError(said.replace("ptosim: ", "", 1))
     for number, name in enumerate(outputs):
         _load(folder / f"output{number}.npy", getattr(args, name))
@@ -403,7 +404,10 @@ def _adopt_recorded(scene, case, request):
         record.update(reason=str(reason), left_out=True)
         pytest.skip(str(reason))
     except BaseException as reason:
-        record["reason"] = str(reason).strip().split("\n")[0] or type(reason).__name__
+        sentence = str(reason).strip().split("\n")[0]
+        if not isinstance(reason, (AssertionError, Refused)):
+            sentence = f"{_scene_place(scene)}: {type(scene).__name__}: {type(reason).__name__}: {sentence}"
+        record["reason"] = sentence or type(reason).__name__
         raise
     finally:
         record["seconds"] = round(time.monotonic() - begin, 3)
@@ -480,6 +484,7 @@ def pytest_load_initial_conftests(early_config, parser, args):
     _mend_torch()
     checkout = _find_checkout(args)
     if checkout:
+        state.root = checkout
         state.scene_module = _use_checkout(checkout)
     else:
         pto.scene.install()
@@ -517,7 +522,7 @@ def pytest_collectreport(report):
         lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
         _write_record({"scene": report.nodeid, "name": report.nodeid, "architecture": state.architecture,
                        "engine": state.engine, "left_out": True,
-                       "reason": f"the file cannot be read: {lines[-1][1:].strip() if lines else 'no reason is given'}"})
+                       "reason": f"the file cannot be read: {lines[-1][1:].strip()[:150] if lines else 'no reason is given'}"})
 
 
 @pytest.hookimpl(tryfirst=True)
