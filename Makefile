@@ -99,7 +99,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
 .PHONY: all programs tests benches adopt-kernels $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
@@ -222,7 +222,7 @@ $(ADOPTED): $(B)/compat/%.so: compat/entry.cpp $(ADOPTED_SRC) tests/compat/orche
 	$(Q)$(CXX) -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wall -Wextra $(if $(WERROR),-Werror) -Wl,-Bsymbolic -Icompat/include \
 	  -DPTO_COMPAT_SOURCE='"$(CURDIR)/tests/compat/orchestrations/$(patsubst %-hbg,%,$(patsubst %-a5,%,$*)).cpp"' \
 	  -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry $(if $(filter %-a5,$*),-DPTO_COMPAT_ARCHITECTURE=2) \
-	  $(if $(filter %-hbg graphs%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
+	  $(if $(filter %-hbg graph%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
 
 # Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
 # public besides, and show it to the programs that they load.
@@ -319,6 +319,11 @@ bench: ## benches, as JSON lines (build/bench.jsonl) and tables
 coverage: ## what the tests reach
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
+
+adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected texts of PYPTO=DIR
+	@[ -n "$(SIMPLER)$(PYPTO)" ] || { echo "adopt-sources: SIMPLER=DIR or PYPTO=DIR, a checkout"; exit 1; }
+	$(if $(SIMPLER),@scripts/adopt_sources $(SIMPLER))
+	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
 
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps

@@ -73,7 +73,7 @@ static int declare(struct pto_adopted_program *p, struct pto_program_run *run, u
   p->arrays[i] = pto_program_array(run, tensor->name, tensor->role, tensor->dtype, tensor->ndims, tensor->shape);
   if (!p->arrays[i]) return PTO_EINVAL;
   argument->data = p->arrays[i]->data;
-  /* Without kernels memory is address space alone. */
+  /* Without kernels the array is address space, and nothing reads it. */
   if (is_empty(tensor) || !tensor->bytes_path || pto_program_config(run)->no_compute) return PTO_OK;
   return read_bytes(run, &p->adopted, tensor, tensor->bytes_path, p->arrays[i]->data);
 }

@@ -154,7 +154,7 @@ OPTION(dump) {
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
 #define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
-#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why))
+#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)

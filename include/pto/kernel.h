@@ -105,6 +105,7 @@ struct pto_cost {
   uint64_t vector_elems;  /* element operations of the vector unit */
   uint64_t multiply_adds; /* of the cube unit */
   uint64_t local_bytes;   /* local memory needed */
+  uint32_t dtype;         /* enum pto_dtype of what the units work on; 0 is f32 */
 };
 
 enum pto_kernel_flags {

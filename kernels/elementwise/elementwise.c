@@ -140,7 +140,8 @@ static int elementwise_check(const struct pto_kernel_args *args, const char *ker
 static struct pto_cost elementwise_cost(const struct pto_kernel_args *args, const struct form *form) {
   const struct pto_kernel_tensor *y = &args->tensors[form->input_count];
   const enum pto_class class_ = class_of(args, form);
-  struct pto_cost cost = {.vector_elems = pto_kernel_numel(y), .bytes_out = pto_kernel_bytes(y)};
+  struct pto_cost cost = {
+      .vector_elems = pto_kernel_numel(y), .bytes_out = pto_kernel_bytes(y), .dtype = args->tensors[0].dtype};
   for (uint32_t i = 0; i <= form->input_count; i++) {
     const struct pto_kernel_tensor *t = &args->tensors[i];
     const bool is_read_too = i == form->input_count && form->reads_output;

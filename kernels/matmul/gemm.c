@@ -365,7 +365,8 @@ struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct p
   const uint64_t tile_k = pto_min_u64(k, L1_TILE);
   struct pto_cost cost = {.multiply_adds = count * m * n * k,
                           .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
-                                         pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype)};
+                                         pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype),
+                          .dtype = gemm->a.dtype};
   for (uint32_t i = 0; i + 1 < args->tensor_count; i++) cost.bytes_in += pto_kernel_bytes(&args->tensors[i]);
   cost.bytes_out = pto_kernel_bytes(&args->tensors[args->tensor_count - 1]);
   return cost;

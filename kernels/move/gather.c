@@ -25,7 +25,8 @@ static struct pto_cost gather_cost_of(const struct pto_kernel_args *args, bool i
   return (struct pto_cost){.bytes_in = pto_min_u64(out, pto_kernel_bytes(&t[DATA])) + pto_kernel_bytes(&t[INDICES]),
                            .bytes_out = out,
                            .vector_elems = numel + pto_kernel_numel(&t[INDICES]),
-                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples),
+                           .dtype = t[Y].dtype};
 }
 static struct pto_cost gather_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, false); }
 static struct pto_cost gather_nd_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, true); }

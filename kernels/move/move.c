@@ -260,6 +260,8 @@ void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_
 }
 
 struct pto_cost pto_move_cost(const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y) {
-  return (struct pto_cost){
-      .bytes_in = pto_kernel_bytes(x), .bytes_out = pto_kernel_bytes(y), .vector_elems = pto_kernel_numel(y)};
+  return (struct pto_cost){.bytes_in = pto_kernel_bytes(x),
+                           .bytes_out = pto_kernel_bytes(y),
+                           .vector_elems = pto_kernel_numel(y),
+                           .dtype = y->dtype};
 }

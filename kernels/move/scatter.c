@@ -45,7 +45,8 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuple
                            .bytes_out = pto_kernel_bytes(&t[Y]),
                            .vector_elems =
                                pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples),
+                           .dtype = t[Y].dtype};
 }
 /* Of y, no more than the updates is written; it is not read. */
 static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool is_tuples) {
@@ -54,7 +55,8 @@ static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool 
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[INDICES]) + updates,
                            .bytes_out = pto_min_u64(updates, pto_kernel_bytes(y)),
                            .vector_elems = pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples),
+                           .dtype = y->dtype};
 }
 static struct pto_cost scatter_elements_cost(const struct pto_kernel_args *args) { return cost_of(args, false); }
 static struct pto_cost scatter_nd_cost(const struct pto_kernel_args *args) { return cost_of(args, true); }

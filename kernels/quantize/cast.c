@@ -77,7 +77,8 @@ static struct pto_cost cast_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(x),
                            .bytes_out = pto_kernel_bytes(y),
                            .vector_elems = pto_kernel_numel(y),
-                           .local_bytes = pto_operand_local_bytes(x, plan.from) + pto_operand_local_bytes(y, plan.to)};
+                           .local_bytes = pto_operand_local_bytes(x, plan.from) + pto_operand_local_bytes(y, plan.to),
+                           .dtype = pto_dtype_bits(x->dtype) > pto_dtype_bits(y->dtype) ? x->dtype : y->dtype};
 }
 
 static const struct pto_kernel_param cast_params[] = {

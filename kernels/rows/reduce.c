@@ -206,7 +206,8 @@ static struct pto_cost reduce_cost(const struct pto_kernel_args *args, const str
   pto_row_plan_make(&plan, args->tensors, 2, reduced_dims(args));
   struct pto_cost cost = {.bytes_in = results == 0 ? 0 : pto_kernel_bytes(x) * pto_row_reads(&plan, is_twice ? 2 : 1),
                           .bytes_out = pto_kernel_bytes(y),
-                          .vector_elems = pto_kernel_numel(x) * reduction->elem_ops + results * reduction->result_ops};
+                          .vector_elems = pto_kernel_numel(x) * reduction->elem_ops + results * reduction->result_ops,
+                          .dtype = x->dtype};
   cost.local_bytes = is_float(x) ? pto_row_work_bytes(&plan, is_twice, 0)
                                  : pto_local_bytes(whole_elems(&plan) * sizeof(int64_t)) +
                                        pto_local_bytes(whole_width(&plan) * sizeof(int64_t));

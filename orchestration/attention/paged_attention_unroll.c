@@ -97,6 +97,7 @@ static struct pto_cost blocks_cost(const struct pto_kernel_args *args, find_part
     cost.bytes_in += one.bytes_in;
     cost.bytes_out += one.bytes_out;
     cost.multiply_adds += one.multiply_adds;
+    cost.dtype = one.dtype;
     if (one.local_bytes > cost.local_bytes) cost.local_bytes = one.local_bytes;
   }
   return cost;

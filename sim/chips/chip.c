@@ -2,10 +2,11 @@
 /*
  * Chip files: INI text → struct pto_chip, with every fault named by file, line, key and value.
  *
- * `keys` below is the one list of what a file must say: each key exactly once, each a whole number in a range, nothing
- * else allowed.  A new key is one line there and one in each shipped file.  The INI parser (inih) reads through
- * `read_line`, which counts lines and sees what the parser does not report: repeated or empty sections, lines that are
- * too long.
+ * `keys` below is the one list of what a file may say: each key once, each a whole number in a range or one of a few
+ * words, nothing else allowed.  An optional key that is absent has another key's value where the list names one, else 0
+ * or the first of its words.  A new key is one line there; one that is not optional is one in each shipped file too.
+ * The INI parser (inih) reads through `read_line`, which counts lines and sees what the parser does not report:
+ * repeated or empty sections, lines that are too long.
  */
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
@@ -24,37 +25,57 @@
 #define MAX_LATENCY_PS UINT64_C(1000000000000) /* 1 s */
 #define MAX_WORK_PS UINT64_C(1000000000)       /* 1 ms */
 
+#define NO_FIELD SIZE_MAX
+
 struct key {
   const char *section, *name;
   size_t offset, size;
   uint64_t min, max;
+  bool is_optional;
+  size_t fallback;          /* of an optional one: the offset of the field whose value it has where it is absent */
+  const char *const *words; /* what it may say, by value, ended by NULL; NULL: a number */
 };
 
-#define FIELD(section, name, field, min, max)                                                                          \
-  { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max }
+#define KEY(section, name, field, min, max, ...)                                                                       \
+  { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max, __VA_ARGS__ }
+#define FIELD(section, name, field, min, max) KEY(section, name, field, min, max, false, NO_FIELD, NULL)
+#define OPTIONAL(section, name, field, min, max) KEY(section, name, field, min, max, true, NO_FIELD, NULL)
+#define LIKE(section, name, field, min, max, other)                                                                    \
+  KEY(section, name, field, min, max, true, offsetof(struct pto_chip, other), NULL)
+#define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
 
-static const struct key keys[] = {FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
-                                  FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
-                                  FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
-                                  FIELD("memory", "ub_bytes", ub_bytes, 1, MAX_LOCAL_BYTES),
-                                  FIELD("memory", "l1_bytes", l1_bytes, 1, MAX_LOCAL_BYTES),
-                                  FIELD("memory", "l0a_bytes", l0a_bytes, 1, MAX_LOCAL_BYTES),
-                                  FIELD("memory", "l0b_bytes", l0b_bytes, 1, MAX_LOCAL_BYTES),
-                                  FIELD("memory", "l0c_bytes", l0c_bytes, 1, MAX_LOCAL_BYTES),
-                                  FIELD("rate", "aic_clock_khz", aic_clock_khz, 1, MAX_KHZ),
-                                  FIELD("rate", "aiv_clock_khz", aiv_clock_khz, 1, MAX_KHZ),
-                                  FIELD("rate", "cube_macs_per_cycle", cube_macs_per_cycle, 1, MAX_PER_CYCLE),
-                                  FIELD("rate", "vector_elems_per_cycle", vector_elems_per_cycle, 1, MAX_PER_CYCLE),
-                                  FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
-                                  FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
-                                  FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
-                                  FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
-                                  FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
-                                  FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
-                                  FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
-                                  FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
+static const char *const sharing_words[] = {"at_begin", "anew", NULL};
+
+static const struct key keys[] = {
+    FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
+    FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
+    FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
+    FIELD("memory", "ub_bytes", ub_bytes, 1, MAX_LOCAL_BYTES),
+    FIELD("memory", "l1_bytes", l1_bytes, 1, MAX_LOCAL_BYTES),
+    FIELD("memory", "l0a_bytes", l0a_bytes, 1, MAX_LOCAL_BYTES),
+    FIELD("memory", "l0b_bytes", l0b_bytes, 1, MAX_LOCAL_BYTES),
+    FIELD("memory", "l0c_bytes", l0c_bytes, 1, MAX_LOCAL_BYTES),
+    FIELD("rate", "aic_clock_khz", aic_clock_khz, 1, MAX_KHZ),
+    FIELD("rate", "aiv_clock_khz", aiv_clock_khz, 1, MAX_KHZ),
+    FIELD("rate", "cube_macs_per_cycle", cube_macs_per_cycle, 1, MAX_PER_CYCLE),
+    FIELD("rate", "vector_elems_per_cycle", vector_elems_per_cycle, 1, MAX_PER_CYCLE),
+    LIKE("rate", "cube_macs_per_cycle_16bit", cube_macs_per_cycle_16bit, 1, MAX_PER_CYCLE, cube_macs_per_cycle),
+    LIKE("rate", "cube_macs_per_cycle_8bit", cube_macs_per_cycle_8bit, 1, MAX_PER_CYCLE, cube_macs_per_cycle_16bit),
+    LIKE("rate", "vector_elems_per_cycle_16bit", vector_elems_per_cycle_16bit, 1, MAX_PER_CYCLE,
+         vector_elems_per_cycle),
+    LIKE("rate", "vector_elems_per_cycle_8bit", vector_elems_per_cycle_8bit, 1, MAX_PER_CYCLE,
+         vector_elems_per_cycle_16bit),
+    FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
+    FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
+    WORD("rate", "sharing", shares_anew, sharing_words),
+    FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
+    FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
+    FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
+    FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
+    FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
+    FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
 #define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),
-                                  PTO_WORK_LIST(X)
+    PTO_WORK_LIST(X)
 #undef X
 };
 
@@ -66,7 +87,7 @@ struct loader {
   uint32_t line;
   bool is_too_long; /* the parser's buffer ended before the line did */
   bool has_section[PTO_ARRAY_LENGTH(sections)];
-  bool has_name, has_key[PTO_ARRAY_LENGTH(keys)];
+  bool has_text[2], has_key[PTO_ARRAY_LENGTH(keys)];
   struct pto_chip chip;
   struct pto_error *error; /* status PTO_OK until the first fault */
 };
@@ -112,53 +133,85 @@ static char *read_line(char *buffer, int size, void *context) {
   return loader->error->status == PTO_OK ? buffer : NULL;
 }
 
-static void set_name(struct loader *loader, const char *value) {
+/* Keys of [chip] that are free text. */
+enum { TEXT_NAME, TEXT_ERA };
+static const struct {
+  const char *name, *more, *what; /* characters beside letters and digits */
+  size_t offset;
+} texts[] = {
+    [TEXT_NAME] = {"name", "_-.", "letters, digits, '_', '-' and '.' only", offsetof(struct pto_chip, name)},
+    [TEXT_ERA] = {"era", " _-.", "letters, digits, blanks, '_', '-' and '.' only", offsetof(struct pto_chip, era)},
+};
+_Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0)->era, "one limit for all texts");
+
+static void set_text(struct loader *loader, size_t index, const char *value) {
+  const char *const name = texts[index].name;
   size_t length = strlen(value);
-  if (loader->has_name) FAULT(loader, "name = %s: name is there twice", value);
+  if (loader->has_text[index]) FAULT(loader, "%s = %s: %s is there twice", name, value, name);
   if (length == 0 || length >= sizeof loader->chip.name)
-    FAULT(loader, "name = '%s': must have 1 to %zu characters", value, sizeof loader->chip.name - 1);
+    FAULT(loader, "%s = '%s': must have 1 to %zu characters", name, value, sizeof loader->chip.name - 1);
   for (size_t i = 0; i < length; i++) {
-    if (!isalnum((unsigned char)value[i]) && !strchr("_-.", value[i]))
-      FAULT(loader, "name = '%s': letters, digits, '_', '-' and '.' only", value);
+    if (!isalnum((unsigned char)value[i]) && !strchr(texts[index].more, value[i]))
+      FAULT(loader, "%s = '%s': %s", name, value, texts[index].what);
   }
   if (loader->error->status != PTO_OK) return;
-  memcpy(loader->chip.name, value, length + 1);
-  loader->has_name = true;
+  memcpy((char *)&loader->chip + texts[index].offset, value, length + 1);
+  loader->has_text[index] = true;
 }
 
-static void set_number(struct loader *loader, size_t index, const char *value) {
-  const struct key *key = &keys[index];
+/* The value that a key has, by a word of its list or as a number in its range; false after a fault. */
+static bool read_value(struct loader *loader, const struct key *key, const char *value, uint64_t *number) {
+  if (key->words) {
+    for (*number = 0; key->words[*number]; ++*number)
+      if (strcmp(key->words[*number], value) == 0) return true;
+    FAULT(loader, "%s = %s is neither %s nor %s", key->name, value, key->words[0], key->words[1]);
+    return false;
+  }
   size_t digits = strspn(value, "0123456789");
   errno = 0;
-  uint64_t number = strtoull(value, NULL, 10);
-  if (loader->has_key[index]) {
-    FAULT(loader, "%s = %s: %s is there twice", key->name, value, key->name);
-  } else if (digits == 0 || value[digits] != '\0') {
+  *number = strtoull(value, NULL, 10);
+  if (digits == 0 || value[digits] != '\0') {
     FAULT(loader, "%s = '%s' is not a whole number", key->name, value);
-  } else if (errno == ERANGE || number < key->min || number > key->max) {
+  } else if (errno == ERANGE || *number < key->min || *number > key->max) {
     FAULT(loader, "%s = %s is not within %llu to %llu", key->name, value, (unsigned long long)key->min,
           (unsigned long long)key->max);
-  } else {
-    char *field = (char *)&loader->chip + key->offset;
-    PTO_ASSERT(key->size == sizeof(uint32_t) || key->size == sizeof number);
-    if (key->size == sizeof(uint32_t))
-      memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
-    else
-      memcpy(field, &number, sizeof number);
-    loader->has_key[index] = true;
+  }
+  return loader->error->status == PTO_OK;
+}
+
+static void set_key(struct loader *loader, size_t index, const char *value) {
+  const struct key *key = &keys[index];
+  uint64_t number;
+  if (loader->has_key[index]) FAULT(loader, "%s = %s: %s is there twice", key->name, value, key->name);
+  if (loader->error->status != PTO_OK || !read_value(loader, key, value, &number)) return;
+  char *field = (char *)&loader->chip + key->offset;
+  PTO_ASSERT(key->size == sizeof(uint32_t) || key->size == sizeof number);
+  if (key->size == sizeof(uint32_t))
+    memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+  else
+    memcpy(field, &number, sizeof number);
+  loader->has_key[index] = true;
+}
+
+/* What absent keys are; a key's other one stands before it in the list. */
+static void set_absent(struct pto_chip *chip, const bool *has_key) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
+    if (!has_key[i] && keys[i].fallback != NO_FIELD)
+      memcpy((char *)chip + keys[i].offset, (char *)chip + keys[i].fallback, keys[i].size);
   }
 }
 
 /* Called by the parser for each key; 1: go on (faults end the parse through read_line). */
 static int take_key(void *context, const char *section, const char *name, const char *value) {
   struct loader *loader = context;
-  if (strcmp(section, "chip") == 0 && strcmp(name, "name") == 0) {
-    set_name(loader, value);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
+    if (strcmp(section, "chip") != 0 || strcmp(name, texts[i].name) != 0) continue;
+    set_text(loader, i, value);
     return 1;
   }
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
     if (strcmp(section, keys[i].section) != 0 || strcmp(name, keys[i].name) != 0) continue;
-    set_number(loader, i, value);
+    set_key(loader, i, value);
     return 1;
   }
   if (section[0] == '\0')
@@ -177,12 +230,14 @@ static int parse(struct loader *loader) {
     return pto_error_set(loader->error, PTO_EINVAL, "%s line %d: neither [section] nor key = value", loader->label,
                          line);
   if (line < 0) return pto_error_set(loader->error, PTO_ENOMEM, "%s: no memory to read it", loader->label);
-  if (!loader->has_name) return pto_error_set(loader->error, PTO_EINVAL, "%s: [chip] name is missing", loader->label);
+  if (!loader->has_text[TEXT_NAME])
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: [chip] name is missing", loader->label);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    if (!loader->has_key[i])
+    if (!loader->has_key[i] && !keys[i].is_optional)
       return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, keys[i].section,
                            keys[i].name);
   }
+  set_absent(&loader->chip, loader->has_key);
   if (loader->chip.scheduler_count > loader->chip.cluster_count)
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,

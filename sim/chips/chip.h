@@ -3,6 +3,9 @@
  * A chip description: clusters, control threads, clocks, local memories, bandwidths and the price of control work, all
  * from an INI file (sim/chips, or the user's).  A value, owned by who loads it; constant after loading; every number of
  * virtual time comes from here.  Any thread.
+ *
+ * What keys of the file are optional is said in docs/virtual-time.md, and what they are where a file has them not: a
+ * chip made by hand needs the same.
  */
 #ifndef PTO_SIM_CHIPS_CHIP_H
 #define PTO_SIM_CHIPS_CHIP_H
@@ -16,15 +19,19 @@
 
 struct pto_chip {
   char name[64];
+  char era[64]; /* which hardware and runtime it describes; "": does not say */
   uint32_t cluster_count;
   uint32_t scheduler_count;
   uint32_t slots_per_core; /* running and pending */
   uint64_t ub_bytes, l1_bytes, l0a_bytes, l0b_bytes, l0c_bytes;
   uint64_t aic_clock_khz, aiv_clock_khz;
-  uint64_t cube_macs_per_cycle;                  /* multiply-adds an AIC does a cycle */
-  uint64_t vector_elems_per_cycle;               /* elements an AIV does a cycle */
+  uint64_t cube_macs_per_cycle; /* multiply-adds an AIC does a cycle, of dtypes of 32 bits and more */
+  uint64_t cube_macs_per_cycle_16bit, cube_macs_per_cycle_8bit;
+  uint64_t vector_elems_per_cycle; /* elements an AIV does a cycle, of dtypes of 32 bits and more and of bf16 */
+  uint64_t vector_elems_per_cycle_16bit, vector_elems_per_cycle_8bit;
   uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
   uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
+  uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
   uint64_t signal_ps;                            /* from a signal to the core that waits for it */

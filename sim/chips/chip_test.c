@@ -100,6 +100,20 @@ static void test_a_file_by_path_gives_the_same_chip_as_the_shipped_one(void **st
   assert_memory_equal(&shipped, &loaded, sizeof shipped);
 }
 
+/* tiny.ini, and the optional keys that are numbers beside those of their section. */
+static void full_text(char *text) {
+  static const struct {
+    const char *section, *lines;
+  } optional[] = {{"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
+                               "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"}};
+  shipped_text("tiny", text);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(optional); i++) {
+    char to[1024];
+    snprintf(to, sizeof to, "%s%s", optional[i].section, optional[i].lines);
+    replace(text, optional[i].section, to);
+  }
+}
+
 static void test_every_key_of_the_file_reaches_its_field(void **state) {
 #define FIELD(name, field)                                                                                             \
   { name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field) }
@@ -118,6 +132,10 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 SAME(aiv_clock_khz),
                 SAME(cube_macs_per_cycle),
                 SAME(vector_elems_per_cycle),
+                SAME(cube_macs_per_cycle_16bit),
+                SAME(cube_macs_per_cycle_8bit),
+                SAME(vector_elems_per_cycle_16bit),
+                SAME(vector_elems_per_cycle_8bit),
                 SAME(core_bandwidth_mbps),
                 SAME(chip_bandwidth_mbps),
                 SAME(kernel_start_ps),
@@ -142,8 +160,8 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
   struct pto_error error;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(fields); i++) {
     char from[64], to[64];
-    shipped_text("tiny", text);
-    assert_int_equal(pto_chip_load("tiny", &expected, &error), PTO_OK);
+    full_text(text);
+    assert_int_equal(load_text(text, strlen(text), &expected, &error, path), PTO_OK);
     snprintf(from, sizeof from, "\n%s = ", fields[i].name);
     snprintf(to, sizeof to, "\n%s = 7 ;", fields[i].name);
     replace(text, from, to);
@@ -152,6 +170,63 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
     assert_int_equal(load_text(text, strlen(text), &loaded, &error, path), PTO_OK);
     assert_memory_equal(&expected, &loaded, sizeof expected);
   }
+}
+
+/* tiny.ini with `line` as the first of section [`section`]. */
+static int load_with(const char *section, const char *line, struct pto_chip *chip, struct pto_error *error) {
+  char text[TEXT_SIZE], from[64], to[256], path[64];
+  shipped_text("tiny", text);
+  snprintf(from, sizeof from, "[%s]\n", section);
+  snprintf(to, sizeof to, "[%s]\n%s\n", section, line);
+  replace(text, from, to);
+  const int status = load_text(text, strlen(text), chip, error, path);
+  if (status != PTO_OK)
+    memmove(error->sentence, error->sentence + strlen(path), strlen(error->sentence) + 1 - strlen(path));
+  return status;
+}
+
+static void test_an_optional_text_is_empty_where_it_is_absent(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_string_equal(chip.era, "");
+  assert_int_equal(load_with("chip", "era = wiring in scheduler", &chip, &error), PTO_OK);
+  assert_string_equal(chip.era, "wiring in scheduler");
+  assert_int_equal(load_with("chip", "era = a/b", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 5: era = 'a/b': letters, digits, blanks, '_', '-' and '.' only");
+}
+
+/* Each optional key alone: its field has it, and so have those that are like it and absent. */
+static void test_an_optional_key_is_another_one_where_it_is_absent(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_int_equal(chip.cube_macs_per_cycle_16bit, 1000);
+  assert_int_equal(chip.cube_macs_per_cycle_8bit, 1000);
+  assert_int_equal(chip.vector_elems_per_cycle_16bit, 50);
+  assert_int_equal(chip.vector_elems_per_cycle_8bit, 50);
+  assert_int_equal(load_with("rate", "cube_macs_per_cycle_16bit = 7", &chip, &error), PTO_OK);
+  assert_int_equal(chip.cube_macs_per_cycle, 1000);
+  assert_int_equal(chip.cube_macs_per_cycle_16bit, 7);
+  assert_int_equal(chip.cube_macs_per_cycle_8bit, 7);
+  assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 7", &chip, &error), PTO_OK);
+  assert_int_equal(chip.vector_elems_per_cycle_16bit, 50);
+  assert_int_equal(chip.vector_elems_per_cycle_8bit, 7);
+  assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 0", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 18: vector_elems_per_cycle_8bit = 0 is not within 1 to 1000000000");
+}
+
+static void test_a_word_is_one_of_its_list(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_false(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = anew", &chip, &error), PTO_OK);
+  assert_true(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = at_begin", &chip, &error), PTO_OK);
+  assert_false(chip.shares_anew);
+  assert_int_equal(load_with("rate", "sharing = 1", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 18: sharing = 1 is neither at_begin nor anew");
 }
 
 /* Each case alters tiny.ini and must be refused with exactly these words after the file's name. */
@@ -276,6 +351,9 @@ int main(void) {
       cmocka_unit_test(test_the_embedded_text_is_that_of_the_file_in_the_tree),
       cmocka_unit_test(test_a_file_by_path_gives_the_same_chip_as_the_shipped_one),
       cmocka_unit_test(test_every_key_of_the_file_reaches_its_field),
+      cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
+      cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
+      cmocka_unit_test(test_a_word_is_one_of_its_list),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),

@@ -15,6 +15,12 @@ static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+static const uint8_t dtype_bits[PTO_DTYPE_COUNT] = {
+#define X(constant, value, name, bits, class_) [value] = bits,
+    PTO_DTYPE_LIST(X)
+#undef X
+};
+
 /* A rate of 0 is one that is never used: chips of tests have them. */
 static struct pto_timing_rate rate_of(uint64_t divisor) {
   return (struct pto_timing_rate){.divisor = divisor, .reciprocal = divisor ? UINT64_MAX / divisor : 0};
@@ -25,8 +31,19 @@ void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip) {
   timing->chip_bandwidth_mbps = rate_of(chip->chip_bandwidth_mbps);
   timing->fifo_bandwidth_mbps = rate_of(chip->fifo_bandwidth_mbps);
   timing->full_speed_sharers = (uint32_t)pto_min_u64(chip->chip_bandwidth_mbps / chip->core_bandwidth_mbps, UINT32_MAX);
-  timing->vector_rate = rate_of(chip->vector_elems_per_cycle * chip->aiv_clock_khz);
-  timing->cube_rate = rate_of(chip->cube_macs_per_cycle * chip->aic_clock_khz);
+  for (uint32_t dtype = 0; dtype < PTO_TIMING_DTYPES; dtype++) {
+    uint64_t elems = chip->vector_elems_per_cycle, macs = chip->cube_macs_per_cycle;
+    const uint32_t bits = dtype < PTO_DTYPE_COUNT ? dtype_bits[dtype] : 32; /* what is no dtype counts as f32 */
+    if (bits <= 8) {
+      elems = chip->vector_elems_per_cycle_8bit;
+      macs = chip->cube_macs_per_cycle_8bit;
+    } else if (bits == 16) {
+      if (dtype != PTO_BFLOAT16) elems = chip->vector_elems_per_cycle_16bit; /* bf16 is computed in f32 */
+      macs = chip->cube_macs_per_cycle_16bit;
+    }
+    timing->compute[dtype].vector = rate_of(elems * chip->aiv_clock_khz);
+    timing->compute[dtype].cube = rate_of(macs * chip->aic_clock_khz);
+  }
 }
 
 /* Elements; 4-bit dtypes pack two in the byte that pto_dtype_bits halves. */
@@ -37,13 +54,8 @@ static uint64_t tensor_elems(const struct pto_kernel_tensor *tensor) {
 }
 
 static uint64_t tensor_bytes(const struct pto_kernel_tensor *tensor, uint64_t elems) {
-  static const uint8_t bits[PTO_DTYPE_COUNT] = {
-#define X(constant, value, name, bits_, class_) [value] = bits_,
-      PTO_DTYPE_LIST(X)
-#undef X
-  };
   PTO_ASSERT(tensor->dtype < PTO_DTYPE_COUNT);
-  uint32_t width = bits[tensor->dtype];
+  uint32_t width = dtype_bits[tensor->dtype];
   return width >= 8 ? multiply_saturating(elems, width / 8) : elems / 2 + elems % 2;
 }
 
@@ -89,8 +101,9 @@ struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const 
     struct pto_cost cost;
   } parts[] = {
       {"memory", {.bytes_in = cost->bytes_in, .bytes_out = cost->bytes_out}},
-      {"vector", {.vector_elems = cost->vector_elems, .multiply_adds = has_cube ? 0 : cost->multiply_adds}},
-      {"cube", {.multiply_adds = has_cube ? cost->multiply_adds : 0}},
+      {"vector",
+       {.vector_elems = cost->vector_elems, .multiply_adds = has_cube ? 0 : cost->multiply_adds, .dtype = cost->dtype}},
+      {"cube", {.multiply_adds = has_cube ? cost->multiply_adds : 0, .dtype = cost->dtype}},
   };
   struct pto_timing_bound bound = {"nothing", 0};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(parts); i++) {

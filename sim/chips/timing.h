@@ -4,8 +4,8 @@
  *
  *   memory  = max(⌈bytes · 10⁶ / core_bandwidth_mbps⌉, ⌈bytes · 10⁶ · sharers / chip_bandwidth_mbps⌉)
  *   vector  = ⌈elems · 10⁹ / (vector_elems_per_cycle · aiv_clock_khz)⌉
- *   cube    = ⌈multiply_adds · 10⁹ / (cube_macs_per_cycle · aic_clock_khz)⌉
- *   work    = max(memory, vector, cube)
+ *   cube    = ⌈multiply_adds · 10⁹ / (cube_macs_per_cycle · aic_clock_khz)⌉     each unit at the rate of the cost's
+ * dtype work    = max(memory, vector, cube)
  *
  * bytes = bytes_in + bytes_out.  sharers: cores that move bytes at the moment of the start, this one counted; the share
  * is fixed then and not revised when others start or end.  An AIV has no cube: there, multiply-adds count as vector
@@ -27,11 +27,17 @@ struct pto_timing_rate {
   uint64_t divisor, reciprocal;
 };
 
+/* Places of a table by dtype: a power of two, so that whatever a kernel's cost says is a place. */
+#define PTO_TIMING_DTYPES 16u
+_Static_assert(PTO_DTYPE_COUNT <= PTO_TIMING_DTYPES, "a dtype is a place");
+
 /* The chip's rates, prepared: a quantity times `scale` over `rate` is picoseconds. */
 struct pto_timing {
   struct pto_timing_rate core_bandwidth_mbps, chip_bandwidth_mbps; /* over bytes · 10⁶ */
-  struct pto_timing_rate vector_rate, cube_rate;                   /* over elements · 10⁹ */
-  struct pto_timing_rate fifo_bandwidth_mbps;                      /* over bytes · 10⁶ */
+  struct {
+    struct pto_timing_rate vector, cube;
+  } compute[PTO_TIMING_DTYPES];               /* by dtype; over elements · 10⁹ */
+  struct pto_timing_rate fifo_bandwidth_mbps; /* over bytes · 10⁶ */
   uint32_t full_speed_sharers; /* up to this many, sharers · core_bandwidth ≤ chip_bandwidth: sharing costs nothing */
 };
 
@@ -74,16 +80,18 @@ static inline uint64_t pto_timing_add_saturating(uint64_t a, uint64_t b) {
 
 static inline struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
                                                      uint32_t core_kind) {
-  struct pto_timing_load load;
-  uint64_t elems = cost->vector_elems, macs = cost->multiply_adds;
-  if (core_kind == PTO_AIV) {
-    elems = pto_timing_add_saturating(elems, macs);
-    macs = 0;
+  struct pto_timing_load load = {.bytes = pto_timing_add_saturating(cost->bytes_in, cost->bytes_out)};
+  const uint32_t dtype = cost->dtype % PTO_TIMING_DTYPES;
+  uint64_t elems = cost->vector_elems;
+  if (cost->multiply_adds) {
+    if (core_kind == PTO_AIV)
+      elems = pto_timing_add_saturating(elems, cost->multiply_adds);
+    else
+      load.compute_ps = pto_timing_scale(cost->multiply_adds, UINT64_C(1000000000), &timing->compute[dtype].cube);
   }
-  load.bytes = pto_timing_add_saturating(cost->bytes_in, cost->bytes_out);
-  load.compute_ps = pto_timing_scale(elems, UINT64_C(1000000000), &timing->vector_rate);
-  if (macs)
-    load.compute_ps = pto_max_u64(load.compute_ps, pto_timing_scale(macs, UINT64_C(1000000000), &timing->cube_rate));
+  if (elems)
+    load.compute_ps =
+        pto_max_u64(load.compute_ps, pto_timing_scale(elems, UINT64_C(1000000000), &timing->compute[dtype].vector));
   return load;
 }
 

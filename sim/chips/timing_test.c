@@ -14,7 +14,11 @@ static struct pto_chip a_chip(void) {
   return (struct pto_chip){.aic_clock_khz = 1800000,
                            .aiv_clock_khz = 1500000,
                            .cube_macs_per_cycle = 1024,
+                           .cube_macs_per_cycle_16bit = 4096,
+                           .cube_macs_per_cycle_8bit = 8192,
                            .vector_elems_per_cycle = 64,
+                           .vector_elems_per_cycle_16bit = 128,
+                           .vector_elems_per_cycle_8bit = 256,
                            .core_bandwidth_mbps = 115200,
                            .chip_bandwidth_mbps = 1600000,
                            .host_latency_ps = 10000000,
@@ -59,6 +63,23 @@ static void test_bandwidth_is_the_cores_own_until_the_chip_is_full(void **state)
 static void test_a_vector_core_multiplies_at_its_vector_rate(void **state) {
   assert_int_equal(work((struct pto_cost){.multiply_adds = 192000}, PTO_AIV, 1), 2000000);
   assert_int_equal(work((struct pto_cost){.multiply_adds = 96000, .vector_elems = 96000}, PTO_AIV, 1), 2000000);
+}
+
+static void test_each_dtype_has_its_rate(void **state) {
+  static const struct {
+    uint32_t dtype;
+    uint64_t cube_ps, vector_ps;
+  } cases[] = {{PTO_FLOAT32, 8000000, 8000000}, {PTO_INT32, 8000000, 8000000}, {PTO_INT64, 8000000, 8000000},
+               {PTO_FLOAT16, 2000000, 4000000}, {PTO_INT16, 2000000, 4000000}, {PTO_BFLOAT16, 2000000, 8000000},
+               {PTO_INT8, 1000000, 2000000},    {PTO_UINT4, 1000000, 2000000}, {PTO_BOOL, 1000000, 2000000},
+               {15, 8000000, 8000000},          {1 << 20, 8000000, 8000000}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    const struct pto_cost cube = {.multiply_adds = 8 * 1843200, .dtype = cases[i].dtype};
+    const struct pto_cost vector = {.vector_elems = 4 * 192000, .dtype = cases[i].dtype};
+    assert_int_equal(work(cube, PTO_AIC, 1), cases[i].cube_ps);
+    assert_int_equal(work(vector, PTO_AIV, 1), cases[i].vector_ps);
+    assert_int_equal(work(vector, PTO_AIC, 1), cases[i].vector_ps);
+  }
 }
 
 static void test_quotients_round_up(void **state) {
@@ -196,6 +217,7 @@ int main(void) {
       cmocka_unit_test(test_a_bound_is_the_work_of_one_core_and_names_its_resource),
       cmocka_unit_test(test_bandwidth_is_the_cores_own_until_the_chip_is_full),
       cmocka_unit_test(test_a_vector_core_multiplies_at_its_vector_rate),
+      cmocka_unit_test(test_each_dtype_has_its_rate),
       cmocka_unit_test(test_quotients_round_up),
       cmocka_unit_test(test_impossible_sizes_saturate),
       cmocka_unit_test(test_random_sizes_agree_with_long_double),

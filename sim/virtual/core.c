@@ -26,6 +26,9 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
   cores->loads = pto_carve(base, &used, core_count * sizeof *cores->loads);
   cores->groups = pto_carve(base, &used, slot_count * sizeof *cores->groups);
   cores->free_groups = pto_carve(base, &used, slot_count * sizeof *cores->free_groups);
+  cores->transfers = pto_carve(base, &used, core_count * sizeof *cores->transfers);
+  cores->streams.heap = pto_carve(base, &used, core_count * sizeof *cores->streams.heap);
+  cores->streams.shares = pto_carve(base, &used, (core_count + 1) * sizeof *cores->streams.shares);
   cores->sentences = pto_carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
   return used;
 }
@@ -53,6 +56,9 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
   if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL)))
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
   lay_out(cores, cores->memory.addr);
+  cores->shares_anew = chip->shares_anew != 0;
+  if (cores->shares_anew)
+    pto_streams_set_rates(&cores->streams, chip->core_bandwidth_mbps, chip->chip_bandwidth_mbps, cores->core_count);
   const int status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
   if (status != PTO_OK) {
     pto_reserve_fini(&cores->memory);
@@ -76,6 +82,7 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   cores->solo.waiting.meter = meter;
   pto_event_queue_reset(&cores->ends);
   pto_event_queue_reset(&cores->begins);
+  pto_streams_reset(&cores->streams);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
   cores->now = 0;
   cores->sharers = 0;
@@ -125,6 +132,11 @@ static PTO_COLD void store_sentence(struct pto_virtual_cores *cores, uint32_t co
            sentence);
 }
 
+/* The next message of the core to begin. */
+static inline const struct pto_message *front_of(const struct pto_virtual_cores *cores, uint32_t index) {
+  return &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
+}
+
 /* What a call brings to core `index`; counts it among the sharers. */
 static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, uint32_t index,
                                                const struct pto_message *message, const struct pto_kernel_args *args) {
@@ -136,33 +148,72 @@ static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, 
   return load;
 }
 
-static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
-                               uint64_t end) {
-  if (!cores->spans) return;
+/* The span, where there is room for it. */
+static inline struct pto_trace_span *record_span(const struct pto_virtual_cores *cores,
+                                                 const struct pto_message *message, uint64_t begin, uint64_t end) {
+  if (!cores->spans) return NULL;
   struct pto_trace_span *span = pto_trace_log_append(cores->spans);
-  if (!span) return;
+  if (!span) return NULL;
   *span = (struct pto_trace_span){.begin = begin,
                                   .end = end,
                                   .task = (uint32_t)message->payload->task_number,
                                   .block_index = message->block_index,
                                   .core = message->core,
                                   .role = message->role};
+  return span;
 }
 
-/* Runs the front message of `index`. */
-static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
-                                 const struct pto_timing_load *load) {
+/* From now on `core` moves the bytes of `load`; at the end of that, its other work may go on. */
+static void begin_stream(struct pto_virtual_cores *cores, uint32_t core, const struct pto_timing_load *load,
+                         struct pto_trace_span *span) {
+  cores->transfers[core] = (struct pto_virtual_transfer){.compute_end = cores->now + load->compute_ps, .span = span};
+  pto_streams_begin(&cores->streams, cores->now, load->bytes, core);
+}
+
+void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
+  cores->now = cores->streams.next_at;
+  const uint32_t count = pto_streams_end(&cores->streams, cores->instant);
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t index = cores->instant[i];
+    const struct pto_virtual_transfer *transfer = &cores->transfers[index];
+    struct pto_virtual_core *core = &cores->cores[index];
+    uint64_t next = pto_max_u64(cores->now, transfer->compute_end); /* the end; on a fiber, the next resume */
+    if (transfer->span) transfer->span->end = next;
+    if (!core->is_on_fiber) next = core->free_at = next + cores->kernel_end_ps;
+    pto_event_queue_insert(&cores->ends, next, index, index);
+  }
+}
+
+/* Runs the kernel of the front message of `index`, which has begun then. */
+static PTO_INLINE void run_kernel(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
-  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
-  record_span(cores, &slot->message, cores->now, end);
   slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
-  core->free_at = end + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
+}
+
+static PTO_NOINLINE void run_front_with_stream(struct pto_virtual_cores *cores, uint32_t index,
+                                               const struct pto_kernel_args *args, const struct pto_timing_load *load) {
+  struct pto_trace_span *span = record_span(cores, front_of(cores, index), cores->now, cores->now);
+  run_kernel(cores, index, args);
+  begin_stream(cores, index, load, span);
+}
+
+/* Runs the front message of `index`. */
+static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
+                                 const struct pto_timing_load *load) {
+  if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) {
+    run_front_with_stream(cores, index, args, load);
+    return;
+  }
+  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  record_span(cores, front_of(cores, index), cores->now, end);
+  run_kernel(cores, index, args);
+  cores->cores[index].free_at = end + cores->kernel_end_ps;
+  pto_event_queue_insert(&cores->ends, cores->cores[index].free_at, index, index);
 }
 
 /* ---- kernels that wait ---- */
@@ -194,6 +245,11 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   struct pto_virtual_cores *cores = waiting->all->engine;
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
+  if (cores->shares_anew && load.bytes > 0) {
+    begin_stream(cores, waiting->message.core, &load, NULL);
+    pto_fiber_suspend(&waiting->fiber);
+    return;
+  }
   core->moves_bytes = load.bytes > 0;
   cores->sharers += core->moves_bytes;
   spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
@@ -218,11 +274,6 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
-}
-
-/* The next message of the core to begin. */
-static inline const struct pto_message *front_of(const struct pto_virtual_cores *cores, uint32_t index) {
-  return &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
 }
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
@@ -272,9 +323,9 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
-  PTO_ASSERT(pto_virtual_cores_next_time(cores) == PTO_VIRTUAL_NEVER);
+  PTO_ASSERT(pto_virtual_cores_next_time(cores, cores->shares_anew) == PTO_VIRTUAL_NEVER);
   pto_waiting_cores_break_deadlock(&cores->solo.waiting);
-  return pto_virtual_cores_next_time(cores) != PTO_VIRTUAL_NEVER;
+  return pto_virtual_cores_next_time(cores, cores->shares_anew) != PTO_VIRTUAL_NEVER;
 }
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
@@ -289,5 +340,5 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head;
+  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head + cores->streams.count;
 }

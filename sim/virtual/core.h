@@ -11,8 +11,10 @@
  *   begins at   max(a, f) + kernel_start_ps, or with its sync_start group at the latest of the members' such times;
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
- * Events are taken in order of time; at one instant ends come before begins, each by core index.  The kernel runs when
- * its begin is taken, so kernels see memory in the order of their begins.
+ * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
+ * compute time is over; until then its end is not known.
+ * Events are taken in order of time; at one instant streams end first, then ends come before begins, each by core
+ * index.  The kernel runs when its begin is taken, so kernels see memory in the order of their begins.
  *
  * A kernel that waits (waiting_core.h) runs in pieces, each when its time has come.  Work that it states takes what
  * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
@@ -29,6 +31,7 @@
 #include <sim/chips/timing.h>
 #include <sim/engine/solo.h>
 #include <sim/virtual/event_queue.h>
+#include <sim/virtual/streams.h>
 
 #define PTO_VIRTUAL_SENTENCE_SIZE 512
 
@@ -62,16 +65,25 @@ struct pto_virtual_group {
   bool is_closed;        /* the last member was sent */
 };
 
+/* Of a core whose stream goes on: what follows when it ends. */
+struct pto_virtual_transfer {
+  uint64_t compute_end;        /* when all other work of the kernel is done */
+  struct pto_trace_span *span; /* whose end is open; NULL: none */
+};
+
 struct pto_virtual_cores {
   struct pto_event_queue ends, begins; /* by core index; an end is also the next resume of a kernel that waits */
+  struct pto_streams streams;          /* none where kernels keep the share of their begin */
   struct pto_virtual_core *cores;
   struct pto_virtual_slot *slots;
   struct pto_core *views;
   uint64_t kernel_start_ps, kernel_end_ps;
-  uint32_t slot_mask;          /* a core has slot_mask + 1 slots, a power of two */
-  uint32_t sharers;            /* cores whose kernel moves bytes now */
-  uint64_t now;                /* of the event being taken */
-  struct pto_trace_log *spans; /* of the run's timeline; NULL: it has none */
+  uint32_t slot_mask; /* a core has slot_mask + 1 slots, a power of two */
+  uint32_t sharers;   /* cores whose kernel moves bytes now */
+  uint64_t now;       /* of the event being taken */
+  bool shares_anew;
+  struct pto_virtual_transfer *transfers; /* by core */
+  struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
   uint32_t core_count, slots_per_core;
   uint32_t *instant;             /* cores that begin at one instant */
@@ -116,6 +128,8 @@ void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
 /* Runs the kernel that `core` is in until it waits or has returned. */
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
+/* Ends the streams that end first; their kernels' ends are known then. */
+void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);
 
@@ -158,14 +172,20 @@ static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uin
   pto_virtual_cores_follow(cores, index, slot, time);
 }
 
-/* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none. */
-static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores) {
-  return pto_min_u64(cores->ends.next_at, cores->begins.next_at);
+/* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none.  `shares_anew` here and below is that of the
+ * cores, a constant where it is called: without it there are no streams to look at. */
+static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores, bool shares_anew) {
+  const uint64_t next_at = pto_min_u64(cores->ends.next_at, cores->begins.next_at);
+  return shares_anew ? pto_min_u64(next_at, cores->streams.next_at) : next_at;
 }
 
 /* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
  * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
-static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
+static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool shares_anew) {
+  if (shares_anew && cores->streams.next_at <= pto_virtual_cores_next_time(cores, false)) {
+    pto_virtual_cores_end_streams(cores);
+    return PTO_VIRTUAL_NO_CORE;
+  }
   if (cores->begins.next_at < cores->ends.next_at) {
     pto_virtual_cores_begin(cores);
     return PTO_VIRTUAL_NO_CORE;

@@ -70,8 +70,8 @@ static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index
   if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
 }
 
-static inline uint64_t next_time(const struct engine_virtual *engine) {
-  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores), engine->next_at[engine->first]);
+static inline uint64_t next_time(const struct engine_virtual *engine, bool shares_anew) {
+  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, shares_anew), engine->next_at[engine->first]);
 }
 
 /* port.clock becomes the orchestrator's. */
@@ -92,18 +92,18 @@ static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index
 
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
  * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
-static bool advance(struct engine_virtual *engine, uint64_t limit) {
+static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool shares_anew) {
   struct pto_virtual_cores *cores = &engine->cores;
   for (;;) {
     const uint32_t first = engine->first;
-    const uint64_t core_at = pto_virtual_cores_next_time(cores), scheduler_at = engine->next_at[first];
+    const uint64_t core_at = pto_virtual_cores_next_time(cores, shares_anew), scheduler_at = engine->next_at[first];
     const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
     if (next_at > limit) {
       engine->port.quiet_until = next_at;
       return false;
     }
     if (core_at <= scheduler_at) {
-      const uint32_t core = pto_virtual_cores_step(cores);
+      const uint32_t core = pto_virtual_cores_step(cores, shares_anew);
       if (core == PTO_VIRTUAL_NO_CORE) continue;
       const uint32_t owner = cores->cores[core].scheduler;
       pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
@@ -141,11 +141,21 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   return false;
 }
 
-static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+/* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for streams. */
+static PTO_NOINLINE bool advance_plainly(struct engine_virtual *engine, uint64_t limit) {
+  return advance(engine, limit, false);
+}
+static PTO_NOINLINE bool advance_with_streams(struct engine_virtual *engine, uint64_t limit) {
+  return advance(engine, limit, true);
+}
+
+static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max,
+                                bool shares_anew) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine);
-  port->quiet_until = next_time(engine);
-  if (port->clock < port->quiet_until || max == 0 || !advance(engine, port->clock)) return 0;
+  port->quiet_until = next_time(engine, shares_anew);
+  if (port->clock < port->quiet_until || max == 0) return 0;
+  if (!(shares_anew ? advance_with_streams : advance_plainly)(engine, port->clock)) return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
   struct scheduler *scheduler = &engine->schedulers[first];
@@ -155,14 +165,22 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   port->quiet_until = 0;
   return 1;
 }
+static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  return poll(port, completions, max, false);
+}
+static uint32_t engine_poll_with_streams(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  return poll(port, completions, max, true);
+}
 
 static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine);
   /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
-  bool has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  bool (*const go_on)(struct engine_virtual *, uint64_t) =
+      engine->cores.shares_anew ? advance_with_streams : advance_plainly;
+  bool has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
   while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
-    has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+    has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
   PTO_ASSERT(has_completion);
   if (has_completion) port->clock = pto_max_u64(port->clock, engine->next_at[engine->first]);
   port->quiet_until = 0;
@@ -216,17 +234,13 @@ static void engine_destroy(struct pto_port *port) {
   pto_reserve_fini(&memory);
 }
 
-static const struct pto_port_ops ops = {
-    .begin_run = engine_begin_run,
-    .end_run = engine_end_run,
-    .dispatch = engine_dispatch,
-    .poll = engine_poll,
-    .resume = engine_resume,
-    .wait = engine_wait,
-    .kernel_message = engine_kernel_message,
-    .find_waits = engine_find_waits,
-    .destroy = engine_destroy,
-};
+#define OPS(poll_)                                                                                                     \
+  {                                                                                                                    \
+    .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = engine_dispatch, .poll = poll_,              \
+    .resume = engine_resume, .wait = engine_wait, .kernel_message = engine_kernel_message,                             \
+    .find_waits = engine_find_waits, .destroy = engine_destroy                                                         \
+  }
+static const struct pto_port_ops ops = OPS(engine_poll), ops_with_streams = OPS(engine_poll_with_streams);
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
@@ -245,7 +259,7 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
 }
 
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
-  engine->port = pto_solo_port(&ops, chip, "virtual");
+  engine->port = pto_solo_port(chip->shares_anew ? &ops_with_streams : &ops, chip, "virtual");
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.elapsed_ps = engine_elapsed_ps;

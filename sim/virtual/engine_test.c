@@ -120,6 +120,24 @@ static void test_a_third_core_at_the_memory_gets_a_third_of_the_chip(void **stat
   bench_end(&b);
 }
 
+static void test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.shares_anew = true;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(0, 0, 1000, 0), 0);   /* begins at 13 */
+  dispatch(&b, pto_script_message(1, 2000, 500, 0), 0); /* begins at 16; its elements outlast its bytes */
+  dispatch(&b, pto_script_message(2, 0, 200, 0), 400);  /* begins at 413; 600, 103 and 200 left, 2/3 byte a ps each */
+  for (uint32_t i = 0; i < 3; i++) {
+    b.port->ops->wait(b.port);
+    expect_completion(&b, i == 0 ? 2 : i == 1 ? 0 : 1, b.port->clock + 2);
+  }
+  expect_span(&b, 0, 0, 13, 1065); /* 497 left at 567.5, as 96.3 of core 2, which then go at a byte a ps */
+  expect_span(&b, 1, 1, 16, 2016); /* its stream ends in the middle of 567, its elements at 2016 */
+  expect_span(&b, 2, 2, 413, 665);
+  bench_end(&b);
+}
+
 static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(2, 1));
@@ -390,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_a_message_pays_dispatch_start_work_end_and_poll),
       cmocka_unit_test(test_the_longer_of_memory_and_vector_decides),
       cmocka_unit_test(test_a_third_core_at_the_memory_gets_a_third_of_the_chip),
+      cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
       cmocka_unit_test(test_a_message_behind_none_waits_for_the_scheduler),

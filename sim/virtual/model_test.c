@@ -40,6 +40,7 @@ static struct pto_chip random_chip(struct player *player) {
   chip.kernel_end_ps = 1 + below(player, 20);
   chip.core_bandwidth_mbps = 1 + below(player, 3000000);
   chip.chip_bandwidth_mbps = 1 + below(player, 9000000);
+  chip.shares_anew = below(player, 2);
   chip.work_ps[PTO_WORK_DISPATCH] = below(player, 12);
   chip.work_ps[PTO_WORK_POLL] = below(player, 12);
   chip.work_ps[PTO_WORK_COMPLETE] = below(player, 60);

@@ -206,7 +206,11 @@ static const struct scene {
     {"poll", 0, {{0, 4, 1, 0}, {4, 4, 2, 0}}},
     {"same_bytes", 0, {{0, 2, 8, 4}, {2, 4, 8, 2}}},
     {"hints", 0, {{0, 4, 1, 0}}},
-    {"april", 0, {{0, 4, 2, 0}}},
+    {"april", 0, {{0, 8, 2, 0}}},
+    {"divided", 0, {{0, 8, 2, 0}, {8, 16, 3, 0}, {24, 4, 2, 0}, {28, 4, 3, 0}}},
+    {"lists", 0, {{0, 64, 1, 0}}},
+    {"window", 0, {{0, 4, 199, 0}}},
+    {"graph_keys", 0, {{0, 4, 8, 1}, {4, 4, 8, 1}, {8, 4, 16, 2}, {12, 4, 16, 2}}},
 };
 
 static void check_scene(const struct scene *scene, const char *engine, uint32_t deps) {
@@ -294,6 +298,20 @@ static void test_each_wrong_use_ends_the_run_with_its_number_and_line(void **sta
         (!strstr(sentence, "mistakes.cpp:") && !strstr(sentence, "kernels.h:") && !strstr(sentence, "threw")))
       fail_msg("mistake %llu: %d, \"%s\"", (unsigned long long)mistakes[i].variant, r.status, sentence);
     for (int k = 0; k < COUNT; k++) assert_true(r.out[k] != 77);
+    close_run(&r);
+  }
+}
+
+static void test_each_wrong_use_of_a_graph_ends_the_run(void **state) {
+  (void)state;
+  const char *const sentences[] = {"at least one tensor",    "no create-info", "no explicit dependencies",
+                                   "a graph within a graph", "its own",        "no task has run yet",
+                                   "no task has run yet"};
+  for (uint64_t i = 0; i < 7; i++) {
+    struct run r;
+    run(&r, "graph_mistakes", "virtual", PTO_DEPS_PTO, i + 1);
+    assert_int_equal(pto_compat_error_code(r.compat, r.status), 5);
+    if (!strstr(pto_last_error(r.rt), sentences[i])) fail_msg("%d: \"%s\"", (int)i + 1, pto_last_error(r.rt));
     close_run(&r);
   }
 }
@@ -406,6 +424,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_orchestration_gives_what_it_says),
       cmocka_unit_test(test_each_wrong_use_ends_the_run_with_its_number_and_line),
+      cmocka_unit_test(test_each_wrong_use_of_a_graph_ends_the_run),
       cmocka_unit_test(test_a_poll_for_what_never_comes_ends_the_run),
       cmocka_unit_test(test_logs_carry_level_and_line),
       cmocka_unit_test(test_a_scalar_that_a_replay_would_freeze_is_warned_of_once),

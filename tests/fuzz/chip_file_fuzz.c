@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_HOLDS(error.sentence[0] != '\0');
     return 0;
   }
+  FUZZ_HOLDS(memchr(chip.era, '\0', sizeof chip.era));
   FUZZ_HOLDS(memchr(chip.name, '\0', sizeof chip.name));
   FUZZ_HOLDS(chip.cluster_count >= 1 && chip.cluster_count <= PTO_CHIP_MAX_CLUSTERS);
   FUZZ_HOLDS(chip.scheduler_count >= 1 && chip.scheduler_count <= PTO_CHIP_MAX_SCHEDULERS);

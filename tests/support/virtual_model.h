@@ -12,13 +12,22 @@
 #define PTO_MODEL_MESSAGES 512
 #define PTO_MODEL_ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS
 
-enum pto_model_state { PTO_MODEL_ASKED, PTO_MODEL_ARRIVED, PTO_MODEL_BEGUN, PTO_MODEL_VISIBLE, PTO_MODEL_POLLED };
+enum pto_model_state {
+  PTO_MODEL_ASKED,
+  PTO_MODEL_ARRIVED,
+  PTO_MODEL_STREAMS, /* begun, and it has not got all its bytes */
+  PTO_MODEL_BEGUN,
+  PTO_MODEL_VISIBLE,
+  PTO_MODEL_POLLED
+};
 
 struct pto_model_message {
   enum pto_model_state state;
   uint32_t core, group; /* 0: alone */
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
+  uint64_t compute_end;                 /* of one that streams */
+  unsigned __int128 asked_units, units; /* of 2⁻²⁰ · 10⁻⁶ bytes, and what of them it has not got */
 };
 
 struct pto_model {
@@ -29,10 +38,18 @@ struct pto_model {
   uint64_t clocks[PTO_CHIP_MAX_SCHEDULERS + 1];
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
+  uint64_t served_until;                           /* streams have got what is theirs up to then */
 };
 
 struct pto_model_next {
-  enum { PTO_MODEL_NOTHING, PTO_MODEL_END, PTO_MODEL_BEGIN, PTO_MODEL_COMPLETION, PTO_MODEL_SENDING } what;
+  enum {
+    PTO_MODEL_NOTHING,
+    PTO_MODEL_SERVED,
+    PTO_MODEL_END,
+    PTO_MODEL_BEGIN,
+    PTO_MODEL_COMPLETION,
+    PTO_MODEL_SENDING
+  } what;
   uint64_t time;
   uint32_t ticket, scheduler;
 };
@@ -63,13 +80,13 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
   if (!pto_model_base(model, ticket, time)) return false;
   if (group && group == model->open_group) return false;
   for (uint32_t i = 0; group && i < model->count; i++) {
-    if (model->messages[i].group != group || model->messages[i].state >= PTO_MODEL_BEGUN) continue;
+    if (model->messages[i].group != group || model->messages[i].state >= PTO_MODEL_STREAMS) continue;
     if (!pto_model_base(model, i, &base)) return false;
     *time = pto_max_u64(*time, base);
   }
   /* Members that have begun at this instant fixed it. */
   for (uint32_t i = 0; group && i < model->count; i++) {
-    if (model->messages[i].group == group && model->messages[i].state >= PTO_MODEL_BEGUN) {
+    if (model->messages[i].group == group && model->messages[i].state >= PTO_MODEL_STREAMS) {
       *time = model->messages[i].begin;
       return true;
     }
@@ -78,15 +95,35 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
   return true;
 }
 
-/* Order of things at one instant: ends, begins (each by core), then schedulers. */
+/* Units a picosecond of each stream, as many as there are now; 0: there is none. */
+static inline unsigned __int128 pto_model_share(const struct pto_model *model) {
+  const unsigned __int128 cap = (unsigned __int128)model->chip.core_bandwidth_mbps << 20;
+  const unsigned __int128 total = (unsigned __int128)model->chip.chip_bandwidth_mbps << 20;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < model->count; i++) count += model->messages[i].state == PTO_MODEL_STREAMS;
+  if (count == 0) return 0;
+  return cap < total / count ? cap : total / count;
+}
+
+/* Lets `time` be: each stream has got its share until then. */
+static inline void pto_model_serve(struct pto_model *model, uint64_t time) {
+  const unsigned __int128 got = pto_model_share(model) * (time - model->served_until);
+  for (uint32_t i = 0; i < model->count; i++) {
+    struct pto_model_message *message = &model->messages[i];
+    if (message->state == PTO_MODEL_STREAMS) message->units -= got < message->units ? got : message->units;
+  }
+  model->served_until = time;
+}
+
+/* Order of things at one instant: ends of streams, ends, begins (each by core), then schedulers. */
 static inline bool pto_model_is_before(const struct pto_model *model, struct pto_model_next a,
                                        struct pto_model_next b) {
   if (a.what == PTO_MODEL_NOTHING || b.what == PTO_MODEL_NOTHING)
     return b.what == PTO_MODEL_NOTHING && a.what != PTO_MODEL_NOTHING;
   if (a.time != b.time) return a.time < b.time;
-  uint32_t rank_a = a.what >= PTO_MODEL_COMPLETION ? 3 : a.what, rank_b = b.what >= PTO_MODEL_COMPLETION ? 3 : b.what;
+  const uint64_t rank_a = pto_min_u64(a.what, PTO_MODEL_COMPLETION), rank_b = pto_min_u64(b.what, PTO_MODEL_COMPLETION);
   if (rank_a != rank_b) return rank_a < rank_b;
-  if (rank_a == 3) return a.scheduler < b.scheduler;
+  if (rank_a == PTO_MODEL_COMPLETION) return a.scheduler < b.scheduler;
   return model->messages[a.ticket].core < model->messages[b.ticket].core;
 }
 
@@ -116,7 +153,11 @@ static inline struct pto_model_next pto_model_find_next(const struct pto_model *
   struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
   for (uint32_t i = 0; i < model->count; i++) {
     struct pto_model_next other = {.ticket = i};
-    if (model->messages[i].state == PTO_MODEL_BEGUN) {
+    if (model->messages[i].state == PTO_MODEL_STREAMS) {
+      const unsigned __int128 share = pto_model_share(model);
+      other.what = PTO_MODEL_SERVED;
+      other.time = model->served_until + (uint64_t)((model->messages[i].units + share - 1) / share);
+    } else if (model->messages[i].state == PTO_MODEL_BEGUN) {
       other.what = PTO_MODEL_END;
       other.time = model->messages[i].visible;
     } else if (pto_model_begin_time(model, i, &other.time)) {
@@ -142,11 +183,17 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   }
   pto_timing_init(&timing, &model->chip);
   struct pto_timing_load load = pto_timing_load(&timing, &message->cost, message->core % 3 ? PTO_AIV : PTO_AIC);
-  message->state = PTO_MODEL_BEGUN;
   message->begin = time;
+  model->begun[model->begun_count++] = ticket;
+  if (model->chip.shares_anew && load.bytes > 0) {
+    message->state = PTO_MODEL_STREAMS;
+    message->compute_end = time + load.compute_ps;
+    message->units = message->asked_units = ((unsigned __int128)load.bytes * 1000000) << 20;
+    return;
+  }
+  message->state = PTO_MODEL_BEGUN;
   message->end = time + pto_timing_work_ps(&timing, &load, sharers);
   message->visible = message->end + model->chip.kernel_end_ps;
-  model->begun[model->begun_count++] = ticket;
 }
 
 /* Up to the next completion; false where that is later than `limit`. */
@@ -159,7 +206,12 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
       return true;
     }
     struct pto_model_message *message = &model->messages[next.ticket];
-    if (next.what == PTO_MODEL_END) {
+    if (next.what < PTO_MODEL_COMPLETION) pto_model_serve(model, next.time);
+    if (next.what == PTO_MODEL_SERVED) {
+      message->state = PTO_MODEL_BEGUN;
+      message->end = pto_max_u64(next.time, message->compute_end);
+      message->visible = message->end + model->chip.kernel_end_ps;
+    } else if (next.what == PTO_MODEL_END) {
       message->state = PTO_MODEL_VISIBLE;
     } else if (next.what == PTO_MODEL_BEGIN) {
       pto_model_begin(model, next.ticket, next.time);

@@ -24,6 +24,17 @@ extern "C" void aicpu_orchestration_entry(const ChipStorageTaskArgs &orch) {
   pto2_rt_scope_end();
   ArgWithDeps<1> more;
   more.add_inout(first);
-  (void)more;
+  L0TaskArgsWithDeps<2> others;
+  others.add_inout(first);
+  L0TaskArgs later;
+  L2TaskArgs of_a_chip;
+  const Tensor second = whole.view(shape, shape);
+  later.add_input(first);
+  later.add_output(second);
+  pto2_rt_submit_aic_task(COPY, later);
+  MixedKernels kernels;
+  kernels.aiv0_kernel_id = COPY;
+  pto2_rt_submit_task(kernels, later);
+  if (of_a_chip.tensor_count() != 0 || pto2_rt_is_fatal()) pto2_rt_report_fatal(PTO2_ERROR_INVALID_ARGS, "never");
   pto2_rt_orchestration_done();
 }
