@@ -13,7 +13,7 @@ for c in clang++-19 g++-14 g++-12 g++; do command -v $c >/dev/null && has=1; don
 [ "${has:-}" ] || { echo 'no C++ compiler: adopted programs are not built'; exit 77; }
 . tests/support/holds.sh
 scenes=$PWD/tests/compat/scenes
-export PTO_ISA=$PWD/tests/compat/isa PTO_ADOPTED=$work/adopted PTO_COMPAT=$PWD/compat
+export PTO_ISA=$PWD/tests/compat/isa PTO_ADOPTED=$build/adopted/tests PTO_COMPAT=$PWD/compat
 ptosim=$build/ptosim
 
 # NAME SOURCE ENTRY: a manifest of three tensors of 16 floats, all 1 but the output, whose golden is GOLDEN, and a factor.
@@ -76,7 +76,7 @@ holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
 holds 'an output that is wrong' adopts 1 '^wrong .*|output out\[0\]: 4 instead of 5' wrong
 holds 'a func_id without a kernel' adopts 3 'scale.cpp:21: .*func_id 1' no_kernel
-holds 'arguments that do not match' adopts 3 'few.json: .*3 .*4' few
+holds 'arguments that do not match' adopts 3 'scale.cpp says that it needs 4 arguments; 3 tensors and 0 scalars are given' few
 holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file, expected the source of scale of .*no_source.json' no_source
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
@@ -109,9 +109,9 @@ holds '- a golden that is wrong' was 'output out: [0-9.]+ from its golden'
 holds '- no golden' was 'test_wrong.py: TestNoGolden has no compute_golden, expected one or SKIP_GOLDEN'
 holds '- a func_id that no file gives' was 'scale.cpp:21: .*func_id 1'
 holds '- a signature that is too short' was 'test_wrong.py: TestFewSignatures: generate_args gives 3 tensors, the orchestration.s signature expects 2'
-holds '- arguments that do not match' was 'manifest.json: .*2.*4'
+holds '- arguments that do not match' was 'needs 4 arguments; 2 tensors and 0 scalars are given'
 holds '- a source that is not there' was 'nowhere.cpp: there is no such file'
-holds 'the list' says 0 '^a5 +192 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
+holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
 holds 'pytest runs them, without the manual one' says 0 '^4 passed, 2 skipped' pytest "$scenes/test_scenes.py" --platform a2a3sim
 holds 'and by name' says 0 '^1 passed' pytest "$scenes/test_scenes.py" --platform a2a3virtual -k TestScaleHostBuilt
 holds 'hardware is refused' says 4 'platform a2a3 means hardware, which is not here: a2a3sim runs on threads, a2a3virtual in virtual time' \
