@@ -33,9 +33,9 @@ struct GlobalContext {
 
 struct DeferredCompletionEntry;
 struct AsyncCtx {
-  volatile __gm__ uint32_t *completion_count;
-  volatile __gm__ int32_t *completion_error_code;
-  volatile __gm__ DeferredCompletionEntry *completion_entries;
+  __gm__ uint32_t *completion_count;
+  __gm__ int32_t *completion_error_code;
+  __gm__ DeferredCompletionEntry *completion_entries;
   uint32_t completion_capacity;
   PTO2TaskId task_token;
 };

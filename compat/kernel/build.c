@@ -132,11 +132,8 @@ static char *read_text(const char *path) {
   struct pto_mapped_file file = {0};
   struct pto_error error = {0};
   if (pto_mapped_file_init(&file, path, &error) != PTO_OK) return NULL;
-  char *text = malloc(file.size_bytes + 1);
-  if (text) {
-    if (file.size_bytes) memcpy(text, file.data, file.size_bytes);
-    text[file.size_bytes] = '\0';
-  }
+  char *text = calloc(1, file.size_bytes + 1);
+  if (text && file.size_bytes) memcpy(text, file.data, file.size_bytes);
   pto_mapped_file_fini(&file);
   return text;
 }

@@ -122,7 +122,7 @@ static void notify(void) {
   if (now) now->has_notified = true;
 }
 
-static _Noreturn void fail(const char *what);
+static __attribute__((noreturn)) void fail(const char *what);
 
 /* ---- the mutex ---- */
 
@@ -152,7 +152,7 @@ static void lock_again(uint32_t count) {
   now->held = count;
 }
 
-static _Noreturn void fail(const char *what) {
+static __attribute__((noreturn)) void fail(const char *what) {
   if (!now) {
     (void)fprintf(stderr, "%s\n", what);
     abort();
