@@ -3,7 +3,7 @@
  * What an orchestration calls: the existing runtime's functions, over the adapter.
  *
  * An orchestration is `extern "C" void NAME(const ChipTaskArgs &)`, compiled by compat/entry.cpp.  Each call that makes
- * something of a run has a last parameter that nobody passes: the line that it stands in.  docs/adopted-calls.md lists
+ * something of a run has a last parameter that callers leave out: the line that it stands in.  docs/adopted-calls.md lists
  * what differs from there.
  *
  * After a mistake calls do nothing and give no outputs; asking such a result for an output throws, and ends the
