@@ -36,7 +36,9 @@ struct Arguments {
 };
 
 [[maybe_unused]] void call(void (*entry)(const ChipTaskArgs &), Arguments &arguments) { entry(arguments.args); }
-[[maybe_unused]] void call(void (*entry)(const ChipStorageTaskArgs &), Arguments &arguments) { entry(arguments.storage); }
+[[maybe_unused]] void call(void (*entry)(const ChipStorageTaskArgs &), Arguments &arguments) {
+  entry(arguments.storage);
+}
 template <typename Entry> void call(Entry, Arguments &) {
   static_assert(sizeof(Entry) == 0, "the entry of an orchestration is void NAME(const ChipTaskArgs &)");
 }

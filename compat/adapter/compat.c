@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <compat/adapter/compat.h>
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,144 +8,12 @@
 
 #define DEFAULT_WINDOW 16384u /* as pto_config.window says */
 
-/* Calls of an orchestration name no run. */
-static _Thread_local struct pto_compat *current;
-
-struct pto_compat *pto_compat_current(void) {
-  return current && !current->has_failed ? current : NULL;
-}
-
-/* ---- errors ---- */
-
-/* The numbers of pto_runtime_status.h. */
-static const struct {
-  int32_t code;
-  const char *name;
-} codes[] = {{1, "SCOPE_DEADLOCK"},        {2, "HEAP_RING_DEADLOCK"},
-             {3, "FLOW_CONTROL_DEADLOCK"}, {4, "DEP_POOL_OVERFLOW"},
-             {5, "INVALID_ARGS"},          {7, "REQUIRE_SYNC_START_INVALID"},
-             {8, "TENSOR_WAIT_TIMEOUT"},   {9, "EXPLICIT_ORCH_FATAL"},
-             {10, "SCOPE_TASKS_OVERFLOW"}, {11, "TENSORMAP_OVERFLOW"},
-             {100, "SCHEDULER_TIMEOUT"},   {101, "ASYNC_COMPLETION_INVALID"},
-             {102, "ASYNC_WAIT_OVERFLOW"}, {103, "ASYNC_REGISTRATION_FAILED"}};
-
-static const char *code_name(int32_t code) {
-  for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
-    if (codes[i].code == code) return codes[i].name;
-  return "of the orchestration";
-}
+/* ---- creation ---- */
 
 static const char *last_part(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
-
-static void fail(struct pto_compat *compat, int32_t code, const struct pto_compat_place *place, const char *sentence) {
-  char text[PTO_SENTENCE_SIZE], line[16] = "";
-  if (compat->has_failed) return;
-  compat->has_failed = true;
-  compat->code = code;
-  if (place->line) snprintf(line, sizeof line, ":%u", place->line);
-  snprintf(text, sizeof text, "error %d (%s): %s%s: %s", code, code_name(code), last_part(place->file), line, sentence);
-  (void)pto_report_error(compat->rt, text);
-}
-
-void pto_compat_fail(struct pto_compat *compat, int32_t code, const struct pto_compat_place *place, const char *format,
-                     ...) {
-  char sentence[PTO_SENTENCE_SIZE];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(sentence, sizeof sentence, format, args);
-  va_end(args);
-  fail(compat, code, place, sentence);
-}
-
-static int32_t code_of_status(int status) {
-  switch (status) {
-#define X(name, value, number, ends_run, text)                                                                         \
-  case value:                                                                                                          \
-    return number;
-    PTO_STATUS_LIST(X)
-#undef X
-  default:
-    return 0;
-  }
-}
-
-static bool ends_run(int status) {
-  switch (status) {
-#define X(name, value, number, ends, text)                                                                             \
-  case value:                                                                                                          \
-    return ends;
-    PTO_STATUS_LIST(X)
-#undef X
-  default:
-    return true;
-  }
-}
-
-void pto_compat_fail_as(struct pto_compat *compat, int status, const struct pto_compat_place *place, const char *what) {
-  if (ends_run(status)) { /* the run has its sentence */
-    compat->has_failed = true;
-    return;
-  }
-  const bool is_ours = status == PTO_ENOMEM;
-  const int32_t code = status == PTO_EFIT ? 7 : is_ours ? 9 : 5;
-  pto_compat_fail(compat, code, place, "%s: %s", what, is_ours ? "out of memory" : pto_last_error(compat->rt));
-}
-
-int32_t pto_compat_error_code(const struct pto_compat *compat, int status) {
-  if (status == PTO_OK) return 0;
-  return compat->code ? compat->code : code_of_status(status);
-}
-
-/* ---- places ---- */
-
-/* A place that cannot be kept is none. */
-void pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place) {
-  const uint64_t hash = ((uintptr_t)place->file ^ place->line) * UINT64_C(0x9e3779b97f4a7c15);
-  struct pto_compat_line **bucket = &compat->lines[hash >> 32 & (PTO_COMPAT_LINE_BUCKETS - 1)], *line = *bucket;
-  while (line && (line->place.line != place->line || line->place.file != place->file)) line = line->next;
-  if (!line && (line = malloc(sizeof *line)) != NULL) {
-    *line = (struct pto_compat_line){{place->file, place->line}, *bucket};
-    *bucket = line;
-  }
-  pto_call_from(compat->rt, line ? &line->place : NULL);
-}
-
-static void forget_places(struct pto_compat *compat) {
-  for (uint32_t i = 0; i < PTO_COMPAT_LINE_BUCKETS; i++)
-    while (compat->lines[i]) {
-      struct pto_compat_line *line = compat->lines[i];
-      compat->lines[i] = line->next;
-      free(line);
-    }
-}
-
-/* ---- logging ---- */
-
-void pto_compat_say(struct pto_compat *compat, uint32_t level, const struct pto_compat_place *place, const char *format,
-                    ...) {
-  char text[PTO_SENTENCE_SIZE];
-  if (!compat->log) return;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  compat->log(compat->log_context, level, place, text);
-}
-
-void pto_compat_log(uint32_t level, const struct pto_compat_place *place, const char *format, ...) {
-  char text[PTO_SENTENCE_SIZE];
-  if (!current || !current->log) return;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  current->log(current->log_context, level, place, text);
-}
-
-/* ---- creation ---- */
 
 static int take_kernels(struct pto_compat *compat, const struct pto_compat_binding *binding, struct pto_error *error) {
   for (uint32_t i = 0; i < binding->kernel_count; i++) {
@@ -248,6 +114,15 @@ int pto_compat_create(const struct pto_compat_orchestration *orchestration, cons
 
 /* ---- a run ---- */
 
+static void forget_places(struct pto_compat *compat) {
+  for (uint32_t i = 0; i < PTO_COMPAT_LINE_BUCKETS; i++)
+    while (compat->lines[i]) {
+      struct pto_compat_line *line = compat->lines[i];
+      compat->lines[i] = line->next;
+      free(line);
+    }
+}
+
 static void forget_run(struct pto_compat *compat) {
   pto_compat_arena_clear(&compat->arena);
   pto_compat_graph_clear(compat);
@@ -283,8 +158,7 @@ int pto_compat_orchestrate(struct pto_compat *compat, struct pto_runtime *rt) {
   const struct pto_compat_place place = {.file = compat->orchestration->source};
   forget_run(compat);
   compat->rt = rt;
-  compat->outer = current;
-  current = compat;
+  struct pto_compat *outer = pto_compat_enter(compat);
   /* known for the whole run, wherever they are first used */
   for (uint32_t i = 0; i < compat->argument_count; i++) {
     struct pto_tensor tensor;
@@ -298,28 +172,10 @@ int pto_compat_orchestrate(struct pto_compat *compat, struct pto_runtime *rt) {
     compat->orchestration->enter(compat->arguments, compat->argument_count, compat->argument_scalars,
                                  compat->argument_scalar_count);
   while (!compat->has_failed && compat->depth) pto_compat_scope_end(&place);
-  current = compat->outer;
+  (void)pto_compat_enter(outer);
   return compat->has_failed ? PTO_EUSER : PTO_OK;
 }
 
 uint64_t pto_compat_task_id(const struct pto_compat *compat, uint64_t number) {
   return number < compat->id_count ? compat->ids[number] : PTO_COMPAT_NO_TASK;
-}
-
-/* ---- what orchestrations report ---- */
-
-bool pto_compat_is_fatal(void) { return !current || current->has_failed; }
-
-void pto_compat_fatal(int32_t code, const struct pto_compat_place *place, const char *format, ...) {
-  char sentence[PTO_SENTENCE_SIZE];
-  if (!pto_compat_current()) return;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(sentence, sizeof sentence, format, args);
-  va_end(args);
-  fail(current, code, place, sentence);
-}
-
-void pto_compat_mistake(const struct pto_compat_place *place, const char *sentence) {
-  if (pto_compat_current()) fail(current, 5, place, sentence);
 }

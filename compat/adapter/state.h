@@ -125,7 +125,6 @@ struct pto_compat {
 
   /* of the run */
   struct pto_runtime *rt;
-  struct pto_compat *outer; /* whose orchestration this one is called in; NULL */
   struct pto_compat_arena arena;
   struct pto_compat_ring rings[PTO_COMPAT_RINGS];
   uint64_t *ids; /* of tasks in order of submission */
@@ -160,6 +159,8 @@ struct pto_compat {
 
 /* The one whose orchestration runs on this thread; NULL, or it has failed. */
 struct pto_compat *pto_compat_current(void);
+/* From now on it is this one, or none; gives which it was. */
+struct pto_compat *pto_compat_enter(struct pto_compat *compat);
 
 /* Ends the run with error `code`; the sentence goes behind its name and the place.  The first one counts. */
 void pto_compat_fail(struct pto_compat *compat, int32_t code, const struct pto_compat_place *place, const char *format,

@@ -2,8 +2,8 @@
 /*
  * Element types of tensors under the existing runtime's names and numbers, and the packing of values into 64 bits.
  *
- * For orchestrations and kernels; nothing here calls the runtime.  Numbers 9 and 10 are UINT16 and UINT32, the other way
- * round than in pto/tensor.h.
+ * For orchestrations and kernels; nothing here calls the runtime.  Numbers 9 and 10 are UINT16 and UINT32, the other
+ * way round than in pto/tensor.h.
  */
 #ifndef PTO_COMPAT_DATA_TYPE_H
 #define PTO_COMPAT_DATA_TYPE_H
@@ -47,35 +47,40 @@ enum class DataType : std::uint8_t {
 inline std::uint64_t get_element_size(DataType dtype) {
   switch (dtype) {
 #define X(name, number, bytes)                                                                                         \
-  case DataType::name: return bytes;
+  case DataType::name:                                                                                                 \
+    return bytes;
     PTO_COMPAT_DATA_TYPES(X)
 #undef X
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
 inline const char *get_dtype_name(DataType dtype) {
   switch (dtype) {
 #define X(name, number, bytes)                                                                                         \
-  case DataType::name: return #name;
+  case DataType::name:                                                                                                 \
+    return #name;
     PTO_COMPAT_DATA_TYPES(X)
 #undef X
-  default: return "UNKNOWN";
+  default:
+    return "UNKNOWN";
   }
 }
 
 /* What may be a scalar of a task. */
 template <typename T>
-inline constexpr bool is_supported_scalar_arg_v =
-    std::is_arithmetic_v<std::remove_cv_t<std::remove_reference_t<T>>> ||
-    std::is_enum_v<std::remove_cv_t<std::remove_reference_t<T>>>;
+inline constexpr bool is_supported_scalar_arg_v = std::is_arithmetic_v<std::remove_cv_t<std::remove_reference_t<T>>> ||
+                                                  std::is_enum_v<std::remove_cv_t<std::remove_reference_t<T>>>;
 
 /* The type that stands for T in reports; what has none counts as 64 bits. */
 template <typename T> constexpr std::uint8_t dtype_of() {
   static_assert(is_supported_scalar_arg_v<T>, "dtype_of: a number or an enumeration");
   DataType dtype = DataType::UINT64;
-  if (std::is_same_v<T, bool>) dtype = DataType::BOOL;
-  else if (std::is_floating_point_v<T>) dtype = DataType::FLOAT32;
+  if (std::is_same_v<T, bool>)
+    dtype = DataType::BOOL;
+  else if (std::is_floating_point_v<T>)
+    dtype = DataType::FLOAT32;
   else if (std::is_integral_v<T> && std::is_signed_v<T>)
     dtype = sizeof(T) == 1   ? DataType::INT8
             : sizeof(T) == 2 ? DataType::INT16

@@ -3,8 +3,8 @@
  * ChipTensor: the tensor descriptor that orchestrations make and kernels read.
  *
  * Its layout is that of struct pto_compat_tensor.  Views are made of descriptors alone, no runtime is asked; what is no
- * view of its tensor throws, with the line of the call.  Strides are above 0 and count elements, as offset and shape do.
- * A view without elements is legal wherever it begins.
+ * view of its tensor throws, with the line of the call.  Strides are above 0 and count elements, as offset and shape
+ * do. A view without elements is legal wherever it begins.
  */
 #ifndef PTO_COMPAT_TENSOR_H
 #define PTO_COMPAT_TENSOR_H

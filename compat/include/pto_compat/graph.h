@@ -85,14 +85,11 @@ struct pto_compat_graph_args {
       : args(given), here(place) {}
 };
 /* No deduction from the numbers of a call: they become those that the function takes. */
-template <typename T> struct pto_compat_as {
-  using type = T;
-};
+template <typename T> struct pto_compat_as { using type = T; };
 
 template <typename... Config>
 inline GraphSubmitResult rt_submit_graph(std::uint64_t graph_id, GraphFunctionWithConfig<Config...> function,
-                                         pto_compat_graph_args args,
-                                         typename pto_compat_as<Config>::type... config) {
+                                         pto_compat_graph_args args, typename pto_compat_as<Config>::type... config) {
   static_assert(PTO_COMPAT_MODE == PTO_COMPAT_HBG || sizeof(function) == 0,
                 "rt_submit_graph: graphs are of host_build_graph; this is compiled for tensormap_and_ringbuffer");
   return pto_compat_launch(rt_graph_make_key(graph_id, config...), args.args, args.here,

@@ -3,8 +3,8 @@
  * What an orchestration calls: the existing runtime's functions, over the adapter.
  *
  * An orchestration is `extern "C" void NAME(const ChipTaskArgs &)`, compiled by compat/entry.cpp.  Each call that makes
- * something of a run has a last parameter that nobody passes: the line that it stands in.  docs/adopted-calls.md lists
- * what differs from there.
+ * something of a run has a last parameter that callers leave out: the line that it stands in.  docs/adopted-calls.md
+ * lists what differs from there.
  *
  * After a mistake calls do nothing and give no outputs; asking such a result for an output throws, and ends the
  * orchestration.
@@ -107,7 +107,8 @@ struct pto_compat_first_create {
   pto_compat_first_create(const TensorCreateInfo &created, pto_compat_place place = pto_compat_here())
       : info(created), here(place) {}
 };
-template <typename... Infos> inline TaskOutputTensors alloc_tensors(pto_compat_first_create first, const Infos &...more) {
+template <typename... Infos>
+inline TaskOutputTensors alloc_tensors(pto_compat_first_create first, const Infos &...more) {
   static_assert((std::is_same_v<Infos, TensorCreateInfo> && ...), "alloc_tensors: create-infos only");
   CoreTaskArgs args;
   args.add_output(first.info);
