@@ -111,8 +111,8 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
 
 /* The rules once more, written out: an oracle for the runtime's table. */
 _Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here too");
-uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier,
-                           const struct pto_graph_access *later, bool is_creator) {
+uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier, const struct pto_graph_access *later,
+                           bool is_creator) {
   const bool is_exact = rules == PTO_DEPS_EXACT;
   uint32_t reasons = 0;
   if (earlier->writes && later->reads) reasons |= PTO_EDGE_RAW;

@@ -23,8 +23,8 @@ struct why {
   struct pto_report report;
   struct pto_why_question question;
   struct pto_source_lines *lines;
-  uint32_t side_count;                   /* how many rules were asked about */
-  uint64_t earlier, later;               /* task numbers */
+  uint32_t side_count;     /* how many rules were asked about */
+  uint64_t earlier, later; /* task numbers */
   struct side sides[PTO_DEPS_SET_COUNT];
 };
 
@@ -211,7 +211,8 @@ static void print(const struct pto_report *report, FILE *to) {
     if (is_told_once)
       fprintf(to, "under either rules: %s\n", sentences[side->explanation.answer]);
     else
-      fprintf(to, "under rules %s: %s\n", pto_deps_rules_name(side->graph.rules).text, sentences[side->explanation.answer]);
+      fprintf(to, "under rules %s: %s\n", pto_deps_rules_name(side->graph.rules).text,
+              sentences[side->explanation.answer]);
     print_side(to, side, why->earlier);
     if (is_told_once) break;
   }

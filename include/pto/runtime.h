@@ -102,7 +102,7 @@ struct pto_launch {
   bool sync_start;                            /* all blocks start together */
   bool no_kernel; /* no core runs anything: a task that has parameters, edges and outputs as any, and is done when all
                    * that it comes after is */
-  const struct pto_task *after;               /* explicit dependencies */
+  const struct pto_task *after; /* explicit dependencies */
   uint32_t after_count;
   uint32_t initial_count; /* of `initial` */
   struct pto_predicate predicate;

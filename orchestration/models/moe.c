@@ -285,7 +285,7 @@ static int prepare(struct pto_program_run *run) {
 struct plan {
   const struct moe *moe;
   struct pto_tensor x, router, w1, w3, w2, out, chosen, weights, load, ran;
-  struct pto_task dispatch; /* the writer of load: the rules pto give a predicate no order */
+  struct pto_task dispatch;        /* the writer of load: the rules pto give a predicate no order */
   struct pto_tensor slots, places; /* i32[experts, tokens], i32[tokens, k] */
   struct pto_tensor y;             /* f32[experts, tokens, dim]: y[e, i] is the answer to the i-th token of expert e */
 };

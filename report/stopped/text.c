@@ -99,8 +99,8 @@ const char *pto_stopped_node_text(const struct pto_wait_picture *picture, struct
 /* ---- the orchestration ---- */
 
 const char *pto_stopped_doing_name(uint32_t kind) {
-  static const char *const names[] = {"own_work", "submit", "new_buffer", "host_read", "host_write", "poll",
-                                      "end_of_run"};
+  static const char *const names[] = {"own_work",   "submit", "new_buffer", "host_read",
+                                      "host_write", "poll",   "end_of_run"};
   return kind < PTO_ARRAY_LENGTH(names) ? names[kind] : "?";
 }
 

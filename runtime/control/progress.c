@@ -380,8 +380,8 @@ int pto_poll(struct pto_runtime *rt) {
   int status = pto_runtime_check(rt);
   if (status) return status;
   if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on memory */
-  rt->doing = (struct pto_doing){
-      .kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
+  rt->doing =
+      (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
   if (rt->completed_count == rt->task_count) {
     if (rt->idle_poll == rt->task_count + 1)
       return pto_runtime_fail(rt, PTO_EDEADLOCK,

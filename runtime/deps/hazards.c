@@ -236,7 +236,8 @@ static void settle(struct pto_hazards *hazards, const struct pto_access *access,
  * again, which overlaps no other, needs no search, and a write replaces all of its entry. */
 static inline void enter_isolated(struct pto_hazards *hazards, const struct pto_access *access,
                                   struct pto_access_entry *entry) {
-  order_entry(hazards, access, entry, false); /* the rules order all that a write covers: exact, which reduces nothing */
+  order_entry(hazards, access, entry,
+              false); /* the rules order all that a write covers: exact, which reduces nothing */
   if (access->tag & PTO_TAG_WRITE)
     pto_access_map_replace(hazards->map, entry, hazards->consumer, access->tag);
   else

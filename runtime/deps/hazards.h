@@ -5,8 +5,9 @@
  * A submit goes  begin → explicit… → enter → end.  Entering looks up what each access overlaps, wires the task behind
  * those tasks, and puts the access into the map.  Which pairs of accesses are edges stands in rules.h, as a table.
  *
- * Named rules (rules.h): a task that uses a buffer comes after the one that allocated it (pto_hazards_creator); tasks of
- * a manual scope look nothing up and enter nothing; edges that others imply are dropped, once all of a task are found.
+ * Named rules (rules.h): a task that uses a buffer comes after the one that allocated it (pto_hazards_creator); tasks
+ * of a manual scope look nothing up and enter nothing; edges that others imply are dropped, once all of a task are
+ * found.
  *
  * A write replaces the accesses that it covers and has an edge to.  Where the rules give it an edge to all that it
  * overlaps, and no access of the task is fuzzy, each access is entered as soon as it is wired: accesses of one task
@@ -47,10 +48,10 @@ static inline void pto_access_set_region(struct pto_access *access) {
 
 /* Why a task comes after another: two accesses to the same bytes, or the orchestration said so. */
 struct pto_edge {
-  uint32_t producer, consumer; /* slots */
-  uint32_t reasons;            /* enum pto_edge_reason bits */
+  uint32_t producer, consumer;         /* slots */
+  uint32_t reasons;                    /* enum pto_edge_reason bits */
   uint16_t producer_tag, consumer_tag; /* nothing where explicit, and the producer's of a creator */
-  uint64_t begin, end; /* bounding addresses of the bytes both touch; 0, 0 where explicit */
+  uint64_t begin, end;                 /* bounding addresses of the bytes both touch; 0, 0 where explicit */
   uint64_t buffer_number;
 };
 

@@ -80,12 +80,14 @@ static struct pto_deps_name name_rules(uint32_t deps, uint32_t told) {
   size_t used = (size_t)snprintf(name.text, sizeof name.text, "%s", set < PTO_DEPS_SET_COUNT ? sets[set].name : "?");
   for (uint32_t i = 0; i < PTO_DEPS_NAMED_COUNT && used < sizeof name.text; i++)
     if (told >> i & 1)
-      used += (size_t)snprintf(name.text + used, sizeof name.text - used, ",%s%s", on >> i & 1 ? "" : "no-",
-                               named[i].name);
+      used +=
+          (size_t)snprintf(name.text + used, sizeof name.text - used, ",%s%s", on >> i & 1 ? "" : "no-", named[i].name);
   return name;
 }
 
-struct pto_deps_name pto_deps_rules_name(uint32_t deps) { return name_rules(deps, deps >> PTO_DEPS_SWITCH_SHIFT); }
+struct pto_deps_name pto_deps_rules_name(uint32_t deps) {
+  return name_rules(deps, deps >> PTO_DEPS_SWITCH_SHIFT);
+}
 
 struct pto_deps_name pto_deps_rules_list(uint32_t deps) {
   return name_rules(deps, pto_deps_named_of(deps) | deps >> PTO_DEPS_SWITCH_SHIFT);

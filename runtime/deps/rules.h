@@ -84,7 +84,8 @@ enum pto_deps_named {
 #define PTO_DEPS_SWITCH_SHIFT 8u /* of those in `deps` */
 #define PTO_DEPS_SET_MASK ((1u << PTO_DEPS_SWITCH_SHIFT) - 1)
 #define X(rule, name, is_on, meaning)                                                                                  \
-  _Static_assert(PTO_DEPS_SWITCH_##rule == (int)PTO_DEPS_NAMED_##rule << PTO_DEPS_SWITCH_SHIFT, name ": in both lists");
+  _Static_assert(PTO_DEPS_SWITCH_##rule == (int)PTO_DEPS_NAMED_##rule << PTO_DEPS_SWITCH_SHIFT, name ": in both "      \
+                                                                                                     "lists");
 PTO_DEPS_NAMED_LIST(X)
 #undef X
 

@@ -150,7 +150,8 @@ static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, 
     }
     if (!last && (params[i].mode == PTO_UNUSED || params[i].mode == PTO_HOLD)) continue; /* the first is none */
     if (!last) return PTO_REFUSE(rt, PTO_EINVAL, "param %u is used by no kernel of the task", i);
-    if (mode != params[i].mode && params[i].mode != PTO_HOLD) return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
+    if (mode != params[i].mode && params[i].mode != PTO_HOLD)
+      return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
       const int status = check_param(rt, kernels[k], &kernels[k]->params[i], &params[i], i);

@@ -289,7 +289,8 @@ static int resolve_params(struct pto_runtime *rt, struct pto_submit_work *submit
     int status = resolve(rt, submit, what, work);
     if (status) return status;
     if (work->initial && !work->is_allocated_now)
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has an initial value, but it does not get its memory now", what, i);
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has an initial value, but it does not get its memory now", what,
+                        i);
     if (request->kind == PTO_TASK_ALLOC && work->record->addr)
       return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u: buffer %llu has memory already", what, i,
                         (unsigned long long)work->record->id);
@@ -339,8 +340,8 @@ static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const
   if (!status && pto_hazards_ignores_predicates(&rt->hazards)) drop_predicate(submit);
   if (!status && (request->kind == PTO_TASK_KERNEL || request->kind == PTO_TASK_EMPTY))
     status = build_payload(rt, submit, request);
-  submit->has_more =
-      (request->kind == PTO_TASK_EMPTY) | submit->allocates | submit->advances | (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
+  submit->has_more = (request->kind == PTO_TASK_EMPTY) | submit->allocates | submit->advances |
+                     (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
   return status;
 }
 

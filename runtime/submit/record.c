@@ -66,14 +66,15 @@ static void record_edge(void *context, const struct pto_edge *edge) {
     if (!(edge->reasons & reason)) continue;
     struct pto_trace_edge *written = pto_trace_log_append(&rt->trace.edges);
     if (!written) return;
-    *written = (struct pto_trace_edge){.producer = cold[edge->producer].number,
-                                       .consumer = cold[edge->consumer].number,
-                                       .reason = reason,
-                                       .producer_param = is_explicit || is_creator ? UINT32_MAX : param_of(edge->producer_tag),
-                                       .consumer_param = is_explicit ? UINT32_MAX : param_of(edge->consumer_tag),
-                                       .begin = edge->begin,
-                                       .end = edge->end,
-                                       .buffer_number = edge->buffer_number};
+    *written =
+        (struct pto_trace_edge){.producer = cold[edge->producer].number,
+                                .consumer = cold[edge->consumer].number,
+                                .reason = reason,
+                                .producer_param = is_explicit || is_creator ? UINT32_MAX : param_of(edge->producer_tag),
+                                .consumer_param = is_explicit ? UINT32_MAX : param_of(edge->consumer_tag),
+                                .begin = edge->begin,
+                                .end = edge->end,
+                                .buffer_number = edge->buffer_number};
   }
 }
 

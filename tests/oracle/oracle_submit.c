@@ -144,9 +144,9 @@ static int check_against_kernel(struct submission *s, const struct pto_kernel *k
     const struct pto_kernel_param *want = &kernel->params[i];
     const struct pto_param *got = &s->params[i];
     if (want->mode == PTO_UNUSED && s->kernel_count > 1) continue;
-    bool fits = got->mode == PTO_HOLD ? want->mode != PTO_SCALAR
+    bool fits = got->mode == PTO_HOLD  ? want->mode != PTO_SCALAR
                 : s->kernel_count == 1 ? want->mode == got->mode
-                                     : (want->mode & ~got->mode & 11u) == 0 || got->mode == PTO_OUTPUT;
+                                       : (want->mode & ~got->mode & 11u) == 0 || got->mode == PTO_OUTPUT;
     if (!fits) return refuse_param(s, i, PTO_EINVAL, "of another mode than the kernel states");
     if (got->mode == PTO_SCALAR) {
       if (want->scalar != got->scalar_type) return refuse_param(s, i, PTO_EINVAL, "scalar of another type");

@@ -35,7 +35,8 @@ static int expect(struct pto_program_run *run) {
   double *doubled = golden(run, "doubled"), *negative = golden(run, "negative"), *scaled = golden(run, "scaled");
   double *sums = golden(run, "sums"), *tens = golden(run, "tens"), *chosen = golden(run, "chosen"), most = -1;
   double *begun = golden(run, "begun");
-  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen || !begun) return PTO_ENOMEM;
+  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen || !begun)
+    return PTO_ENOMEM;
   for (uint64_t i = 0; i < N * N; i++) most = pto_array_get(x, i) > most ? pto_array_get(x, i) : most;
   for (uint64_t i = 0; i < N * N; i++) {
     const double value = pto_array_get(x, i);

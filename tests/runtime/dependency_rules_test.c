@@ -41,8 +41,7 @@ static void test_lists_of_rules_are_read_and_written(void **state) {
   } cases[] = {
       {"exact", PTO_DEPS_EXACT, "exact", "exact"},
       {"pto", PTO_DEPS_PTO, "pto", "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
-      {"pto,creator-edges", PTO_DEPS_PTO, "pto",
-       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
+      {"pto,creator-edges", PTO_DEPS_PTO, "pto", "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
       {"pto,no-creator-edges", PTO_DEPS_PTO | PTO_DEPS_SWITCH_CREATOR_EDGES, "pto,no-creator-edges",
        "pto,no-creator-edges,manual-enters-nothing,predicate-orders-nothing"},
       {"pto,no-creator-edges,creator-edges", PTO_DEPS_PTO, "pto",
@@ -72,8 +71,9 @@ static void test_a_wrong_list_is_refused_by_name(void **state) {
       {"", "\"\" is none of exact, pto"},
       {"weak", "\"weak\" is none of exact, pto"},
       {"exact,creator-edges", "\"exact,creator-edges\": rules are switched under pto alone"},
-      {"pto,", "\"\" is none of creator-edges, manual-enters-nothing, predicate-orders-nothing, reduce-implied, each also "
-               "with no- before it"},
+      {"pto,",
+       "\"\" is none of creator-edges, manual-enters-nothing, predicate-orders-nothing, reduce-implied, each also "
+       "with no- before it"},
       {"pto,creator", "\"creator\" is none of creator-edges,"},
       {"pto,no-", "\"no-\" is none of creator-edges,"},
       {"pto,no-no-creator-edges", "\"no-no-creator-edges\" is none of creator-edges,"},
@@ -177,7 +177,7 @@ static void test_the_host_waits_for_the_creator(void **state) {
 
 static int manual_then_automatic(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor x = fixture_bytes(f, 0, 64), made = fixture_managed(rt, 64);
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &x), PTO_OK); /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &x), PTO_OK);    /* 0 */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &made), PTO_OK); /* 1 */
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "bb", &x, &made), PTO_OK); /* 2: no edge */
@@ -208,7 +208,7 @@ static int gated(struct pto_runtime *rt, struct fixture *f) {
   memset(f->memory, 0, 4);
   struct pto_tensor gate = pto_external_tensor(rt, f->memory, PTO_INT32, 1, shape), x = fixture_bytes(f, 64, 8);
   struct pto_tensor bytes = fixture_bytes(f, 0, 4);
-  FIXTURE_DO(rt, .label = 1, .modes = "o", .tensors = {&bytes}); /* 0 */
+  FIXTURE_DO(rt, .label = 1, .modes = "o", .tensors = {&bytes});                                             /* 0 */
   FIXTURE_DO(rt, .label = 2, .modes = "o", .tensors = {&x}, .launch = {.predicate = {&gate, PTO_IF_EQ, 0}}); /* 1 */
   FIXTURE_DO(rt, .label = 3, .modes = "b", .tensors = {&bytes}); /* 2: not after the predicate's read in any case */
   return 0;
@@ -234,7 +234,7 @@ static uint64_t distance; /* between the first and the last task of the next */
 
 static int far_reader(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor a = fixture_bytes(f, 0, 8), b = fixture_bytes(f, 8, 8), other = fixture_bytes(f, 16, 8);
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);     /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);      /* 0 */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &a, &b), PTO_OK); /* 1 */
   for (uint64_t i = 2; i < distance; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &other), PTO_OK);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "ii", &a, &b), PTO_OK); /* after 1, and so after 0 */

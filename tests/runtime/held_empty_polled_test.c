@@ -58,11 +58,11 @@ static int holds_what_others_write(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 0 */
   const struct pto_param held[] = {pto_hold(&t), pto_output(&other)};
   const struct pto_launch launch = {.aiv0 = fixture_kernel("io")};
-  fixture_expect(rt, pto_submit(rt, &launch, held, 2, NULL), PTO_OK);             /* 1: lists say input */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);                        /* 2: not after 1 */
+  fixture_expect(rt, pto_submit(rt, &launch, held, 2, NULL), PTO_OK); /* 1: lists say input */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);            /* 2: not after 1 */
   const struct pto_launch empty = {.size = sizeof empty, .no_kernel = true};
   fixture_expect(rt, pto_submit(rt, &empty, held, 1, NULL), PTO_OK); /* 3 */
-  const struct pto_param twice[] = {pto_hold(&t), pto_inout(&t)};                 /* the same bytes: no conflict */
+  const struct pto_param twice[] = {pto_hold(&t), pto_inout(&t)};    /* the same bytes: no conflict */
   const struct pto_launch both = {.aiv0 = fixture_kernel("bb")};
   fixture_expect(rt, pto_submit(rt, &both, twice, 2, NULL), PTO_OK); /* 4 */
   return 0;
@@ -185,14 +185,14 @@ static int begins_with(struct pto_runtime *rt, struct fixture *f) {
   (void)f;
   struct pto_tensor sum = fixture_managed(rt, 64), out = fixture_managed(rt, 32);
   const uint64_t shape[] = {5};
-  struct pto_tensor words =
-      pto_managed_tensor(rt, pto_create_buffer(rt, 20), PTO_INT32, 1, shape);
+  struct pto_tensor words = pto_managed_tensor(rt, pto_create_buffer(rt, 20), PTO_INT32, 1, shape);
   struct pto_kernel add = fixture_kernel_with("b", 0, increase);
   const struct pto_initial first = {.param = 0, .bits = 41}, third = {.param = 1, .bits = UINT64_C(0xfffffffe)};
   const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &add, .initial = &first, .initial_count = 1};
   fixture_expect(rt, pto_submit(rt, &launch, (struct pto_param[]){pto_inout(&sum)}, 1, NULL), PTO_OK);
   const struct pto_launch empty = {.size = sizeof empty, .no_kernel = true, .initial = &third, .initial_count = 1};
-  fixture_expect(rt, pto_submit(rt, &empty, (struct pto_param[]){pto_output(&out), pto_output(&words)}, 2, NULL), PTO_OK);
+  fixture_expect(rt, pto_submit(rt, &empty, (struct pto_param[]){pto_output(&out), pto_output(&words)}, 2, NULL),
+                 PTO_OK);
   for (uint64_t i = 0; i < 64; i++) assert_int_equal(byte_at(rt, &sum, i), 42);
   for (uint64_t i = 0; i < 5; i++) {
     int32_t value = 0;
@@ -216,7 +216,8 @@ static void test_an_output_begins_with_its_value(void **state) {
 static int wrong_initials(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor x = fixture_bytes(f, 0, 8), fresh = fixture_managed(rt, 8);
   const struct pto_initial first = {.param = 0}, second = {.param = 1}, third = {.param = 2};
-  struct pto_launch launch = {.size = sizeof launch, .aiv0 = fixture_kernel("os"), .initial = &first, .initial_count = 1};
+  struct pto_launch launch = {
+      .size = sizeof launch, .aiv0 = fixture_kernel("os"), .initial = &first, .initial_count = 1};
   const struct pto_param has_memory[] = {pto_output(&x), pto_scalar_u64(1)};
   fixture_expect(rt, pto_submit(rt, &launch, has_memory, 2, NULL), PTO_EINVAL);
   fixture_expect_sentence(rt, "param 0 has an initial value, but it does not get its memory now");

@@ -44,10 +44,10 @@ struct interpreter {
   uint64_t task_sequence[RANDOM_MAX_OPS];
   uint32_t tasks[RANDOM_MAX_OPS]; /* operations that became tasks, in order */
   uint32_t task_count, record_count;
-  bool has_edge[RANDOM_MAX_OPS];                  /* to the current one, as found */
+  bool has_edge[RANDOM_MAX_OPS];                    /* to the current one, as found */
   bool comes_after[RANDOM_MAX_OPS][RANDOM_MAX_OPS]; /* of every task, each that leads to it by edges as found */
-  uint32_t task_number[RANDOM_MAX_OPS];           /* of an operation that became a task */
-  uint32_t creator[SPACES];                       /* the operation that allocated a buffer */
+  uint32_t task_number[RANDOM_MAX_OPS];             /* of an operation that became a task */
+  uint32_t creator[SPACES];                         /* the operation that allocated a buffer */
   struct bytes bytes[RANDOM_MAX_PARAMS];
   struct buffer buffers[SPACES];
   struct record records[RANDOM_MAX_OPS * RANDOM_MAX_PARAMS];

@@ -68,8 +68,8 @@ static void make_param(struct pto_rng *rng, struct random_param *param, const ui
   make_view(rng, &param->view, bytes, below(rng, 6) == 0);
   param->view.buffer = buffer;
   param->view.skip_bytes = skip;
-  static const uint32_t modes[] = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT,    PTO_OUTPUT,
-                                  PTO_INOUT, PTO_HOLD,  PTO_ACCUMULATE};
+  static const uint32_t modes[] = {PTO_INPUT,  PTO_INPUT, PTO_INPUT, PTO_OUTPUT,
+                                   PTO_OUTPUT, PTO_INOUT, PTO_HOLD,  PTO_ACCUMULATE};
   param->mode = modes[below(rng, PTO_ARRAY_LENGTH(modes))];
   param->advances = param->mode == PTO_OUTPUT && below(rng, 4) == 0;
 }
