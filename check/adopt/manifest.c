@@ -31,7 +31,7 @@ static const struct word cores[] = {{"aic", PTO_AIC}, {"aiv", PTO_AIV}};
 static const struct word directions[] = {
     {"in", PTO_ARRAY_INPUT}, {"out", PTO_ARRAY_OUTPUT}, {"inout", PTO_ARRAY_INOUT}};
 static const struct word judges[] = {
-    {"nobody", PTO_ADOPTED_BY_NOBODY}, {"golden", PTO_ADOPTED_BY_GOLDEN}, {"test", PTO_ADOPTED_BY_TEST}};
+    {"none", PTO_ADOPTED_BY_NONE}, {"golden", PTO_ADOPTED_BY_GOLDEN}, {"test", PTO_ADOPTED_BY_TEST}};
 static const struct word architectures[] = {{"a2a3", 0}, {"a5", 0}};
 /* Those that this library has no dtype for: their bytes are moved as they are. */
 static const struct word opaque_dtypes[] = {{"fp8e4m3fn", PTO_UINT8}, {"fp8e8m0", PTO_UINT8}, {"fp4e2m1", PTO_UINT8}};

@@ -30,7 +30,7 @@
 
 /* Who says whether outputs are right. */
 enum pto_adopted_judge {
-  PTO_ADOPTED_BY_NOBODY = 0,
+  PTO_ADOPTED_BY_NONE = 0,
   PTO_ADOPTED_BY_GOLDEN, /* the files that the manifest names */
   PTO_ADOPTED_BY_TEST    /* its own comparison alone, which runs in Python */
 };
@@ -87,7 +87,7 @@ struct pto_adopted {
   uint64_t window, heap_bytes, list_chunks, clusters, workers; /* 0: as without a manifest */
 };
 
-/* Whether a file names the format of manifests: for who meets JSON files of several kinds. */
+/* Whether a file names the format of manifests: for who reads JSON files of several kinds. */
 bool pto_adopted_is_file(const char *path);
 /* PTO_OK; else the sentence, which names file and place, and a zeroed manifest.  `path` is borrowed until fini. */
 PTO_MUST_CHECK int pto_adopted_read(const char *path, struct pto_adopted *adopted, struct pto_error *error);

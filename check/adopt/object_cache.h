@@ -7,7 +7,7 @@
  * and DIGEST.so, by the contents of all that.  Always true: a DIGEST.so is whole; a compilation that fails leaves
  * nothing.
  *
- * Any thread, several at a time, and several processes on one folder: whoever comes last replaces a file by the same
+ * Any thread, several at a time, and several processes on one folder: the last of them replaces a file by the same
  * one.
  */
 #ifndef PTO_CHECK_ADOPT_OBJECT_CACHE_H

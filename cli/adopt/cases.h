@@ -4,7 +4,7 @@
  *
  * A case is a JSON object, since most come from the plugin of pytest (python/pto/adopt.py) as such.  Keys, any of them
  * may be missing: name; scene, the file; architecture, engine, mode; built, run: truth; verified: truth, or null where
- * nobody judges; reason: the sentence of what went wrong; left_out: truth; tasks, edges: of the graph, without
+ * nothing judges; reason: the sentence of what went wrong; left_out: truth; tasks, edges: of the graph, without
  * allocations; objects, compiled; seconds; findings: sentences.
  *
  * Owns the objects until fini.  The main thread.
@@ -32,7 +32,7 @@ void pto_adopt_case_print(json_t *one, FILE *to);
 /* "adopt: N cases, N built, N run, N verified", and what else there were. */
 void pto_adopt_cases_print_sum(const struct pto_adopt_cases *cases, FILE *to);
 
-/* 0 where all that was not left out is verified, or judged by nobody, and has no finding; else 1, or 3 where one failed
+/* 0 where all that was not left out is verified, or judged by none, and has no finding; else 1, or 3 where one failed
  * or was not built. */
 int pto_adopt_cases_exit(const struct pto_adopt_cases *cases);
 

@@ -14,6 +14,7 @@
 #include <runtime/base/base.h>
 
 #define RECORD_FD 3
+#define FIND_PACKAGES "import importlib.util as u, sys; sys.exit(not (u.find_spec('torch') and u.find_spec('pytest')))"
 #define MOST_TEXT_BYTES (1u << 20)
 
 /* The first of these that can run scene tests is used. */
@@ -48,8 +49,7 @@ static int wait_for(pid_t pid) {
 }
 
 static bool can_run(const char *python) {
-  char *words[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "import torch, pytest",
-                   NULL};
+  char *words[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-c", (char *)(uintptr_t)FIND_PACKAGES, NULL};
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   pid_t pid;
   const bool is_able = nowhere >= 0 && spawn(words, -1, nowhere, &pid) == 0 && wait_for(pid) == 0;

@@ -38,6 +38,7 @@ PLATFORMS = {"a2a3sim": ("a2a3", "threads"), "a5sim": ("a5", "threads"),
 HARDWARE = ("a2a3", "a5")
 SIMULATOR_CLUSTERS = 8  # what their simulator has, for which scenes are written
 MOST_INPUT_BYTES = 64 << 20
+MOST_SECONDS = 1800  # of a case, with its compilers
 
 state = types.SimpleNamespace(architecture=None, engine=None, mode=None, scene_module=None, torch=None,
                               root=".")
@@ -341,8 +342,11 @@ def _run(scene, case, args, rounds, record):
                "--json", str(folder / "report.json"), *shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))]
     for number, name in enumerate(outputs):
         command += ["--output", f"{name}={folder}/output{number}.npy"]
-    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                         check=False)
+    try:
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                             check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"it did not end within {MOST_SECONDS} s") from None
     report = folder / "report.json"
     result = json.loads(report.read_text(encoding="utf-8"))["cases"][0] if report.is_file() else {}
     record.update({key: value for key, value in result.items() if key not in ("name", "scene", "verified", "seconds")})

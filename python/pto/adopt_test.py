@@ -96,6 +96,8 @@ def main():
               f"{sum(map(is_verified, cases)):8}  {sum(c['verdict'] == 'by luck' for c in cases):7}  {len(left_out):8}"
               f"  {sum(c.get('seconds', 0) for c in cases):8.0f}")
     verified = sum(map(is_verified, everything))
+    if named:
+        print(f"graphs: {named} others differ by a rule with a name")
     if not expected:
         print("adopt-test: PTO_ADOPT_DATA names no folder with graphs.csv: no graph is compared")
     print(f"adopt: {len(everything)} cases, {sum(c['built'] for c in everything)} built, "

@@ -71,6 +71,9 @@ holds 'its objects are there the second time' adopts 0 '"compiled": ?0' scale --
 holds 'it is a program to run' says 0 'verified +true|verified *yes|verified' "$ptosim" run "$work/scale.json" --engine virtual
 holds 'and to check' says 0 '2 tasks, 1 edge ' "$ptosim" check "$work/scale.json" --deps pto
 holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
+holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
+holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
+holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
