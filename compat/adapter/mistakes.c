@@ -68,32 +68,26 @@ void pto_compat_fail(struct pto_compat *compat, int32_t code, const struct pto_c
   fail(compat, code, place, sentence);
 }
 
-static int32_t code_of_status(int status) {
-  switch (status) {
-#define X(name, value, number, ends_run, text)                                                                         \
-  case value:                                                                                                          \
-    return number;
+static const struct status {
+  int value;
+  int32_t number;
+  bool ends_run;
+} statuses[] = {
+#define X(name, value, number, ends_run, text) {value, number, ends_run},
     PTO_STATUS_LIST(X)
 #undef X
-  default:
-    return 0;
-  }
-}
+};
 
-static bool ends_run(int status) {
-  switch (status) {
-#define X(name, value, number, ends, text)                                                                             \
-  case value:                                                                                                          \
-    return ends;
-    PTO_STATUS_LIST(X)
-#undef X
-  default:
-    return true;
-  }
+/* NULL: no status of the list. */
+static const struct status *find_status(int value) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(statuses); i++)
+    if (statuses[i].value == value) return &statuses[i];
+  return NULL;
 }
 
 void pto_compat_fail_as(struct pto_compat *compat, int status, const struct pto_compat_place *place, const char *what) {
-  if (ends_run(status)) { /* the run has its sentence */
+  const struct status *known = find_status(status);
+  if (!known || known->ends_run) { /* the run has its sentence */
     compat->has_failed = true;
     return;
   }
@@ -104,7 +98,8 @@ void pto_compat_fail_as(struct pto_compat *compat, int status, const struct pto_
 
 int32_t pto_compat_error_code(const struct pto_compat *compat, int status) {
   if (status == PTO_OK) return 0;
-  return compat->code ? compat->code : code_of_status(status);
+  const struct status *known = find_status(status);
+  return compat->code ? compat->code : known ? known->number : 0;
 }
 
 /* ---- places ---- */

@@ -8,6 +8,7 @@
 #ifndef PTO_COMPAT_DATA_TYPE_H
 #define PTO_COMPAT_DATA_TYPE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -18,7 +19,7 @@ inline constexpr int RUNTIME_MAX_TENSOR_DIMS = MAX_TENSOR_DIMS;
 
 enum class AddressSpace : std::uint8_t { HOST = 0, DEVICE = 1 };
 
-/* X(name, number, bytes of an element) */
+/* X(name, number, bytes of an element), in the order of the numbers. */
 #define PTO_COMPAT_DATA_TYPES(X)                                                                                       \
   X(FLOAT32, 0, 4)                                                                                                     \
   X(FLOAT16, 1, 2)                                                                                                     \
@@ -45,27 +46,23 @@ enum class DataType : std::uint8_t {
 
 /* 0 for a number that is no type. */
 inline std::uint64_t get_element_size(DataType dtype) {
-  switch (dtype) {
-#define X(name, number, bytes)                                                                                         \
-  case DataType::name:                                                                                                 \
-    return bytes;
-    PTO_COMPAT_DATA_TYPES(X)
+  constexpr std::uint8_t sizes[] = {
+#define X(name, number, bytes) bytes,
+      PTO_COMPAT_DATA_TYPES(X)
 #undef X
-  default:
-    return 0;
-  }
+  };
+  const auto number = static_cast<std::size_t>(dtype);
+  return number < sizeof sizes ? sizes[number] : 0;
 }
 
 inline const char *get_dtype_name(DataType dtype) {
-  switch (dtype) {
-#define X(name, number, bytes)                                                                                         \
-  case DataType::name:                                                                                                 \
-    return #name;
-    PTO_COMPAT_DATA_TYPES(X)
+  constexpr const char *names[] = {
+#define X(name, number, bytes) #name,
+      PTO_COMPAT_DATA_TYPES(X)
 #undef X
-  default:
-    return "UNKNOWN";
-  }
+  };
+  const auto number = static_cast<std::size_t>(dtype);
+  return number < sizeof names / sizeof *names ? names[number] : "UNKNOWN";
 }
 
 /* What may be a scalar of a task. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a kernel: waits until what it stored has arrived.  To be included behind pto-inst.hpp, of whose flags it
- * is made; on a CPU they do nothing.
+ * The end of a kernel: waits until what it stored has arrived.
+ *
+ * Included behind pto-inst.hpp: it is made of the flags there, which on a CPU do nothing.
  */
 #ifndef PTO_COMPAT_PIPE_SYNC_H
 #define PTO_COMPAT_PIPE_SYNC_H

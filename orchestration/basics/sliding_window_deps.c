@@ -2,7 +2,7 @@
 /*
  * sliding_window_deps: each task comes after the `window` tasks before it: many edges, little work.
  *
- * An array has window + n rows, of which the first `window` are kept.  Task i reads the rows i … i + window − 1 as one
+ * An array has window + n rows; no task writes the first `window`.  Task i reads the rows i … i + window − 1 as one
  * view and writes row window + i: their sum modulo a prime, element by element.  A last task copies the last row out.
  * With window=16 these are the counts of the benchmark of this name (case C0).
  *

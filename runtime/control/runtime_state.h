@@ -128,7 +128,7 @@ struct pto_runtime {
   uint64_t idle_poll; /* tasks submitted before the last poll that found all done, and 1; 0: there was none */
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;                   /* the run's first error, else the last refused call's */
-  const void *place;                        /* what pto_call_from has said, as of trace/place.h; NULL */
+  const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_recording *recording;          /* that is being made; NULL */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */

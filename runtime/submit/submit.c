@@ -70,7 +70,7 @@ static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, u
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
     }
-    if (work->initial && !rt->config.no_compute) /* what nobody computes, nobody reads */
+    if (work->initial && !rt->config.no_compute) /* without kernels, none reads it */
       pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
     piece += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
