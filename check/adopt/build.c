@@ -15,6 +15,7 @@
 #include <runtime/base/thread.h>
 
 #define DEFAULT_FOLDER "build/adopted"
+#define WORKSPACE_BYTES 65536u /* of one DMA engine */
 
 /* The orchestration, compiled while kernels are. */
 struct orchestration {
@@ -157,6 +158,13 @@ static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, bo
   return PTO_OK;
 }
 
+/* The hook of a kernel: it finds a workspace of each DMA engine. */
+static int call_kernel(void *context, const struct pto_compat_call *call) {
+  for (size_t kind = 0; kind < PTO_ARRAY_LENGTH(call->global->dma_workspace); kind++)
+    call->global->dma_workspace[kind] = (uintptr_t)context + kind * WORKSPACE_BYTES;
+  return pto_compat_kernel_call(NULL, call);
+}
+
 static int load_kernels(const struct kernels *k, const struct pto_adopted *adopted, struct pto_adopted_build *build,
                         struct pto_error *error) {
   for (uint32_t i = 0; i < adopted->kernel_count; i++) {
@@ -167,7 +175,8 @@ static int load_kernels(const struct kernels *k, const struct pto_adopted *adopt
                                                    .core = kernel->core,
                                                    .flags = PTO_COMPAT_KERNEL_FLAGS,
                                                    .name = kernel->name,
-                                                   .call = k->count ? pto_compat_kernel_call : NULL};
+                                                   .call = k->count ? call_kernel : NULL,
+                                                   .context = build->workspace};
     if (k->count && pto_compat_kernel_load(built->path, &build->kernels[i].entry, &reason))
       return pto_error_set(error, PTO_EINVAL, "%.400s: %.500s", k->paths[k->source_of[i]], reason.sentence);
   }
@@ -225,9 +234,11 @@ int pto_adopted_build(const struct pto_adopted *adopted, bool has_kernels, struc
                       struct pto_error *error) {
   struct orchestration *o = calloc(1, sizeof *o);
   struct kernels k = {0};
-  *build = (struct pto_adopted_build){.kernels = calloc(adopted->kernel_count + 1u, sizeof *build->kernels)};
-  int status = o && build->kernels ? prepare_folders(o, adopted, error)
-                                   : pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
+  *build = (struct pto_adopted_build){.kernels = calloc(adopted->kernel_count + 1u, sizeof *build->kernels),
+                                      .workspace = calloc(2, WORKSPACE_BYTES)};
+  int status = o && build->kernels && build->workspace
+                   ? prepare_folders(o, adopted, error)
+                   : pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
   if (status == PTO_OK) status = kernels_init(&k, adopted, has_kernels, error);
   if (status == PTO_OK) status = compile_and_load(o, &k, build, error);
   kernels_fini(&k);
@@ -239,5 +250,6 @@ int pto_adopted_build(const struct pto_adopted *adopted, bool has_kernels, struc
 void pto_adopted_build_fini(struct pto_adopted_build *build) {
   if (build->handle) dlclose(build->handle);
   free(build->kernels);
+  free(build->workspace);
   *build = (struct pto_adopted_build){0};
 }

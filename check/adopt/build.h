@@ -22,6 +22,7 @@ struct pto_adopted_build {
   void *handle; /* of the orchestration */
   const struct pto_compat_orchestration *orchestration;
   struct pto_compat_kernel *kernels; /* one for each of the manifest */
+  unsigned char *workspace;          /* what DMA engines have on a device, so that kernels find it: on a CPU unused */
   uint32_t compiled, objects;        /* how many of the objects were not there before */
 };
 
