@@ -38,6 +38,7 @@ struct key {
 
 #define KEY(section, name, field, min, max, ...)                                                                       \
   { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max, __VA_ARGS__ }
+#define WORK_OFFSET(kind) (offsetof(struct pto_chip, work_ps) + (kind) * sizeof(uint64_t))
 #define FIELD(section, name, field, min, max) KEY(section, name, field, min, max, false, NO_FIELD, NULL)
 #define OPTIONAL(section, name, field, min, max) KEY(section, name, field, min, max, true, NO_FIELD, NULL)
 #define LIKE(section, name, field, min, max, other)                                                                    \
@@ -45,6 +46,7 @@ struct key {
 #define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
 
 static const char *const sharing_words[] = {"at_begin", "anew", NULL};
+static const char *const wiring_words[] = {"orchestrator", "scheduler", NULL};
 
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
@@ -68,6 +70,7 @@ static const struct key keys[] = {
     FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
     WORD("rate", "sharing", shares_anew, sharing_words),
+    WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
     FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
     FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
@@ -76,6 +79,18 @@ static const struct key keys[] = {
     FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
 #define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),
     PTO_WORK_LIST(X)
+#undef X
+#define X(kind, work_name, other)                                                                                      \
+  {"control_ps",                                                                                                       \
+   work_name,                                                                                                          \
+   WORK_OFFSET(kind),                                                                                                  \
+   sizeof(uint64_t),                                                                                                   \
+   0,                                                                                                                  \
+   MAX_WORK_PS,                                                                                                        \
+   true,                                                                                                               \
+   other == PTO_WORK_COUNT ? NO_FIELD : WORK_OFFSET(other),                                                            \
+   NULL},
+        PTO_MORE_WORK_LIST(X)
 #undef X
 };
 

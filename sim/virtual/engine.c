@@ -8,6 +8,7 @@
  *   - it sends a message that another actor requested: clock = max(clock, requested at) + dispatch price; it arrives
  * then
  *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
+ * The first one may wire edges too: clock = max(clock, when the last of them was submitted) + their price.
  * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
  * that it then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
  *
@@ -23,6 +24,9 @@
 
 #include <string.h>
 
+/* Whether the chip has rules that the usual loop does not look for. */
+static bool has_more(const struct pto_chip *chip) { return chip->shares_anew || chip->schedulers_wire; }
+
 /* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
  * visible, and messages that others requested, equal times in order of the requests.  It does one thing at a time, the
  * earliest first, a completion before a message of the same time. */
@@ -31,6 +35,13 @@ struct scheduler {
   struct pto_event_queue completions, messages; /* all of rank 0 */
 };
 
+/* Edges that wait for the scheduler that wires them, the first one. */
+struct wiring {
+  uint64_t at; /* when the last of them was submitted; PTO_VIRTUAL_NEVER: there are none */
+  uint64_t ps; /* what they take */
+};
+#define WIRING_SCHEDULER 0u
+
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
@@ -38,7 +49,9 @@ struct engine_virtual {
   uint32_t first; /* the scheduler that acts first, the lowest of equals */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
-  uint64_t dispatch_ps, poll_ps;
+  uint64_t dispatch_ps, poll_ps, edge_ps;
+  struct wiring wiring;
+  bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
@@ -50,10 +63,12 @@ _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
-static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
+static inline void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   uint64_t *at = engine->next_at;
   const struct scheduler *scheduler = &engine->schedulers[index];
-  at[index] = pto_max_u64(scheduler->clock, pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at));
+  uint64_t next_at = pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at);
+  if (has_more && index == WIRING_SCHEDULER) next_at = pto_min_u64(next_at, engine->wiring.at);
+  at[index] = pto_max_u64(scheduler->clock, next_at);
   /* Few chips have more than four, and these two comparisons do not wait for each other. */
   const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
   uint32_t first = at[upper] < at[lower] ? upper : lower;
@@ -70,17 +85,17 @@ static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index
   if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
 }
 
-static inline uint64_t next_time(const struct engine_virtual *engine, bool shares_anew) {
-  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, shares_anew), engine->next_at[engine->first]);
+static inline uint64_t next_time(const struct engine_virtual *engine, bool has_more) {
+  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, has_more), engine->next_at[engine->first]);
 }
 
 /* port.clock becomes the orchestrator's. */
-static inline void leave_scheduler(struct engine_virtual *engine) {
+static inline void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
   engine->schedulers[engine->actor].clock = engine->port.clock;
   engine->port.is_scheduler = false;
   engine->port.clock = engine->port.orchestrator_clock;
-  update_scheduler(engine, engine->actor);
+  update_scheduler(engine, engine->actor, has_more);
 }
 
 static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index) {
@@ -90,20 +105,26 @@ static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index
   engine->actor = index;
 }
 
+static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
+  engine->schedulers[WIRING_SCHEDULER].clock = engine->next_at[WIRING_SCHEDULER] + engine->wiring.ps;
+  engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
+  update_scheduler(engine, WIRING_SCHEDULER, true);
+}
+
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
  * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
-static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool shares_anew) {
+static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool has_more) {
   struct pto_virtual_cores *cores = &engine->cores;
   for (;;) {
     const uint32_t first = engine->first;
-    const uint64_t core_at = pto_virtual_cores_next_time(cores, shares_anew), scheduler_at = engine->next_at[first];
+    const uint64_t core_at = pto_virtual_cores_next_time(cores, has_more), scheduler_at = engine->next_at[first];
     const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
     if (next_at > limit) {
       engine->port.quiet_until = next_at;
       return false;
     }
     if (core_at <= scheduler_at) {
-      const uint32_t core = pto_virtual_cores_step(cores, shares_anew);
+      const uint32_t core = pto_virtual_cores_step(cores, has_more);
       if (core == PTO_VIRTUAL_NO_CORE) continue;
       const uint32_t owner = cores->cores[core].scheduler;
       pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
@@ -111,10 +132,15 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
       continue;
     }
     struct scheduler *scheduler = &engine->schedulers[first];
+    if (has_more && first == WIRING_SCHEDULER && engine->wiring.at < scheduler->completions.next_at &&
+        engine->wiring.at <= scheduler->messages.next_at) {
+      wire_edges(engine);
+      continue;
+    }
     if (scheduler->completions.next_at <= scheduler->messages.next_at) return true;
     scheduler->clock = scheduler_at + engine->dispatch_ps;
     pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
-    update_scheduler(engine, first);
+    update_scheduler(engine, first, has_more);
   }
 }
 
@@ -141,21 +167,22 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   return false;
 }
 
-/* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for streams. */
+/* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for optional rules.
+ */
 static PTO_NOINLINE bool advance_plainly(struct engine_virtual *engine, uint64_t limit) {
   return advance(engine, limit, false);
 }
-static PTO_NOINLINE bool advance_with_streams(struct engine_virtual *engine, uint64_t limit) {
+static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64_t limit) {
   return advance(engine, limit, true);
 }
 
 static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max,
-                                bool shares_anew) {
+                                bool has_more) {
   struct engine_virtual *engine = engine_of(port);
-  leave_scheduler(engine);
-  port->quiet_until = next_time(engine, shares_anew);
+  leave_scheduler(engine, has_more);
+  port->quiet_until = next_time(engine, has_more);
   if (port->clock < port->quiet_until || max == 0) return 0;
-  if (!(shares_anew ? advance_with_streams : advance_plainly)(engine, port->clock)) return 0;
+  if (!(has_more ? advance_with_more : advance_plainly)(engine, port->clock)) return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
   struct scheduler *scheduler = &engine->schedulers[first];
@@ -168,16 +195,15 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
 static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   return poll(port, completions, max, false);
 }
-static uint32_t engine_poll_with_streams(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+static uint32_t engine_poll_with_more(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   return poll(port, completions, max, true);
 }
 
 static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
-  leave_scheduler(engine);
+  leave_scheduler(engine, engine->has_more);
   /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
-  bool (*const go_on)(struct engine_virtual *, uint64_t) =
-      engine->cores.shares_anew ? advance_with_streams : advance_plainly;
+  bool (*const go_on)(struct engine_virtual *, uint64_t) = engine->has_more ? advance_with_more : advance_plainly;
   bool has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
   while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
     has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
@@ -187,7 +213,8 @@ static void engine_wait(struct pto_port *port) {
 }
 
 static void engine_resume(struct pto_port *port, uint64_t not_before) {
-  leave_scheduler(engine_of(port));
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine, engine->has_more);
   port->clock = pto_max_u64(port->clock, not_before);
 }
 
@@ -210,13 +237,27 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
+  engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = port->quiet_until = 0;
   return PTO_OK;
 }
 
 /* The last clocks stay readable through elapsed_ps. */
-static void engine_end_run(struct pto_port *port) { leave_scheduler(engine_of(port)); }
+static void engine_end_run(struct pto_port *port) {
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine, engine->has_more);
+}
+
+static void engine_wire(struct pto_port *port, uint64_t edges) {
+  struct engine_virtual *engine = engine_of(port);
+  PTO_ASSERT(!port->is_scheduler);
+  /* What waits already is wired with it, not before it was submitted.  Its time may be later now, and then it is not
+   * the first thing to do any more. */
+  engine->wiring = (struct wiring){.at = port->clock, .ps = engine->wiring.ps + edges * engine->edge_ps};
+  update_scheduler(engine, WIRING_SCHEDULER, true);
+  port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[WIRING_SCHEDULER]);
+}
 
 static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
@@ -233,13 +274,14 @@ static void engine_destroy(struct pto_port *port) {
   pto_reserve_fini(&memory);
 }
 
-#define OPS(poll_)                                                                                                     \
+#define OPS(poll_, wire_)                                                                                              \
   {                                                                                                                    \
     .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = engine_dispatch, .poll = poll_,              \
-    .resume = engine_resume, .wait = engine_wait, .kernel_message = engine_kernel_message,                             \
+    .resume = engine_resume, .wait = engine_wait, .wire = wire_, .kernel_message = engine_kernel_message,              \
     .find_waits = engine_find_waits, .destroy = engine_destroy                                                         \
   }
-static const struct pto_port_ops ops = OPS(engine_poll), ops_with_streams = OPS(engine_poll_with_streams);
+static const struct pto_port_ops ops = OPS(engine_poll, NULL), more_ops = OPS(engine_poll_with_more, NULL),
+                                 wiring_ops = OPS(engine_poll_with_more, engine_wire);
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
@@ -257,8 +299,19 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   return used;
 }
 
+static bool has_more_prices(const uint64_t *work_ps) {
+  bool has = false;
+#define X(kind, name, other)                                                                                           \
+  has |= work_ps[kind] != ((other) == PTO_WORK_COUNT ? 0 : work_ps[(other) % PTO_WORK_COUNT]);
+  PTO_MORE_WORK_LIST(X)
+#undef X
+  return has;
+}
+
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
-  engine->port = pto_solo_port(chip->shares_anew ? &ops_with_streams : &ops, chip, "virtual");
+  engine->has_more = has_more(chip);
+  const struct pto_port_ops *const its_ops = chip->schedulers_wire ? &wiring_ops : engine->has_more ? &more_ops : &ops;
+  engine->port = pto_solo_port(its_ops, chip, "virtual");
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.elapsed_ps = engine_elapsed_ps;
@@ -267,6 +320,9 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
   engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
   engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
+  engine->edge_ps = chip->work_ps[PTO_WORK_EDGE];
+  if (chip->schedulers_wire) engine->work_ps[PTO_WORK_EDGE] = 0;
+  engine->port.has_more_prices = has_more_prices(chip->work_ps);
 }
 
 /* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */

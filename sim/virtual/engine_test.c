@@ -242,6 +242,27 @@ static void test_a_scheduler_does_what_came_up_first(void **state) {
   bench_end(&b);
 }
 
+static void test_the_first_scheduler_wires_edges_where_the_chip_says_so(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  assert_int_equal(chip.schedulers_wire, 0);
+  chip.work_ps[PTO_WORK_EDGE] = 4;
+  bench_begin(&b, chip);
+  assert_null(b.port->ops->wire); /* the orchestrator does */
+  assert_int_equal(b.port->work_ps[PTO_WORK_EDGE], 4);
+  bench_end(&b);
+  chip.schedulers_wire = true;
+  bench_begin(&b, chip);
+  assert_int_equal(b.port->work_ps[PTO_WORK_EDGE], 0);
+  submit(&b, pto_script_message(1, 100, 0, 0)); /* asked for at 20, as its edges: */
+  b.port->ops->wire(b.port, 5);                 /* wired until 40, sent at 43, visible at 158 */
+  submit(&b, pto_script_message(4, 100, 0, 0)); /* of the other scheduler: asked for at 40, sent at 43 */
+  wait_until(&b, 158);
+  expect_completion(&b, 0, 160);
+  expect_completion(&b, 1, 160);
+  bench_end(&b);
+}
+
 static void test_nothing_starts_before_its_task_is_ready(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
@@ -416,6 +437,7 @@ int main(void) {
       cmocka_unit_test(test_one_scheduler_takes_in_completions_one_after_the_other),
       cmocka_unit_test(test_a_message_asked_for_elsewhere_waits_for_its_own_scheduler),
       cmocka_unit_test(test_a_scheduler_does_what_came_up_first),
+      cmocka_unit_test(test_the_first_scheduler_wires_edges_where_the_chip_says_so),
       cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
       cmocka_unit_test(test_the_orchestrator_sees_completions_up_to_its_own_time),
       cmocka_unit_test(test_resume_takes_the_orchestrator_to_what_it_waited_for),

@@ -40,6 +40,8 @@ static struct pto_chip random_chip(struct player *player) {
   chip.kernel_end_ps = 1 + below(player, 20);
   chip.core_bandwidth_mbps = 1 + below(player, 3000000);
   chip.chip_bandwidth_mbps = 1 + below(player, 9000000);
+  chip.schedulers_wire = below(player, 2);
+  chip.work_ps[PTO_WORK_EDGE] = 1 + below(player, 9);
   chip.shares_anew = below(player, 2);
   chip.work_ps[PTO_WORK_DISPATCH] = below(player, 12);
   chip.work_ps[PTO_WORK_POLL] = below(player, 12);
@@ -139,6 +141,15 @@ static void charge(struct player *player, enum pto_actor actor, uint32_t count) 
   pto_port_charge(player->port, actor, PTO_WORK_COMPLETE, count);
 }
 
+static void wire(struct player *player) {
+  struct pto_model *model = &player->model;
+  if (player->port->is_scheduler || !player->port->ops->wire) return;
+  const uint64_t edges = 1 + below(player, 5);
+  model->wiring_at = player->port->clock;
+  model->wiring_ps += edges * model->chip.work_ps[PTO_WORK_EDGE];
+  player->port->ops->wire(player->port, edges);
+}
+
 static void play(struct player *player) {
   uint32_t core, steps = 50 + below(player, 400), busy = below(player, 10);
   for (uint32_t step = 0; step < steps; step++) {
@@ -149,6 +160,8 @@ static void play(struct player *player) {
       dispatch_group(player);
     } else if (choice < 12) {
       charge(player, below(player, 2) ? PTO_ACTOR_CURRENT : PTO_ACTOR_ORCHESTRATOR, below(player, 1 + busy));
+    } else if (choice < 13) {
+      wire(player);
     } else if (choice < 17) {
       poll(player);
     } else if (choice < 19) {

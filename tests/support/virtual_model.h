@@ -38,7 +38,8 @@ struct pto_model {
   uint64_t clocks[PTO_CHIP_MAX_SCHEDULERS + 1];
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
-  uint64_t served_until;                           /* streams have got what is theirs up to then */
+  uint64_t wiring_at, wiring_ps; /* edges that the first scheduler has yet to wire; ps is 0 where there are none */
+  uint64_t served_until;         /* streams have got what is theirs up to then */
 };
 
 struct pto_model_next {
@@ -48,6 +49,7 @@ struct pto_model_next {
     PTO_MODEL_END,
     PTO_MODEL_BEGIN,
     PTO_MODEL_COMPLETION,
+    PTO_MODEL_WIRING,
     PTO_MODEL_SENDING
   } what;
   uint64_t time;
@@ -145,6 +147,11 @@ static inline struct pto_model_next pto_model_scheduler_next(const struct pto_mo
     }
     if (is_first) next = other;
   }
+  if (scheduler == 0 && model->wiring_ps) {
+    bool is_first = next.what == PTO_MODEL_NOTHING || model->wiring_at < next.time ||
+                    (model->wiring_at == next.time && next.what == PTO_MODEL_SENDING);
+    if (is_first) next = (struct pto_model_next){.what = PTO_MODEL_WIRING, .time = model->wiring_at};
+  }
   if (next.what != PTO_MODEL_NOTHING) next.time = pto_max_u64(next.time, model->clocks[scheduler]);
   return next;
 }
@@ -204,6 +211,11 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
     if (next.what == PTO_MODEL_COMPLETION) {
       *completion = next;
       return true;
+    }
+    if (next.what == PTO_MODEL_WIRING) {
+      model->clocks[0] = next.time + model->wiring_ps;
+      model->wiring_ps = 0;
+      continue;
     }
     struct pto_model_message *message = &model->messages[next.ticket];
     if (next.what < PTO_MODEL_COMPLETION) pto_model_serve(model, next.time);
