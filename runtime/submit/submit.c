@@ -78,18 +78,21 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt, const struct pto_submit_
                           rt->chunks.capacity);
 }
 
-/* What of a submit the optional prices make another: the difference to those that stand for them. */
-static PTO_NOINLINE void charge_more(struct pto_runtime *rt, const struct pto_submit_work *submit, bool is_alloc) {
+/* What of a submit the optional prices make another: the difference to those that they stand for.  And edges that a
+ * scheduler wires. */
+static PTO_NOINLINE void charge_more(struct pto_runtime *rt, const struct pto_submit_work *submit, bool is_alloc,
+                                     uint64_t edges) {
   struct pto_port *port = rt->port;
   const uint64_t *ps = port->work_ps;
   if (is_alloc) port->clock += ps[PTO_WORK_ALLOC_TENSORS] - ps[PTO_WORK_SUBMIT];
   if (rt->task_count == 1) port->clock += ps[PTO_WORK_FIRST_SUBMIT];
   if (rt->hazards.is_manual) {
     port->clock += (ps[PTO_WORK_MANUAL_LOOKUP] - ps[PTO_WORK_LOOKUP]) * submit->access_count;
-    return;
+  } else {
+    for (uint32_t i = 0; i < submit->access_count; i++)
+      port->clock += ps[PTO_WORK_LOOKUP_ENTRY] * rt->map.spaces[submit->accesses[i].space].entry_count;
   }
-  for (uint32_t i = 0; i < submit->access_count; i++)
-    port->clock += ps[PTO_WORK_LOOKUP_ENTRY] * rt->map.spaces[submit->accesses[i].space].entry_count;
+  if (port->ops->wire && edges) port->ops->wire(port, edges);
 }
 
 static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -103,8 +106,7 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * request->count +
                  ps[PTO_WORK_LOOKUP] * submit->access_count + ps[PTO_WORK_ALLOC] * allocated +
                  ps[PTO_WORK_EDGE] * edges;
-  if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC);
-  if (PTO_UNLIKELY(port->ops->wire != NULL) && edges) port->ops->wire(port, edges);
+  if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC, edges);
 }
 
 static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,

@@ -72,6 +72,9 @@ static const struct key keys[] = {
     WORD("rate", "sharing", shares_anew, sharing_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
+    LIKE("latency", "pending_start_ps", pending_start_ps, 0, MAX_LATENCY_PS, kernel_start_ps),
+    OPTIONAL("latency", "cold_start_ps", cold_start_ps, 0, MAX_LATENCY_PS),
+    OPTIONAL("latency", "handshake_ps", handshake_ps, 0, MAX_LATENCY_PS),
     FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
     FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
@@ -92,6 +95,7 @@ static const struct key keys[] = {
    NULL},
         PTO_MORE_WORK_LIST(X)
 #undef X
+            LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
 };
 
 static const char *const sections[] = {"chip", "memory", "rate", "latency", "control_ps"};

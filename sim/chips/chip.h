@@ -33,6 +33,10 @@ struct pto_chip {
   uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
   uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
+  uint64_t pending_start_ps;                     /* the same of a message that waited at the core for the one before */
+  uint64_t cold_start_ps;                        /* what the first message of a core takes besides, in the mean */
+  uint64_t handshake_ps;                         /* before the run: where all clocks begin */
+  uint64_t dispatch_more_ps;                     /* a message of the task whose message the scheduler sent last */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
   uint64_t signal_ps;                            /* from a signal to the core that waits for it */
   uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */

@@ -106,7 +106,9 @@ static void full_text(char *text) {
     const char *section, *lines;
   } optional[] = {{"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
                                "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
-                  {"[control_ps]\n", "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\n"}};
+                  {"[control_ps]\n",
+                   "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"},
+                  {"[latency]\n", "pending_start_ps = 1\ncold_start_ps = 1\nhandshake_ps = 1\n"}};
   shipped_text("tiny", text);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(optional); i++) {
     char to[1024];
@@ -156,6 +158,10 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 FIELD("poll", work_ps[PTO_WORK_POLL]),
                 FIELD("fanout", work_ps[PTO_WORK_FANOUT]),
                 FIELD("complete", work_ps[PTO_WORK_COMPLETE]),
+                SAME(pending_start_ps),
+                SAME(cold_start_ps),
+                SAME(handshake_ps),
+                FIELD("dispatch_more", dispatch_more_ps),
                 FIELD("alloc_tensors", work_ps[PTO_WORK_ALLOC_TENSORS]),
                 FIELD("manual_lookup", work_ps[PTO_WORK_MANUAL_LOOKUP]),
                 FIELD("lookup_entry", work_ps[PTO_WORK_LOOKUP_ENTRY]),
@@ -217,6 +223,9 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 7", &chip, &error), PTO_OK);
   assert_int_equal(chip.vector_elems_per_cycle_16bit, 50);
   assert_int_equal(chip.vector_elems_per_cycle_8bit, 7);
+  assert_int_equal(chip.pending_start_ps, chip.kernel_start_ps);
+  assert_int_equal(chip.dispatch_more_ps, chip.work_ps[PTO_WORK_DISPATCH]);
+  assert_int_equal(chip.cold_start_ps + chip.handshake_ps, 0);
   assert_int_equal(chip.work_ps[PTO_WORK_ALLOC_TENSORS], chip.work_ps[PTO_WORK_SUBMIT]);
   assert_int_equal(chip.work_ps[PTO_WORK_MANUAL_LOOKUP], chip.work_ps[PTO_WORK_LOOKUP]);
   assert_int_equal(chip.work_ps[PTO_WORK_LOOKUP_ENTRY] + chip.work_ps[PTO_WORK_FIRST_SUBMIT], 0);

@@ -25,13 +25,17 @@
 #include <string.h>
 
 /* Whether the chip has rules that the usual loop does not look for. */
-static bool has_more(const struct pto_chip *chip) { return chip->shares_anew || chip->schedulers_wire; }
+static bool has_more(const struct pto_chip *chip) {
+  return chip->shares_anew || chip->schedulers_wire || chip->cold_start_ps > 0 ||
+         chip->pending_start_ps != chip->kernel_start_ps || chip->dispatch_more_ps != chip->work_ps[PTO_WORK_DISPATCH];
+}
 
 /* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
  * visible, and messages that others requested, equal times in order of the requests.  It does one thing at a time, the
  * earliest first, a completion before a message of the same time. */
 struct scheduler {
   uint64_t clock;
+  uint64_t last_task;                           /* whose message it sent last; UINT64_MAX: it has sent none */
   struct pto_event_queue completions, messages; /* all of rank 0 */
 };
 
@@ -49,7 +53,7 @@ struct engine_virtual {
   uint32_t first; /* the scheduler that acts first, the lowest of equals */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
-  uint64_t dispatch_ps, poll_ps, edge_ps;
+  uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
   struct wiring wiring;
   bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
@@ -111,6 +115,16 @@ static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
   update_scheduler(engine, WIRING_SCHEDULER, true);
 }
 
+/* What the next message of `core` takes its scheduler, which sends it now. */
+static inline uint64_t dispatch_price(struct engine_virtual *engine, uint32_t index, uint32_t core, bool has_more) {
+  if (!has_more) return engine->dispatch_ps;
+  struct scheduler *scheduler = &engine->schedulers[index];
+  const uint64_t last_task = scheduler->last_task;
+  scheduler->last_task =
+      pto_virtual_slot_at(&engine->cores, core, engine->cores.cores[core].arrived)->message.payload->task_number;
+  return scheduler->last_task == last_task ? engine->dispatch_more_ps : engine->dispatch_ps;
+}
+
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
  * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
 static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool has_more) {
@@ -138,14 +152,15 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
       continue;
     }
     if (scheduler->completions.next_at <= scheduler->messages.next_at) return true;
-    scheduler->clock = scheduler_at + engine->dispatch_ps;
-    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
+    scheduler->clock =
+        scheduler_at + dispatch_price(engine, first, pto_event_queue_first(&scheduler->messages), has_more);
+    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock, has_more);
     update_scheduler(engine, first, has_more);
   }
 }
 
-static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
-                            struct pto_completion *completion) {
+static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                                bool has_more) {
   struct engine_virtual *engine = engine_of(port);
   struct pto_virtual_core *core = &engine->cores.cores[message->core];
   const uint32_t owner = core->scheduler;
@@ -156,8 +171,8 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   const bool is_own = port->is_scheduler && engine->actor == owner;
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
   if (is_own && requested_at == port->clock && core->sent - core->arrived == 1) {
-    port->clock += engine->dispatch_ps;
-    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
+    port->clock += dispatch_price(engine, owner, message->core, has_more);
+    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock, has_more);
     return false;
   }
   pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
@@ -165,6 +180,15 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   hurry_scheduler(engine, owner, requested_at);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
   return false;
+}
+
+static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                            struct pto_completion *completion) {
+  return dispatch(port, message, ready_at, false);
+}
+static bool engine_dispatch_with_more(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                                      struct pto_completion *completion) {
+  return dispatch(port, message, ready_at, true);
 }
 
 /* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for optional rules.
@@ -231,7 +255,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
-    scheduler->clock = 0;
+    scheduler->clock = engine->handshake_ps;
+    scheduler->last_task = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
   }
@@ -239,7 +264,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   engine->first = 0;
   engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   port->is_scheduler = false;
-  port->clock = port->orchestrator_clock = port->quiet_until = 0;
+  port->clock = port->orchestrator_clock = engine->handshake_ps;
+  port->quiet_until = 0;
   return PTO_OK;
 }
 
@@ -274,14 +300,15 @@ static void engine_destroy(struct pto_port *port) {
   pto_reserve_fini(&memory);
 }
 
-#define OPS(poll_, wire_)                                                                                              \
+#define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
-    .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = engine_dispatch, .poll = poll_,              \
+    .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
     .resume = engine_resume, .wait = engine_wait, .wire = wire_, .kernel_message = engine_kernel_message,              \
     .find_waits = engine_find_waits, .destroy = engine_destroy                                                         \
   }
-static const struct pto_port_ops ops = OPS(engine_poll, NULL), more_ops = OPS(engine_poll_with_more, NULL),
-                                 wiring_ops = OPS(engine_poll_with_more, engine_wire);
+static const struct pto_port_ops ops = OPS(engine_dispatch, engine_poll, NULL),
+                                 more_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, NULL),
+                                 wiring_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, engine_wire);
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
@@ -318,11 +345,13 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
+  engine->dispatch_more_ps = chip->dispatch_more_ps;
+  engine->handshake_ps = chip->handshake_ps;
   engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
   engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
   engine->edge_ps = chip->work_ps[PTO_WORK_EDGE];
   if (chip->schedulers_wire) engine->work_ps[PTO_WORK_EDGE] = 0;
-  engine->port.has_more_prices = has_more_prices(chip->work_ps);
+  engine->port.has_more_prices = chip->schedulers_wire || has_more_prices(chip->work_ps);
 }
 
 /* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */

@@ -15,6 +15,7 @@
 
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace.h>
+#include <sim/virtual/core.h>
 
 /* An engine with its trace, whose log is made by hand: only its spans are used. */
 struct bench {
@@ -160,6 +161,86 @@ static void test_a_pending_message_begins_when_the_first_ends_without_the_schedu
   wait_until(&b, 820);
   expect_completion(&b, 1, 822);
   expect_span(&b, 1, 1, 128, 178);
+  bench_end(&b);
+}
+
+static void test_a_message_that_waited_at_the_core_starts_in_its_own_time(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.pending_start_ps = 4;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0);  /* sent at 3, begins at 13, visible at 118 */
+  dispatch(&b, pto_script_message(1, 50, 0, 0), 114); /* sent at 117, begins at 118 + 4, visible at 177 */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 174); /* sent at 177, in time for nothing: begins at 187 */
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 1, 179);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 2, 204);
+  expect_span(&b, 1, 1, 122, 172);
+  expect_span(&b, 2, 2, 187, 197);
+  bench_end(&b);
+}
+
+static void test_the_first_message_of_a_core_is_slower(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.cold_start_ps = 32;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(0, 10, 0, 0), 0); /* sent at 3; 22 more, begins at 35 */
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 0); /* sent at 6; 0 more, begins at 16 */
+  dispatch(&b, pto_script_message(2, 10, 0, 0), 0); /* sent at 9; 54 more, begins at 73 */
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 0); /* as always */
+  for (uint32_t i = 0; i < 4; i++) {
+    struct pto_completion completion;
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  }
+  expect_span(&b, 0, 1, 16, 26);
+  expect_span(&b, 1, 0, 35, 45);
+  expect_span(&b, 2, 3, 41, 51);
+  expect_span(&b, 3, 2, 73, 83);
+  bench_end(&b);
+  uint64_t sum = 0;
+  for (uint32_t core = 5; core < 17; core++) sum += pto_virtual_cold_start_ps(1600, core);
+  assert_int_equal(sum, 12 * 1600);
+}
+
+static void test_all_clocks_begin_after_the_handshake(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.handshake_ps = 1000;
+  bench_begin(&b, chip);
+  assert_int_equal(b.port->clock, 1000);
+  assert_int_equal(b.port->elapsed_ps(b.port), 1000);
+  submit(&b, pto_script_message(1, 100, 0, 0));
+  wait_until(&b, 1138);
+  expect_completion(&b, 0, 1140);
+  bench_end(&b);
+}
+
+static void test_further_messages_of_a_task_are_sent_for_less(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  chip.dispatch_more_ps = 1;
+  bench_begin(&b, chip);
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_message message = pto_script_message(i, 10, 0, 0);
+    pto_script_tasks[i].payload.task_number = 7;
+    dispatch(&b, message, 0); /* sent at 3, 4, 5 */
+  }
+  dispatch(&b, pto_script_message(0, 10, 0, 0), 0); /* of another one: at 8 */
+  struct pto_message elsewhere = pto_script_message(3, 10, 0, 0);
+  pto_script_tasks[4].payload.task_number = 7;
+  dispatch(&b, elsewhere, 0); /* by the other scheduler, which has sent none of it: at 3 */
+  struct pto_completion completion;
+  b.port->ops->wait(b.port);
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  expect_span(&b, 0, 7, 13, 23);
+  expect_span(&b, 1, 7, 13, 23);
+  expect_span(&b, 2, 7, 14, 24);
+  expect_span(&b, 3, 7, 15, 25);
   bench_end(&b);
 }
 
@@ -432,6 +513,10 @@ int main(void) {
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
+      cmocka_unit_test(test_a_message_that_waited_at_the_core_starts_in_its_own_time),
+      cmocka_unit_test(test_the_first_message_of_a_core_is_slower),
+      cmocka_unit_test(test_all_clocks_begin_after_the_handshake),
+      cmocka_unit_test(test_further_messages_of_a_task_are_sent_for_less),
       cmocka_unit_test(test_a_message_behind_none_waits_for_the_scheduler),
       cmocka_unit_test(test_two_schedulers_work_at_the_same_time),
       cmocka_unit_test(test_one_scheduler_takes_in_completions_one_after_the_other),

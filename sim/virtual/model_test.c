@@ -40,12 +40,19 @@ static struct pto_chip random_chip(struct player *player) {
   chip.kernel_end_ps = 1 + below(player, 20);
   chip.core_bandwidth_mbps = 1 + below(player, 3000000);
   chip.chip_bandwidth_mbps = 1 + below(player, 9000000);
-  chip.schedulers_wire = below(player, 2);
-  chip.work_ps[PTO_WORK_EDGE] = 1 + below(player, 9);
-  chip.shares_anew = below(player, 2);
   chip.work_ps[PTO_WORK_DISPATCH] = below(player, 12);
   chip.work_ps[PTO_WORK_POLL] = below(player, 12);
   chip.work_ps[PTO_WORK_COMPLETE] = below(player, 60);
+  chip.work_ps[PTO_WORK_EDGE] = 1 + below(player, 9);
+  chip.pending_start_ps = chip.kernel_start_ps;
+  chip.dispatch_more_ps = chip.work_ps[PTO_WORK_DISPATCH];
+  if (below(player, 4) == 0) return chip; /* without any optional rule */
+  if (below(player, 2)) chip.shares_anew = true;
+  if (below(player, 2)) chip.schedulers_wire = true;
+  if (below(player, 2)) chip.pending_start_ps = below(player, 20);
+  if (below(player, 2)) chip.cold_start_ps = below(player, 200);
+  if (below(player, 2)) chip.handshake_ps = below(player, 200);
+  if (below(player, 2)) chip.dispatch_more_ps = below(player, 12);
   return chip;
 }
 
@@ -64,14 +71,20 @@ static bool pick_core(struct player *player, uint32_t *core) {
 static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8_t flags, uint64_t ready_at) {
   uint64_t elems = below(player, 4) ? below(player, 300) : 0, bytes = below(player, 3) ? below(player, 300) : 0;
   struct pto_message message = pto_script_message(core, elems, bytes, 0);
+  const uint32_t number = player->model.count;
   message.flags = flags;
+  message.block_index = number; /* known by this: some are of the task of the one before */
+  uint64_t task = number;
+  if (number > 0 && below(player, 3) == 0) task = player->model.messages[number - 1].task;
+  pto_script_tasks[number].payload.task_number = task;
   player->ready_at[player->model.count] = ready_at;
   player->held[core]++;
   player->in_flight++;
   player->model.open_group = flags & PTO_MESSAGE_LAST ? 0 : group;
   pto_model_dispatch(
       &player->model,
-      (struct pto_model_message){.core = core, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
+      (struct pto_model_message){
+          .core = core, .task = task, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
       ready_at);
   player->port->ops->dispatch(player->port, &message, ready_at, NULL);
 }
@@ -186,15 +199,16 @@ static void compare_timelines(const struct player *player) {
   assert_int_equal(model->begun_count, model->count);
   for (uint32_t i = 0; i < model->count; i++) {
     const struct pto_trace_span *span = pto_trace_log_at(&player->spans, i);
-    const struct pto_model_message *message = &model->messages[span->task];
-    assert_int_equal(span->task, model->begun[i]);
-    assert_int_equal(pto_script_log[i], model->begun[i]);
+    const struct pto_model_message *message = &model->messages[span->block_index];
+    assert_int_equal(span->block_index, model->begun[i]);
+    assert_int_equal(span->task, message->task);
+    assert_int_equal(pto_script_log[i], message->task);
     assert_int_equal(span->begin, message->begin);
     assert_int_equal(span->end, message->end);
     assert_int_equal(span->core, message->core);
     /* Of any timeline: a core does one thing at a time, nothing starts before its cause, kernels run in order of begin.
      */
-    assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->task]);
+    assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->block_index]);
     assert_true(span->begin >= last_begin);
     core_end[span->core] = span->end;
     last_begin = span->begin;
@@ -210,6 +224,9 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   player->rng.state = seed;
   player->model.chip = random_chip(player);
   player->model.actor = PTO_MODEL_ORCHESTRATOR;
+  for (uint32_t i = 0; i <= PTO_MODEL_ORCHESTRATOR; i++)
+    if (i == PTO_MODEL_ORCHESTRATOR || i < player->model.chip.scheduler_count)
+      player->model.clocks[i] = player->model.chip.handshake_ps;
   player->trace = (struct pto_trace){
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
   const struct pto_engine_config config = {.chip = &player->model.chip};

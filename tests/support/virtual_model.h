@@ -24,6 +24,7 @@ enum pto_model_state {
 struct pto_model_message {
   enum pto_model_state state;
   uint32_t core, group; /* 0: alone */
+  uint64_t task;        /* its number; blocks of one task have the same */
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
   uint64_t compute_end;                 /* of one that streams */
@@ -39,7 +40,9 @@ struct pto_model {
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
   uint64_t wiring_at, wiring_ps; /* edges that the first scheduler has yet to wire; ps is 0 where there are none */
-  uint64_t served_until;         /* streams have got what is theirs up to then */
+  uint64_t last_task[PTO_CHIP_MAX_SCHEDULERS]; /* whose message the scheduler sent last, */
+  bool has_sent[PTO_CHIP_MAX_SCHEDULERS];      /* if any */
+  uint64_t served_until;                       /* streams have got what is theirs up to then */
 };
 
 struct pto_model_next {
@@ -61,6 +64,12 @@ static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t c
   while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count)
     owner++;
   return owner;
+}
+
+/* The table of cold cores once more. */
+static inline uint64_t pto_model_cold_start(const struct pto_model *model, uint32_t core) {
+  static const uint64_t sixteenths[] = {11, 0, 27, 5, 13, 40, 2, 17, 9, 38, 7, 23};
+  return model->chip.cold_start_ps * sixteenths[core % 12] / 16;
 }
 
 /* Time from which the message could begin, its group aside; false where something is before it on its core. */
@@ -93,7 +102,8 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
       return true;
     }
   }
-  *time += model->chip.kernel_start_ps;
+  const bool has_waited = !group && *time > model->messages[ticket].arrival;
+  *time += has_waited ? model->chip.pending_start_ps : model->chip.kernel_start_ps;
   return true;
 }
 
@@ -203,6 +213,19 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   message->visible = message->end + model->chip.kernel_end_ps;
 }
 
+/* The scheduler sends the message now, at its clock. */
+static inline void pto_model_send(struct pto_model *model, uint32_t scheduler, uint32_t ticket) {
+  struct pto_model_message *message = &model->messages[ticket];
+  bool is_first = true;
+  for (uint32_t i = 0; i < ticket; i++) is_first &= model->messages[i].core != message->core;
+  const bool is_more = model->has_sent[scheduler] && model->last_task[scheduler] == message->task;
+  model->clocks[scheduler] += is_more ? model->chip.dispatch_more_ps : model->chip.work_ps[PTO_WORK_DISPATCH];
+  model->has_sent[scheduler] = true;
+  model->last_task[scheduler] = message->task;
+  message->arrival = model->clocks[scheduler] + (is_first ? pto_model_cold_start(model, message->core) : 0);
+  message->state = PTO_MODEL_ARRIVED;
+}
+
 /* Up to the next completion; false where that is later than `limit`. */
 static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, struct pto_model_next *completion) {
   for (;;) {
@@ -228,9 +251,8 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
     } else if (next.what == PTO_MODEL_BEGIN) {
       pto_model_begin(model, next.ticket, next.time);
     } else {
-      model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_DISPATCH];
-      message->arrival = model->clocks[next.scheduler];
-      message->state = PTO_MODEL_ARRIVED;
+      model->clocks[next.scheduler] = next.time;
+      pto_model_send(model, next.scheduler, next.ticket);
     }
   }
 }
@@ -247,12 +269,9 @@ static inline void pto_model_dispatch(struct pto_model *model, struct pto_model_
     has_earlier |= model->messages[i].state == PTO_MODEL_ASKED;
   }
   message.state = PTO_MODEL_ASKED;
-  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier) {
-    model->clocks[owner] += model->chip.work_ps[PTO_WORK_DISPATCH];
-    message.arrival = model->clocks[owner];
-    message.state = PTO_MODEL_ARRIVED;
-  }
   model->messages[model->count++] = message;
+  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier)
+    pto_model_send(model, owner, model->count - 1);
 }
 
 #endif

@@ -89,6 +89,8 @@ static inline struct pto_chip pto_script_chip(uint32_t clusters, uint32_t schedu
                           .core_bandwidth_mbps = 1000000,
                           .chip_bandwidth_mbps = 2000000,
                           .kernel_start_ps = 10,
+                          .pending_start_ps = 10,
+                          .dispatch_more_ps = 3,
                           .kernel_end_ps = 5,
                           .host_bandwidth_mbps = 1};
   chip.work_ps[PTO_WORK_SUBMIT] = 20;
