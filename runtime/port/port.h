@@ -160,8 +160,8 @@ struct pto_port_ops {
   /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
    * waited for ever.  For reports; NULL where no core ever waits. */
   void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);
-  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
-   */
+  /* Before the first touch: tasks allocate in [addr, addr + size_bytes); asks for its pages where the cores want them.
+   * NULL: no wish. */
   void (*bind_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
   bool is_observe; /* the engine of observers (sim/tools/observe.h) */
@@ -181,13 +181,15 @@ struct pto_port {
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
-  uint32_t visible_cluster_count;       /* what programs see, where that is less than what tasks run on; 0: the same */
-  uint32_t slots_per_core;              /* messages a core holds, the running one counted */
-  uint32_t worker_count;                /* threads that run kernels, the control thread counted */
-  uint64_t aiv_local_bytes;             /* UB */
-  uint64_t aic_local_bytes;             /* L1 */
-  struct pto_trace *trace;              /* where to record spans; NULL: nowhere */
-  const struct pto_kernel_meter *meter; /* told of kernel calls from the next run on; NULL: none is */
+  uint32_t visible_cluster_count; /* what programs see, where that is less than what tasks run on; 0: the same */
+  uint32_t slots_per_core;        /* messages a core holds, the running one counted */
+  uint32_t worker_count;          /* threads that run kernels, the control thread counted */
+  uint64_t aiv_local_bytes;       /* UB */
+  uint64_t aic_local_bytes;       /* L1 */
+  uint64_t (*allocated_bytes)(const void *context); /* what tasks have allocated now; set by the runtime */
+  const void *allocated_context;
+  struct pto_trace *trace;                             /* where to record spans; NULL: nowhere */
+  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */

@@ -19,6 +19,7 @@
 
 /* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
 #define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
+#define MAX_L2_BYTES (UINT64_C(1) << 40)
 #define MAX_KHZ UINT64_C(100000000) /* 100 GHz */
 #define MAX_PER_CYCLE UINT64_C(1000000000)
 #define MAX_MBPS UINT64_C(1000000000)          /* 1 PB/s */
@@ -69,6 +70,9 @@ static const struct key keys[] = {
          vector_elems_per_cycle_16bit),
     FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
+    OPTIONAL("memory", "l2_bytes", l2_bytes, 1, MAX_L2_BYTES),
+    LIKE("rate", "l2_core_bandwidth_mbps", l2_core_bandwidth_mbps, 1, MAX_MBPS, core_bandwidth_mbps),
+    LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
     WORD("rate", "sharing", shares_anew, sharing_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
@@ -257,6 +261,8 @@ static int parse(struct loader *loader) {
                            keys[i].name);
   }
   set_absent(&loader->chip, loader->has_key);
+  if (loader->chip.l2_bytes && !loader->chip.shares_anew)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: l2_bytes needs sharing = anew", loader->label);
   if (loader->chip.scheduler_count > loader->chip.cluster_count)
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,

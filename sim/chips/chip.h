@@ -29,8 +29,10 @@ struct pto_chip {
   uint64_t cube_macs_per_cycle_16bit, cube_macs_per_cycle_8bit;
   uint64_t vector_elems_per_cycle; /* elements an AIV does a cycle, of dtypes of 32 bits and more and of bf16 */
   uint64_t vector_elems_per_cycle_16bit, vector_elems_per_cycle_8bit;
-  uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
-  uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
+  uint64_t core_bandwidth_mbps; /* global memory, MB/s, one core alone */
+  uint64_t chip_bandwidth_mbps; /* global memory, MB/s, all cores together */
+  uint64_t l2_bytes;            /* 0: there is no L2 cache */
+  uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;
   uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
   uint64_t pending_start_ps;                     /* the same of a message that waited at the core for the one before */

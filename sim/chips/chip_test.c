@@ -108,6 +108,8 @@ static void full_text(char *text) {
                                "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
                   {"[control_ps]\n",
                    "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"},
+                  {"[memory]\n", "l2_bytes = 1\n"},
+                  {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
                   {"[latency]\n", "pending_start_ps = 1\ncold_start_ps = 1\nhandshake_ps = 1\n"}};
   shipped_text("tiny", text);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(optional); i++) {
@@ -158,6 +160,9 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 FIELD("poll", work_ps[PTO_WORK_POLL]),
                 FIELD("fanout", work_ps[PTO_WORK_FANOUT]),
                 FIELD("complete", work_ps[PTO_WORK_COMPLETE]),
+                SAME(l2_bytes),
+                SAME(l2_core_bandwidth_mbps),
+                SAME(l2_chip_bandwidth_mbps),
                 SAME(pending_start_ps),
                 SAME(cold_start_ps),
                 SAME(handshake_ps),
@@ -224,6 +229,9 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(chip.vector_elems_per_cycle_16bit, 50);
   assert_int_equal(chip.vector_elems_per_cycle_8bit, 7);
   assert_int_equal(chip.pending_start_ps, chip.kernel_start_ps);
+  assert_int_equal(chip.l2_bytes, 0);
+  assert_int_equal(chip.l2_core_bandwidth_mbps, chip.core_bandwidth_mbps);
+  assert_int_equal(chip.l2_chip_bandwidth_mbps, chip.chip_bandwidth_mbps);
   assert_int_equal(chip.dispatch_more_ps, chip.work_ps[PTO_WORK_DISPATCH]);
   assert_int_equal(chip.cold_start_ps + chip.handshake_ps, 0);
   assert_int_equal(chip.work_ps[PTO_WORK_ALLOC_TENSORS], chip.work_ps[PTO_WORK_SUBMIT]);
@@ -283,6 +291,7 @@ static void test_every_fault_of_a_file_is_named(void **state) {
        " line 28: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000"},
       {"complete = 50000", "complete = 1000000001", " line 44: complete = 1000000001 is not within 0 to 1000000000"},
       {"fanout = 20000\n", "", ": [control_ps] fanout is missing"},
+      {"ub_bytes =", "l2_bytes = 1\nub_bytes =", ": l2_bytes needs sharing = anew"},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
     char text[TEXT_SIZE], path[64], expected[PTO_SENTENCE_SIZE];

@@ -14,7 +14,8 @@
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
  * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
- * compute time is over; until then its end is not known.
+ * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of memory that
+ * tasks allocated is a second stream, of the L2's rates, after the first: a core has one port.
  * Events are taken in order of time; at one instant streams end first, then ends come before begins, each by core
  * index.  The kernel runs when its begin is taken, so kernels see memory in the order of their begins.
  *
@@ -69,13 +70,15 @@ struct pto_virtual_group {
 
 /* Of a core whose stream goes on: what follows when it ends. */
 struct pto_virtual_transfer {
+  uint64_t l2_bytes;           /* that it moves after those of the global memory */
   uint64_t compute_end;        /* when all other work of the kernel is done */
   struct pto_trace_span *span; /* whose end is open; NULL: none */
 };
 
 struct pto_virtual_cores {
-  struct pto_event_queue ends, begins; /* by core index; an end is also the next resume of a kernel that waits */
-  struct pto_streams streams;          /* none where kernels keep the share of their begin */
+  struct pto_event_queue ends, begins;    /* by core index; an end is also the next resume of a kernel that waits */
+  struct pto_streams streams, l2_streams; /* none where kernels keep the share of their begin */
+  uint64_t streams_next_at;               /* the earlier one's */
   struct pto_virtual_core *cores;
   struct pto_virtual_slot *slots;
   struct pto_core *views;
@@ -85,6 +88,9 @@ struct pto_virtual_cores {
   uint32_t sharers;   /* cores whose kernel moves bytes now */
   uint64_t now;       /* of the event being taken */
   bool shares_anew;
+  uint64_t l2_bytes;                      /* 0: there is none */
+  uint64_t allocated_lo, allocated_hi;    /* where tasks allocate */
+  const struct pto_port *port;            /* knows how much they have now */
   struct pto_virtual_transfer *transfers; /* by core */
   struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
@@ -185,13 +191,13 @@ static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uin
  */
 static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores, bool has_more) {
   const uint64_t next_at = pto_min_u64(cores->ends.next_at, cores->begins.next_at);
-  return has_more ? pto_min_u64(next_at, cores->streams.next_at) : next_at;
+  return has_more ? pto_min_u64(next_at, cores->streams_next_at) : next_at;
 }
 
 /* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
  * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
 static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
-  if (has_more && cores->streams.next_at <= pto_virtual_cores_next_time(cores, false)) {
+  if (has_more && cores->streams_next_at <= pto_virtual_cores_next_time(cores, false)) {
     pto_virtual_cores_end_streams(cores);
     return PTO_VIRTUAL_NO_CORE;
   }

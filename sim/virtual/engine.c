@@ -293,6 +293,12 @@ static void engine_find_waits(struct pto_port *port, struct pto_core_waits *wait
   pto_waiting_cores_find_waits(&engine_of(port)->cores.solo.waiting, waits);
 }
 
+static void engine_bind_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+  struct pto_virtual_cores *cores = &engine_of(port)->cores;
+  cores->allocated_lo = (uint64_t)(uintptr_t)addr;
+  cores->allocated_hi = cores->allocated_lo + size_bytes;
+}
+
 static void engine_destroy(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_fini(&engine->cores);
@@ -304,7 +310,7 @@ static void engine_destroy(struct pto_port *port) {
   {                                                                                                                    \
     .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
     .resume = engine_resume, .wait = engine_wait, .wire = wire_, .kernel_message = engine_kernel_message,              \
-    .find_waits = engine_find_waits, .destroy = engine_destroy                                                         \
+    .find_waits = engine_find_waits, .bind_memory = engine_bind_memory, .destroy = engine_destroy                      \
   }
 static const struct pto_port_ops ops = OPS(engine_dispatch, engine_poll, NULL),
                                  more_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, NULL),
@@ -375,6 +381,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
     pto_reserve_fini(&memory);
     return status;
   }
+  engine->cores.port = &engine->port;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
   *port_out = &engine->port;

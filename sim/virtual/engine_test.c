@@ -139,6 +139,38 @@ static void test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end(v
   bench_end(&b);
 }
 
+static uint64_t allocated_now;
+static uint64_t allocated_bytes(const void *context) { return allocated_now; }
+
+/* The L2 moves 4 bytes a ps. */
+static void test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  char heap[4], outside[4];
+  const uint64_t part = 400, all = 5000;
+  chip.shares_anew = true;
+  chip.l2_bytes = 1000;
+  bench_begin(&b, chip);
+  b.port->allocated_bytes = allocated_bytes;
+  b.port->ops->bind_memory(b.port, heap, sizeof heap);
+  allocated_now = 1000;
+  dispatch(&b, pto_script_message_of(0, 0, 1000, heap, &part), 0);    /* begins at 13: 600 bytes, then 400 of the L2 */
+  dispatch(&b, pto_script_message_of(1, 0, 1000, outside, &part), 0); /* begins at 16 */
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 0, 720);
+  expect_span(&b, 0, 0, 13, 713);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 1, 1023);
+  expect_span(&b, 1, 1, 16, 1016);
+  allocated_now = 4000;                                              /* a quarter of it fits */
+  dispatch(&b, pto_script_message_of(0, 0, 1000, heap, &all), 2000); /* begins at 2013: 750 bytes, then 250 */
+  b.port->ops->wait(b.port);
+  struct pto_completion completion;
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  expect_span(&b, 2, 2, 2013, 2826); /* 2763, and 62.5 */
+  bench_end(&b);
+}
+
 static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(2, 1));
@@ -511,6 +543,7 @@ int main(void) {
       cmocka_unit_test(test_the_longer_of_memory_and_vector_decides),
       cmocka_unit_test(test_a_third_core_at_the_memory_gets_a_third_of_the_chip),
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
+      cmocka_unit_test(test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
       cmocka_unit_test(test_a_message_that_waited_at_the_core_starts_in_its_own_time),

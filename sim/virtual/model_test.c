@@ -32,6 +32,9 @@ struct player {
 
 static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)pto_rng_below(&player->rng, bound); }
 
+#define ALLOCATED UINT64_C(1000)
+static uint64_t allocated_bytes(const void *context) { return ALLOCATED; }
+
 static struct pto_chip random_chip(struct player *player) {
   struct pto_chip chip = pto_script_chip(1 + below(player, MAX_CORES / 3), 1);
   chip.scheduler_count = 1 + below(player, chip.cluster_count < 5 ? chip.cluster_count : 5);
@@ -48,6 +51,11 @@ static struct pto_chip random_chip(struct player *player) {
   chip.dispatch_more_ps = chip.work_ps[PTO_WORK_DISPATCH];
   if (below(player, 4) == 0) return chip; /* without any optional rule */
   if (below(player, 2)) chip.shares_anew = true;
+  if (chip.shares_anew && below(player, 2)) {
+    chip.l2_bytes = 1 + below(player, 2000);
+    chip.l2_core_bandwidth_mbps = 1 + below(player, 9000000);
+    chip.l2_chip_bandwidth_mbps = 1 + below(player, 20000000);
+  }
   if (below(player, 2)) chip.schedulers_wire = true;
   if (below(player, 2)) chip.pending_start_ps = below(player, 20);
   if (below(player, 2)) chip.cold_start_ps = below(player, 200);
@@ -70,8 +78,18 @@ static bool pick_core(struct player *player, uint32_t *core) {
 
 static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8_t flags, uint64_t ready_at) {
   uint64_t elems = below(player, 4) ? below(player, 300) : 0, bytes = below(player, 3) ? below(player, 300) : 0;
-  struct pto_message message = pto_script_message(core, elems, bytes, 0);
   const uint32_t number = player->model.count;
+  static char heap[16], outside[16];
+  static uint64_t sizes[PTO_MODEL_MESSAGES];
+  sizes[number] = below(player, 400);
+  const bool is_allocated = below(player, 2);
+  struct pto_message message = pto_script_message_of(core, elems, bytes, is_allocated ? heap : outside, &sizes[number]);
+  player->port->ops->bind_memory(player->port, heap, sizeof heap);
+  uint64_t l2_bytes = 0;
+  if (player->model.chip.l2_bytes && is_allocated) {
+    l2_bytes = sizes[number] < bytes ? sizes[number] : bytes;
+    if (ALLOCATED > player->model.chip.l2_bytes) l2_bytes = l2_bytes * player->model.chip.l2_bytes / ALLOCATED;
+  }
   message.flags = flags;
   message.block_index = number; /* known by this: some are of the task of the one before */
   uint64_t task = number;
@@ -81,11 +99,13 @@ static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8
   player->held[core]++;
   player->in_flight++;
   player->model.open_group = flags & PTO_MESSAGE_LAST ? 0 : group;
-  pto_model_dispatch(
-      &player->model,
-      (struct pto_model_message){
-          .core = core, .task = task, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
-      ready_at);
+  pto_model_dispatch(&player->model,
+                     (struct pto_model_message){.core = core,
+                                                .task = task,
+                                                .l2_bytes = l2_bytes,
+                                                .group = group,
+                                                .cost = {.vector_elems = elems, .bytes_in = bytes}},
+                     ready_at);
   player->port->ops->dispatch(player->port, &message, ready_at, NULL);
 }
 
@@ -233,6 +253,7 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
   player->port->trace = &player->trace;
+  player->port->allocated_bytes = allocated_bytes;
   assert_int_equal(player->port->ops->begin_run(player->port, NULL, 0), PTO_OK);
   play(player);
   player->port->ops->end_run(player->port);

@@ -15,7 +15,8 @@
 enum pto_model_state {
   PTO_MODEL_ASKED,
   PTO_MODEL_ARRIVED,
-  PTO_MODEL_STREAMS, /* begun, and it has not got all its bytes */
+  PTO_MODEL_STREAMS,    /* begun, and it has not got all its bytes of the global memory */
+  PTO_MODEL_STREAMS_L2, /* all these, but not those of the L2 cache */
   PTO_MODEL_BEGUN,
   PTO_MODEL_VISIBLE,
   PTO_MODEL_POLLED
@@ -27,8 +28,10 @@ struct pto_model_message {
   uint64_t task;        /* its number; blocks of one task have the same */
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
-  uint64_t compute_end;                 /* of one that streams */
-  unsigned __int128 asked_units, units; /* of 2⁻²⁰ · 10⁻⁶ bytes, and what of them it has not got */
+  uint64_t compute_end; /* of one that streams */
+  uint64_t l2_bytes;    /* of the cost's, those of the L2 cache */
+  unsigned __int128 l2_units;
+  unsigned __int128 units; /* of 2⁻²⁰ · 10⁻⁶ bytes, which it has not got */
 };
 
 struct pto_model {
@@ -107,22 +110,28 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
   return true;
 }
 
-/* Units a picosecond of each stream, as many as there are now; 0: there is none. */
-static inline unsigned __int128 pto_model_share(const struct pto_model *model) {
-  const unsigned __int128 cap = (unsigned __int128)model->chip.core_bandwidth_mbps << 20;
-  const unsigned __int128 total = (unsigned __int128)model->chip.chip_bandwidth_mbps << 20;
+/* Units a picosecond of each stream of that kind, as many as there are now; 0: there is none. */
+static inline unsigned __int128 pto_model_share(const struct pto_model *model, enum pto_model_state kind) {
+  const struct pto_chip *chip = &model->chip;
+  const bool is_l2 = kind == PTO_MODEL_STREAMS_L2;
+  const unsigned __int128 cap = is_l2 ? chip->l2_core_bandwidth_mbps : chip->core_bandwidth_mbps;
+  const unsigned __int128 total = is_l2 ? chip->l2_chip_bandwidth_mbps : chip->chip_bandwidth_mbps;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < model->count; i++) count += model->messages[i].state == PTO_MODEL_STREAMS;
+  for (uint32_t i = 0; i < model->count; i++) count += model->messages[i].state == kind;
   if (count == 0) return 0;
-  return cap < total / count ? cap : total / count;
+  return cap << 20 < (total << 20) / count ? cap << 20 : (total << 20) / count;
 }
 
 /* Lets `time` be: each stream has got its share until then. */
 static inline void pto_model_serve(struct pto_model *model, uint64_t time) {
-  const unsigned __int128 got = pto_model_share(model) * (time - model->served_until);
+  const unsigned __int128 shares[] = {pto_model_share(model, PTO_MODEL_STREAMS),
+                                      pto_model_share(model, PTO_MODEL_STREAMS_L2)};
   for (uint32_t i = 0; i < model->count; i++) {
     struct pto_model_message *message = &model->messages[i];
-    if (message->state == PTO_MODEL_STREAMS) message->units -= got < message->units ? got : message->units;
+    const bool is_l2 = message->state == PTO_MODEL_STREAMS_L2;
+    const unsigned __int128 got = shares[is_l2] * (time - model->served_until);
+    unsigned __int128 *units = is_l2 ? &message->l2_units : &message->units;
+    if (message->state == PTO_MODEL_STREAMS || is_l2) *units -= got < *units ? got : *units;
   }
   model->served_until = time;
 }
@@ -170,10 +179,13 @@ static inline struct pto_model_next pto_model_find_next(const struct pto_model *
   struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
   for (uint32_t i = 0; i < model->count; i++) {
     struct pto_model_next other = {.ticket = i};
-    if (model->messages[i].state == PTO_MODEL_STREAMS) {
-      const unsigned __int128 share = pto_model_share(model);
+    const enum pto_model_state state = model->messages[i].state;
+    if (state == PTO_MODEL_STREAMS || state == PTO_MODEL_STREAMS_L2) {
+      const unsigned __int128 share = pto_model_share(model, state);
+      const unsigned __int128 left =
+          state == PTO_MODEL_STREAMS ? model->messages[i].units : model->messages[i].l2_units;
       other.what = PTO_MODEL_SERVED;
-      other.time = model->served_until + (uint64_t)((model->messages[i].units + share - 1) / share);
+      other.time = model->served_until + (uint64_t)((left + share - 1) / share);
     } else if (model->messages[i].state == PTO_MODEL_BEGUN) {
       other.what = PTO_MODEL_END;
       other.time = model->messages[i].visible;
@@ -203,9 +215,10 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   message->begin = time;
   model->begun[model->begun_count++] = ticket;
   if (model->chip.shares_anew && load.bytes > 0) {
-    message->state = PTO_MODEL_STREAMS;
+    message->state = load.bytes > message->l2_bytes ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
     message->compute_end = time + load.compute_ps;
-    message->units = message->asked_units = ((unsigned __int128)load.bytes * 1000000) << 20;
+    message->units = ((unsigned __int128)(load.bytes - message->l2_bytes) * 1000000) << 20;
+    message->l2_units = ((unsigned __int128)message->l2_bytes * 1000000) << 20;
     return;
   }
   message->state = PTO_MODEL_BEGUN;
@@ -242,7 +255,9 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
     }
     struct pto_model_message *message = &model->messages[next.ticket];
     if (next.what < PTO_MODEL_COMPLETION) pto_model_serve(model, next.time);
-    if (next.what == PTO_MODEL_SERVED) {
+    if (next.what == PTO_MODEL_SERVED && message->state == PTO_MODEL_STREAMS && message->l2_bytes) {
+      message->state = PTO_MODEL_STREAMS_L2;
+    } else if (next.what == PTO_MODEL_SERVED) {
       message->state = PTO_MODEL_BEGUN;
       message->end = pto_max_u64(next.time, message->compute_end);
       message->visible = message->end + model->chip.kernel_end_ps;
