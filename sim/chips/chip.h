@@ -44,6 +44,7 @@ struct pto_chip {
   uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */
   uint64_t host_latency_ps, host_bandwidth_mbps; /* host link */
   uint64_t work_ps[PTO_WORK_COUNT];              /* price of control work, by kind */
+  uint32_t deals_clusters;                       /* cluster c is of scheduler c mod schedulers, not of a range */
   uint32_t schedulers_wire;                      /* edges are wired by a scheduler, not by the orchestrator */
 };
 

@@ -360,10 +360,14 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->port.has_more_prices = chip->schedulers_wire || has_more_prices(chip->work_ps);
 }
 
-/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */
+/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on, or every one whose number is s modulo schedulers.
+ */
 static void assign_cores(struct engine_virtual *engine, const struct pto_chip *chip) {
-  for (uint32_t core = 0; core < engine->cores.core_count; core++)
-    engine->cores.cores[core].scheduler = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
+  for (uint32_t core = 0; core < engine->cores.core_count; core++) {
+    const uint64_t cluster = core / 3, schedulers = chip->scheduler_count;
+    engine->cores.cores[core].scheduler =
+        (uint8_t)(chip->deals_clusters ? cluster % schedulers : cluster * schedulers / chip->cluster_count);
+  }
 }
 
 int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,

@@ -56,6 +56,7 @@ static struct pto_chip random_chip(struct player *player) {
     chip.l2_core_bandwidth_mbps = 1 + below(player, 9000000);
     chip.l2_chip_bandwidth_mbps = 1 + below(player, 20000000);
   }
+  if (below(player, 2)) chip.deals_clusters = true;
   if (below(player, 2)) chip.schedulers_wire = true;
   if (below(player, 2)) chip.pending_start_ps = below(player, 20);
   if (below(player, 2)) chip.cold_start_ps = below(player, 200);

@@ -64,6 +64,11 @@ struct pto_model_next {
 
 static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t core) {
   uint32_t owner = 0;
+  if (model->chip.deals_clusters) {
+    for (uint32_t cluster = core / 3; cluster > 0; cluster--)
+      owner = owner + 1 < model->chip.scheduler_count ? owner + 1 : 0;
+    return owner;
+  }
   while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count)
     owner++;
   return owner;
