@@ -51,6 +51,8 @@ static const char *const wiring_words[] = {"orchestrator", "scheduler", NULL};
 
 static const char *const dealing_words[] = {"ranges", "round_robin", NULL};
 
+static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
+
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
     FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
@@ -77,6 +79,7 @@ static const struct key keys[] = {
     LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
     WORD("rate", "sharing", shares_anew, sharing_words),
     WORD("chip", "dealing", deals_clusters, dealing_words),
+    WORD("chip", "graph", is_graph_prebuilt, graph_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
     LIKE("latency", "pending_start_ps", pending_start_ps, 0, MAX_LATENCY_PS, kernel_start_ps),

@@ -9,8 +9,10 @@
  * then
  *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
  * The first one may wire edges too: clock = max(clock, when the last of them was submitted) + their price.
- * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
- * that it then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
+ * Where the graph is prebuilt, a resolver does what the runtime does at a completion, beside the schedulers: its clock
+ * = max(clock, the scheduler's) then, and is port.clock meanwhile; and nothing of a submit takes time. Elsewhere, while
+ * the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages that it
+ * then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
  *
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
  * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
@@ -26,7 +28,7 @@
 
 /* Whether the chip has rules that the usual loop does not look for. */
 static bool has_more(const struct pto_chip *chip) {
-  return chip->shares_anew || chip->schedulers_wire || chip->cold_start_ps > 0 ||
+  return chip->is_graph_prebuilt || chip->shares_anew || chip->schedulers_wire || chip->cold_start_ps > 0 ||
          chip->pending_start_ps != chip->kernel_start_ps || chip->dispatch_more_ps != chip->work_ps[PTO_WORK_DISPATCH];
 }
 
@@ -49,12 +51,14 @@ struct wiring {
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is */
+  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is, unless that is the resolver's */
   uint32_t first; /* the scheduler that acts first, the lowest of equals */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
   struct wiring wiring;
+  bool has_resolver; /* the graph is prebuilt */
+  uint64_t resolver_clock;
   bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
@@ -96,15 +100,20 @@ static inline uint64_t next_time(const struct engine_virtual *engine, bool has_m
 /* port.clock becomes the orchestrator's. */
 static inline void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
-  engine->schedulers[engine->actor].clock = engine->port.clock;
+  const bool is_resolver = has_more && engine->has_resolver;
+  *(is_resolver ? &engine->resolver_clock : &engine->schedulers[engine->actor].clock) = engine->port.clock;
   engine->port.is_scheduler = false;
   engine->port.clock = engine->port.orchestrator_clock;
-  update_scheduler(engine, engine->actor, has_more);
+  if (!is_resolver) update_scheduler(engine, engine->actor, has_more);
 }
 
-static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index) {
+static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   engine->port.orchestrator_clock = engine->port.clock;
   engine->port.clock = engine->schedulers[index].clock;
+  if (has_more && engine->has_resolver) { /* the scheduler itself has done what it does */
+    update_scheduler(engine, index, true);
+    engine->port.clock = pto_max_u64(engine->port.clock, engine->resolver_clock);
+  }
   engine->port.is_scheduler = true;
   engine->actor = index;
 }
@@ -168,7 +177,7 @@ static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message 
   const uint64_t requested_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->requested_at);
   core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
-  const bool is_own = port->is_scheduler && engine->actor == owner;
+  const bool is_own = port->is_scheduler && engine->actor == owner && !(has_more && engine->has_resolver);
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
   if (is_own && requested_at == port->clock && core->sent - core->arrived == 1) {
     port->clock += dispatch_price(engine, owner, message->core, has_more);
@@ -212,7 +221,7 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
   struct scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
   completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
-  enter_scheduler(engine, first);
+  enter_scheduler(engine, first, has_more);
   port->quiet_until = 0;
   return 1;
 }
@@ -244,7 +253,7 @@ static void engine_resume(struct pto_port *port, uint64_t not_before) {
 
 static uint64_t engine_elapsed_ps(const struct pto_port *port) {
   const struct engine_virtual *engine = (const struct engine_virtual *)(const void *)port;
-  uint64_t elapsed = port->clock;
+  uint64_t elapsed = pto_max_u64(port->clock, engine->resolver_clock);
   if (port->is_scheduler) elapsed = pto_max_u64(elapsed, port->orchestrator_clock);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) elapsed = pto_max_u64(elapsed, engine->schedulers[i].clock);
   return elapsed;
@@ -262,6 +271,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
+  engine->resolver_clock = engine->handshake_ps;
   engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = engine->handshake_ps;
@@ -343,7 +353,9 @@ static bool has_more_prices(const uint64_t *work_ps) {
 
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
   engine->has_more = has_more(chip);
-  const struct pto_port_ops *const its_ops = chip->schedulers_wire ? &wiring_ops : engine->has_more ? &more_ops : &ops;
+  const struct pto_port_ops *const its_ops = chip->schedulers_wire && !chip->is_graph_prebuilt ? &wiring_ops
+                                             : engine->has_more                                ? &more_ops
+                                                                                               : &ops;
   engine->port = pto_solo_port(its_ops, chip, "virtual");
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
@@ -356,8 +368,14 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
   engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
   engine->edge_ps = chip->work_ps[PTO_WORK_EDGE];
-  if (chip->schedulers_wire) engine->work_ps[PTO_WORK_EDGE] = 0;
-  engine->port.has_more_prices = chip->schedulers_wire || has_more_prices(chip->work_ps);
+  const bool wires = chip->schedulers_wire && !chip->is_graph_prebuilt;
+  if (wires) engine->work_ps[PTO_WORK_EDGE] = 0;
+  engine->has_resolver = chip->is_graph_prebuilt != 0;
+  if (engine->has_resolver) { /* what is left is done at a completion */
+    for (uint32_t kind = 0; kind < PTO_WORK_COUNT; kind++)
+      if (kind != PTO_WORK_FANOUT && kind != PTO_WORK_COMPLETE) engine->work_ps[kind] = 0;
+  }
+  engine->port.has_more_prices = wires || has_more_prices(engine->work_ps);
 }
 
 /* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on, or every one whose number is s modulo schedulers.

@@ -376,6 +376,31 @@ static void test_the_first_scheduler_wires_edges_where_the_chip_says_so(void **s
   bench_end(&b);
 }
 
+static void test_a_resolver_handles_completions_where_the_graph_is_prebuilt(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  chip.is_graph_prebuilt = chip.schedulers_wire = true;
+  bench_begin(&b, chip);
+  assert_null(b.port->ops->wire);
+  submit(&b, pto_script_message(1, 100, 0, 0)); /* asked for at 0: sent at 3, visible at 118 */
+  submit(&b, pto_script_message(4, 102, 0, 0)); /* of the other scheduler: visible at 120 */
+  submit(&b, pto_script_message(2, 109, 0, 0)); /* sent at 6, visible at 130 */
+  assert_int_equal(b.port->clock, 0);
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 2); /* the resolver's clock: 134 */
+  assert_int_equal(b.port->clock, 134);
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 134); /* sent after the completion of 130, which is over at 132 */
+  wait_until(&b, 120);
+  expect_completion(&b, 1, 134); /* taken in at 122, handled after the first */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  wait_until(&b, 130);
+  expect_completion(&b, 2, 141);
+  wait_until(&b, 162); /* sent at 137, begins at 147 */
+  expect_completion(&b, 3, 164);
+  bench_end(&b);
+}
+
 static void test_nothing_starts_before_its_task_is_ready(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
@@ -556,6 +581,7 @@ int main(void) {
       cmocka_unit_test(test_a_message_asked_for_elsewhere_waits_for_its_own_scheduler),
       cmocka_unit_test(test_a_scheduler_does_what_came_up_first),
       cmocka_unit_test(test_the_first_scheduler_wires_edges_where_the_chip_says_so),
+      cmocka_unit_test(test_a_resolver_handles_completions_where_the_graph_is_prebuilt),
       cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
       cmocka_unit_test(test_the_orchestrator_sees_completions_up_to_its_own_time),
       cmocka_unit_test(test_resume_takes_the_orchestrator_to_what_it_waited_for),

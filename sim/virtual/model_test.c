@@ -27,7 +27,7 @@ struct player {
   struct pto_trace_log spans;
   uint32_t held[MAX_CORES], in_flight, group_count;
   uint64_t ready_at[PTO_MODEL_MESSAGES];
-  uint64_t last_clock[PTO_CHIP_MAX_SCHEDULERS + 1];
+  uint64_t last_clock[PTO_MODEL_ACTORS];
 };
 
 static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)pto_rng_below(&player->rng, bound); }
@@ -56,6 +56,7 @@ static struct pto_chip random_chip(struct player *player) {
     chip.l2_core_bandwidth_mbps = 1 + below(player, 9000000);
     chip.l2_chip_bandwidth_mbps = 1 + below(player, 20000000);
   }
+  if (below(player, 3) == 0) chip.is_graph_prebuilt = true;
   if (below(player, 2)) chip.deals_clusters = true;
   if (below(player, 2)) chip.schedulers_wire = true;
   if (below(player, 2)) chip.pending_start_ps = below(player, 20);
@@ -147,9 +148,7 @@ static bool poll(struct player *player) {
   assert_int_equal(player->port->ops->poll(player->port, completions, 4), has_one);
   if (has_one) {
     struct pto_model_message *message = &model->messages[next.ticket];
-    model->actor = next.scheduler;
-    model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_POLL];
-    message->state = PTO_MODEL_POLLED;
+    pto_model_take_in(model, &next);
     assert_int_equal(completions[0].ticket, next.ticket);
     assert_int_equal(completions[0].core, message->core);
     player->held[message->core]--;
@@ -245,8 +244,8 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   player->rng.state = seed;
   player->model.chip = random_chip(player);
   player->model.actor = PTO_MODEL_ORCHESTRATOR;
-  for (uint32_t i = 0; i <= PTO_MODEL_ORCHESTRATOR; i++)
-    if (i == PTO_MODEL_ORCHESTRATOR || i < player->model.chip.scheduler_count)
+  for (uint32_t i = 0; i < PTO_MODEL_ACTORS; i++)
+    if (i >= PTO_MODEL_ORCHESTRATOR || i < player->model.chip.scheduler_count)
       player->model.clocks[i] = player->model.chip.handshake_ps;
   player->trace = (struct pto_trace){
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
@@ -259,7 +258,7 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   play(player);
   player->port->ops->end_run(player->port);
   uint64_t elapsed = 0;
-  for (uint32_t i = 0; i <= PTO_MODEL_ORCHESTRATOR; i++) elapsed = pto_max_u64(elapsed, player->model.clocks[i]);
+  for (uint32_t i = 0; i < PTO_MODEL_ACTORS; i++) elapsed = pto_max_u64(elapsed, player->model.clocks[i]);
   assert_int_equal(player->port->elapsed_ps(player->port), elapsed);
   player->port->ops->destroy(player->port);
   return pto_trace_digest(&player->trace);

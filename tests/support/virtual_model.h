@@ -11,6 +11,8 @@
 
 #define PTO_MODEL_MESSAGES 512
 #define PTO_MODEL_ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS
+#define PTO_MODEL_RESOLVER (PTO_CHIP_MAX_SCHEDULERS + 1)
+#define PTO_MODEL_ACTORS (PTO_CHIP_MAX_SCHEDULERS + 2)
 
 enum pto_model_state {
   PTO_MODEL_ASKED,
@@ -39,7 +41,7 @@ struct pto_model {
   struct pto_model_message messages[PTO_MODEL_MESSAGES]; /* in order of dispatch; index = ticket */
   uint32_t count;
   uint32_t open_group; /* messages of the open group do not start; 0: none */
-  uint64_t clocks[PTO_CHIP_MAX_SCHEDULERS + 1];
+  uint64_t clocks[PTO_MODEL_ACTORS];
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
   uint64_t wiring_at, wiring_ps; /* edges that the first scheduler has yet to wire; ps is 0 where there are none */
@@ -242,6 +244,17 @@ static inline void pto_model_send(struct pto_model *model, uint32_t scheduler, u
   model->last_task[scheduler] = message->task;
   message->arrival = model->clocks[scheduler] + (is_first ? pto_model_cold_start(model, message->core) : 0);
   message->state = PTO_MODEL_ARRIVED;
+}
+
+/* The scheduler takes in a completion; who handles it is the actor from now on. */
+static inline void pto_model_take_in(struct pto_model *model, const struct pto_model_next *completion) {
+  uint64_t *clock = &model->clocks[completion->scheduler];
+  *clock = completion->time + model->chip.work_ps[PTO_WORK_POLL];
+  model->messages[completion->ticket].state = PTO_MODEL_POLLED;
+  model->actor = completion->scheduler;
+  if (!model->chip.is_graph_prebuilt) return;
+  model->actor = PTO_MODEL_RESOLVER;
+  model->clocks[PTO_MODEL_RESOLVER] = pto_max_u64(model->clocks[PTO_MODEL_RESOLVER], *clock);
 }
 
 /* Up to the next completion; false where that is later than `limit`. */
