@@ -187,8 +187,7 @@ static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uin
 }
 
 /* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none.  `has_more` here and below is a
- * constant where it is called: without it the chip has none of the optional rules, and nothing is looked at for them.
- */
+ * constant where it is called: without it the chip has none of the optional rules. */
 static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores, bool has_more) {
   const uint64_t next_at = pto_min_u64(cores->ends.next_at, cores->begins.next_at);
   return has_more ? pto_min_u64(next_at, cores->streams_next_at) : next_at;

@@ -37,7 +37,7 @@ static bool has_more(const struct pto_chip *chip) {
  * earliest first, a completion before a message of the same time. */
 struct scheduler {
   uint64_t clock;
-  uint64_t last_task;                           /* whose message it sent last; UINT64_MAX: it has sent none */
+
   struct pto_event_queue completions, messages; /* all of rank 0 */
 };
 
@@ -57,7 +57,8 @@ struct engine_virtual {
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
   struct wiring wiring;
-  bool has_resolver; /* the graph is prebuilt */
+  uint64_t last_tasks[PTO_CHIP_MAX_SCHEDULERS]; /* whose message each sent last; UINT64_MAX: it has sent none */
+  bool has_resolver;                            /* the graph is prebuilt */
   uint64_t resolver_clock;
   bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
@@ -127,11 +128,10 @@ static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
 /* What the next message of `core` takes its scheduler, which sends it now. */
 static inline uint64_t dispatch_price(struct engine_virtual *engine, uint32_t index, uint32_t core, bool has_more) {
   if (!has_more) return engine->dispatch_ps;
-  struct scheduler *scheduler = &engine->schedulers[index];
-  const uint64_t last_task = scheduler->last_task;
-  scheduler->last_task =
+  const uint64_t last_task = engine->last_tasks[index];
+  engine->last_tasks[index] =
       pto_virtual_slot_at(&engine->cores, core, engine->cores.cores[core].arrived)->message.payload->task_number;
-  return scheduler->last_task == last_task ? engine->dispatch_more_ps : engine->dispatch_ps;
+  return engine->last_tasks[index] == last_task ? engine->dispatch_more_ps : engine->dispatch_ps;
 }
 
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
@@ -265,7 +265,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = engine->handshake_ps;
-    scheduler->last_task = UINT64_MAX;
+    engine->last_tasks[i] = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
   }
