@@ -45,8 +45,9 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
-LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/%, \
-             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c))
+# compat/object is part of each kernel that users build.
+LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/%, \
+             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
 TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)
@@ -67,6 +68,11 @@ TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 # Programs with a known mistake each, which tests run.
 PLANTED_SRC := $(wildcard tests/planted/*.c)
+# Orchestrations in C++ against compat/include, where there is a compiler for it; -a5 and -hbg are of the other architecture and
+# graph mode.
+CXX := $(if $(filter default undefined,$(origin CXX)),c++,$(CXX))
+HAVE_CXX := $(shell command -v $(firstword $(CXX)))
+ADOPTED_SRC := $(wildcard tests/compat/orchestrations/*.cpp)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_SUPPORT_SRC := $(call code,bench/support/*.c)
 
@@ -82,17 +88,19 @@ program_source = $(filter orchestration/%/$(1).c orchestration/$(1).c,$(PROGRAM_
 program_parts = $(call obj,$(program_source) $(PARTS_$(1)))
 PROGRAMS := $(foreach p,$(PROGRAM_SRC),$(B)/programs/$(call program_name,$(p)).so)
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
+ADOPTED := $(if $(HAVE_CXX),$(patsubst tests/compat/orchestrations/%.cpp,$(B)/compat/%.so,$(ADOPTED_SRC)) \
+             $(B)/compat/spmd-a5.so $(B)/compat/host_access-hbg.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(FUZZ_SRC:%.c=$(B)/tests/%)
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
+UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+.PHONY: all programs tests benches adopt-kernels $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -158,7 +166,7 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(B)/oracle ## builds what test runs
+tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -205,6 +213,16 @@ $(B)/planted/%.so: $(B)/obj/tests/planted/%.o
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -o $@ $< -lm
+
+# As compat/entry.cpp says.
+ADOPTED_HEADERS := $(wildcard compat/include/*.h compat/include/*/*.h)
+$(ADOPTED): $(B)/compat/%.so: compat/entry.cpp $(ADOPTED_SRC) tests/compat/orchestrations/kernels.h $(ADOPTED_HEADERS)
+	@mkdir -p $(@D)
+	$(SAY) "  C++   $@"
+	$(Q)$(CXX) -std=c++17 -O0 -shared -fPIC -fvisibility=hidden -Wall -Wextra $(if $(WERROR),-Werror) -Wl,-Bsymbolic -Icompat/include \
+	  -DPTO_COMPAT_SOURCE='"$(CURDIR)/tests/compat/orchestrations/$(patsubst %-hbg,%,$(patsubst %-a5,%,$*)).cpp"' \
+	  -DPTO_COMPAT_ENTRY=aicpu_orchestration_entry $(if $(filter %-a5,$*),-DPTO_COMPAT_ARCHITECTURE=2) \
+	  $(if $(filter %-hbg graph%,$*),-DPTO_COMPAT_MODE=2) -o $@ $<
 
 # Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
 # public besides, and show it to the programs that they load.
@@ -302,6 +320,11 @@ coverage: ## what the tests reach
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
 
+adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected texts of PYPTO=DIR
+	@[ -n "$(SIMPLER)$(PYPTO)" ] || { echo "adopt-sources: SIMPLER=DIR or PYPTO=DIR, a checkout"; exit 1; }
+	$(if $(SIMPLER),@scripts/adopt_sources $(SIMPLER))
+	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
+
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
 	$(AGAIN) run-mutants
@@ -331,6 +354,18 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -lcmocka
 
+# Kernels of the existing runtime's checkout, compiled with headers of pto-isa's; FOLDER: part of their paths.
+$(B)/adopt-kernels: $(call obj,compat/all/adopt_kernels.c) $(B)/libpto.a
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR PTO_ISA=DIR [FOLDER="…"] [KERNEL_CXX=…]
+	@$< --simpler $(SIMPLER) --pto-isa $(PTO_ISA) --cache $(B)/adopted/kernels --compat compat --compiler '$(KERNEL_CXX)' $(FOLDER)
+
+# Nothing of the checkouts is stored but objects and cases below build/adopted.
+adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim]
+	@[ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ] || { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR'; exit 2; }
+	@PTO_ISA='$(PTO_ISA)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
+
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: ## what the compiler does not check: who includes whom, names, words, documents
 	@scripts/lint
@@ -356,12 +391,15 @@ Requires: $(3)
 Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
+# What adopted programs are compiled with, and the plugin of pytest.
+ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
 install: all ## into PREFIX, below DESTDIR
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
 	@for l in libpto libptotools; do \
 	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
 	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@for f in $(ADOPT_FILES); do install -D -m 644 $$f $(INSTALLED)/lib/pto/$$f || exit 1; done
 	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pto_tools_diff of pto/tools.h: what differs between the graphs of two runs, as a report.
- *
- * The report owns both graphs.  One thread.
+ * What differs between the graphs of two runs, as a report; and pto_tools_diff of pto/tools.h.
  */
-#include <pto/tools.h>
+#include <check/diff/graph_report.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <check/diff/graph_diff.h>
+#include <check/diff/edge_diff.h>
 #include <report/findings/report.h>
 
 #define MOST_LINES 50u
@@ -19,6 +17,7 @@ struct diff {
   struct pto_report report;
   const char *paths[2];
   struct pto_graph_file a, b;
+  bool has_capture;
   struct pto_graph_diff counts;
 };
 
@@ -29,7 +28,10 @@ static void print(const struct pto_report *report, FILE *to) {
   if (d->a.dropped || d->b.dropped)
     fprintf(to, "not all was recorded: %" PRIu64 " records are missing in A, %" PRIu64 " in B\n", d->a.dropped,
             d->b.dropped);
-  if (c->is_by_number) fputs("the graphs have little in common: tasks are matched by number\n", to);
+  if (d->has_capture)
+    fputs("a capture: tasks are matched by number, without allocations\n", to);
+  else if (c->is_by_number)
+    fputs("the graphs have little in common: tasks are matched by number\n", to);
   fprintf(to,
           "tasks  %" PRIu64 " in A, %" PRIu64 " in B: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64
           " differ\n",
@@ -72,20 +74,34 @@ static void fini(struct pto_report *report) {
   pto_graph_file_fini(&d->b);
 }
 
-static int compare(struct diff *d, struct pto_error *error) {
-  int status = pto_graph_file_read(d->paths[0], &d->a, error);
-  if (!status) status = pto_graph_file_read(d->paths[1], &d->b, error);
-  if (!status) status = pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
+int pto_graph_report(struct pto_graph_side sides[2], struct pto_report **report_out, struct pto_error *error) {
+  struct diff *d = calloc(1, sizeof *d);
+  if (!d) {
+    pto_graph_file_fini(&sides[0].graph);
+    pto_graph_file_fini(&sides[1].graph);
+    return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  }
+  *d = (struct diff){.report = {.print = print, .put = put_report, .fini = fini},
+                     .paths = {sides[0].name, sides[1].name},
+                     .a = sides[0].graph,
+                     .b = sides[1].graph,
+                     .has_capture = sides[0].is_capture || sides[1].is_capture};
+  const int status = d->has_capture ? pto_edge_diff(&d->a, &d->b, &d->counts, &d->report.findings, error)
+                                    : pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
   d->report.is_clean = pto_findings_is_clean(&d->report.findings);
-  return status;
+  return pto_report_give(&d->report, status, report_out);
 }
 
 int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out, char *sentence,
                    size_t sentence_size) {
-  struct pto_error error = {.status = PTO_ENOMEM, .sentence = "out of memory"};
-  struct diff *d = calloc(1, sizeof *d);
-  if (!d) return pto_error_tell(&error, sentence, sentence_size);
-  *d = (struct diff){.report = {.print = print, .put = put_report, .fini = fini}, .paths = {path_a, path_b}};
-  const int status = pto_report_give(&d->report, compare(d, &error), report_out);
+  struct pto_graph_side sides[2] = {{.name = path_a}, {.name = path_b}};
+  struct pto_error error;
+  int status = pto_graph_file_read(path_a, &sides[0].graph, &error);
+  if (status) return pto_error_tell(&error, sentence, sentence_size);
+  status = pto_graph_file_read(path_b, &sides[1].graph, &error);
+  if (status)
+    pto_graph_file_fini(&sides[0].graph);
+  else
+    status = pto_graph_report(sides, report_out, &error);
   return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }

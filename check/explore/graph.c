@@ -41,7 +41,7 @@ static void take_params(struct pto_explore_graph *graph, const struct pto_trace 
                                    .begin = is_managed ? param->buffer_number : buffer->base,
                                    .end = is_managed ? param->buffer_number + 1 : buffer->base + buffer->size_bytes,
                                    .buffer_number = param->buffer_number,
-                                   .mode = param->mode,
+                                   .mode = param->mode == PTO_HOLD ? PTO_INOUT : param->mode, /* it may do either */
                                    .param = param->index};
     pto_region_from_tensor(&param->tensor, buffer->base, &touch->region);
     touch->region.is_fuzzy = 0;

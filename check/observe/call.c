@@ -21,7 +21,7 @@ static uint32_t mode_of(const struct pto_observe_call *call, uint32_t i, bool of
     if (call->payload->kernels[k]) mode |= call->payload->kernels[k]->params[i].mode;
   for (uint32_t k = 0; !of_all && k < call->unit->count; k++)
     mode |= call->payload->kernels[call->unit->messages[k].role]->params[i].mode;
-  return mode;
+  return mode == PTO_HOLD ? PTO_INOUT : mode; /* it may do either */
 }
 
 static uint64_t mix(uint64_t key, uint64_t value) { return pto_mix64(key ^ value) + UINT64_C(0x9e3779b97f4a7c15); }

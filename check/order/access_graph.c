@@ -111,8 +111,8 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
 
 /* The rules once more, written out: an oracle for the runtime's table. */
 _Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here too");
-uint32_t pto_graph_reasons(enum pto_deps_rules rules, const struct pto_graph_access *earlier,
-                           const struct pto_graph_access *later, bool is_creator) {
+uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier, const struct pto_graph_access *later,
+                           bool is_creator) {
   const bool is_exact = rules == PTO_DEPS_EXACT;
   uint32_t reasons = 0;
   if (earlier->writes && later->reads) reasons |= PTO_EDGE_RAW;
@@ -175,6 +175,66 @@ static bool meet(struct maker *m, uint32_t access_index) {
   return true;
 }
 
+/* ---- named rules ---- */
+
+static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
+  return pto_deps_named_of(graph->rules) & rule;
+}
+
+static bool is_predicate(const struct pto_graph_access *access) {
+  return access->param && access->param->index == UINT32_MAX;
+}
+
+/* Whether the rules look at the access at all. */
+static bool is_ordered(const struct pto_access_graph *graph, const struct pto_graph_access *access) {
+  if (!access->reads && !access->writes) return false;
+  return !is_predicate(access) || !has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING);
+}
+
+const char *pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+  const struct pto_graph_access *a = &graph->accesses[earlier], *b = &graph->accesses[later];
+  if (graph->nodes[a->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING))
+    return "manual-enters-nothing";
+  const bool has_predicate = is_predicate(a) || is_predicate(b);
+  if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING)) return "predicate-orders-nothing";
+  return NULL;
+}
+
+static bool add_creator(struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  if (!has_rule(graph, PTO_DEPS_NAMED_CREATOR_EDGES)) return true;
+  if (!access->space || m->creator[access->space] == m->node) return true;
+  if (is_predicate(access) && !is_ordered(graph, access)) return true;
+  const struct pto_graph_edge edge = {m->creator[access->space], m->node, PTO_EDGE_CREATOR, PTO_GRAPH_NONE,
+                                      access_index};
+  return add_edge(m, &edge);
+}
+
+/* Drops the edges that others imply, as far as maps of 64 tasks tell. */
+static void reduce(struct maker *m) {
+  struct pto_access_graph *graph = m->graph;
+  struct pto_graph_node *node = &graph->nodes[m->node];
+  struct pto_graph_edge *edges = graph->edges + node->first_edge;
+  uint64_t direct = 0, implied = 0, kept = 0;
+  for (uint64_t i = 0; i < node->edge_count; i++) {
+    const struct pto_graph_node *producer = &graph->nodes[edges[i].producer];
+    const uint32_t distance = node->index - producer->index;
+    if (distance <= 64) direct |= UINT64_C(1) << (distance - 1);
+    if (distance < 64) implied |= producer->ancestors << distance;
+  }
+  node->ancestors = direct | implied;
+  node->dropped = direct & implied;
+  for (uint64_t i = 0; i < node->edge_count; i++) {
+    const uint32_t distance = node->index - graph->nodes[edges[i].producer].index;
+    if (distance > 64 || !(node->dropped >> (distance - 1) & 1)) edges[kept++] = edges[i];
+  }
+  node->edge_count = kept;
+  graph->edge_count = node->first_edge + kept;
+}
+
+/* ---- the walk ---- */
+
 static bool has_no_edge(void *context, const struct pto_index_access *access) {
   const struct maker *m = context;
   return m->mark[access->node] != m->node;
@@ -184,7 +244,8 @@ static bool has_no_edge(void *context, const struct pto_index_access *access) {
 static bool enter(struct maker *m, uint32_t access_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *access = &graph->accesses[access_index];
-  if (graph->rules == PTO_DEPS_PTO && !access->writes) return true; /* no task ever waits for a reader */
+  if (!is_ordered(graph, access)) return true;
+  if (graph->rules != PTO_DEPS_EXACT && !access->writes) return true; /* no task ever waits for a reader */
   struct pto_region region;
   pto_graph_region(graph, access, &region);
   if (pto_access_index_find(&m->index, access->space, &region)) return false;
@@ -253,12 +314,16 @@ static bool wire(struct maker *m, uint32_t last_host) {
   for (uint32_t i = first; i < end; i++) {
     const uint32_t space = graph->accesses[i].space;
     if (space && m->creator[space] == PTO_GRAPH_NONE) m->creator[space] = m->node; /* the first to touch it allocates */
-    if (!node->is_manual && !meet(m, i)) return false;
+    if (node->is_manual) continue;
+    if (!add_creator(m, i)) return false;
+    if (is_ordered(graph, &graph->accesses[i]) && !meet(m, i)) return false;
   }
-  for (uint32_t i = first; !node->is_host && i < end; i++)
+  const bool enters = !node->is_host && !(node->is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING));
+  for (uint32_t i = first; enters && i < end; i++)
     if (!enter(m, i)) return false;
   node->edge_count = graph->edge_count - node->first_edge;
   if (node->edge_count > 1) qsort(graph->edges + node->first_edge, node->edge_count, sizeof *graph->edges, order_edges);
+  if (!node->is_host && has_rule(graph, PTO_DEPS_NAMED_REDUCE_IMPLIED)) reduce(m);
   return add_predecessors(m, last_host);
 }
 
@@ -309,7 +374,7 @@ static int make(struct maker *m) {
   return PTO_OK;
 }
 
-int pto_access_graph_init(struct pto_access_graph *graph, const struct pto_trace *trace, enum pto_deps_rules rules,
+int pto_access_graph_init(struct pto_access_graph *graph, const struct pto_trace *trace, uint32_t rules,
                           struct pto_error *error) {
   *graph = (struct pto_access_graph){.trace = trace, .rules = rules};
   int status = check_record(trace, error);

@@ -222,7 +222,7 @@ const char *pto_text_param(const struct pto_access_text *text, uint32_t access, 
 
 const char *pto_text_verb(const struct pto_access_text *text, uint32_t access) {
   const struct pto_graph_access *a = &text->graph->accesses[access];
-  return !a->writes ? "reads" : !a->reads ? "writes" : "reads and writes";
+  return !a->writes && !a->reads ? "holds" : !a->writes ? "reads" : !a->reads ? "writes" : "reads and writes";
 }
 
 uint64_t pto_text_buffer_number(const struct pto_access_text *text, uint32_t access) {

@@ -46,7 +46,7 @@ const char *pto_text_node(const struct pto_access_text *text, uint32_t node, cha
 const char *pto_text_place(const struct pto_access_text *text, uint32_t node, char *out, size_t size);
 /* "param 0 "; "" for the host. */
 const char *pto_text_param(const struct pto_access_text *text, uint32_t access, char *out, size_t size);
-/* "reads", "writes", "reads and writes". */
+/* "reads", "writes", "reads and writes", "holds". */
 const char *pto_text_verb(const struct pto_access_text *text, uint32_t access);
 /* "buffer 5", "buffer 5 (x)". */
 const char *pto_text_buffer(const struct pto_access_text *text, uint32_t access, char *out, size_t size);

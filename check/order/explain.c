@@ -25,10 +25,14 @@ static bool is_creator(const struct pto_access_graph *graph, const struct pto_gr
   return true;
 }
 
+static bool is_held(const struct pto_graph_access *access) { return !access->reads && !access->writes; }
+
 static uint32_t kind_of(const struct pto_access_graph *graph, const struct pto_graph_access *a,
                         const struct pto_graph_access *b, uint32_t conflict) {
-  if (!conflict) return PTO_COMMON_READS;
+  if (!conflict) return is_held(a) || is_held(b) ? PTO_COMMON_HELD : PTO_COMMON_READS;
   if (graph->nodes[b->node].is_manual) return PTO_COMMON_MANUAL;
+  const char *rule = pto_graph_silent_rule(graph, (uint32_t)(a - graph->accesses), (uint32_t)(b - graph->accesses));
+  if (rule) return strcmp(rule, pto_common_name(PTO_COMMON_UNSEEN)) == 0 ? PTO_COMMON_UNSEEN : PTO_COMMON_PREDICATE;
   if (pto_graph_reasons(graph->rules, a, b, is_creator(graph, a))) return PTO_COMMON_ORDERED;
   return conflict == PTO_EDGE_WAR ? PTO_COMMON_WAR : PTO_COMMON_WAW;
 }

@@ -20,6 +20,10 @@ enum pto_answer { PTO_ANSWER_EDGE = 0, PTO_ANSWER_PATH, PTO_ANSWER_NONE };
   X(PTO_COMMON_ORDERED, "ordered", "the rules order these")                                                            \
   X(PTO_COMMON_DISJOINT, "disjoint", "no byte is the same")                                                            \
   X(PTO_COMMON_READS, "reads", "both read")                                                                            \
+  X(PTO_COMMON_HELD, "held", "a parameter that is only held orders nothing")                                           \
+  X(PTO_COMMON_UNSEEN, "manual-enters-nothing",                                                                        \
+    "the earlier task is in a manual scope: by the rule manual-enters-nothing later tasks do not see it")              \
+  X(PTO_COMMON_PREDICATE, "predicate-orders-nothing", "the rule predicate-orders-nothing: a predicate has no order")   \
   X(PTO_COMMON_MANUAL, "manual", "the later task is in a manual scope, where explicit dependencies alone order")       \
   X(PTO_COMMON_WAR, "WAR", "rules pto have no edge from a read to a later write")                                      \
   X(PTO_COMMON_WAW, "WAW",                                                                                             \

@@ -55,10 +55,10 @@ bool pto_happens_before_implies(struct pto_reach *reach, uint32_t producer, uint
 void pto_happens_before_redundant(struct pto_reach *reach,
                                   void (*tell)(void *context, const struct pto_redundancy *redundancy), void *context);
 
-/* The kind of conflict between an earlier and a later access of intersecting bytes; 0: both read. */
+/* The kind of conflict between an earlier and a later access of intersecting bytes; 0: both read, or one only holds. */
 static inline uint32_t pto_conflict_kind(const struct pto_graph_access *earlier, const struct pto_graph_access *later) {
-  if (earlier->writes) return later->reads ? PTO_EDGE_RAW : PTO_EDGE_WAW;
-  return later->writes ? PTO_EDGE_WAR : 0;
+  if (earlier->writes) return later->reads ? PTO_EDGE_RAW : later->writes ? PTO_EDGE_WAW : 0;
+  return earlier->reads && later->writes ? PTO_EDGE_WAR : 0;
 }
 
 #endif

@@ -87,6 +87,8 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
   const uint32_t number = graph->nodes[c->earlier].index;
   if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
     snprintf(out, size, "sync the context first");
+  else if (graph->nodes[c->later].is_host && pto_graph_silent_rule(graph, c->earlier_access, c->later_access))
+    snprintf(out, size, "read an element that a task of no manual scope, `after` task %" PRIu32 ", writes", number);
   else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
   else
@@ -98,7 +100,8 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   const struct pto_access_graph *graph = &t->graph;
   char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[280],
       more[64] = "";
-  char remedy[96];
+  char remedy[128], rule[64] = "";
+  const char *silent = pto_graph_silent_rule(graph, c->earlier_access, c->later_access);
   struct pto_finding finding = {
       .kind = kind_of(c->kind),
       .tasks = {task_of(graph, c->earlier), task_of(graph, c->later)},
@@ -111,9 +114,10 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   }
   name_again(t, c, again, sizeof again);
   name_remedy(t, c, remedy, sizeof remedy);
+  if (silent) snprintf(rule, sizeof rule, ": rule %s", silent);
   if (c->more)
     snprintf(more, sizeof more, "; %" PRIu32 " more pair%s of their accesses", c->more, c->more == 1 ? "" : "s");
-  pto_findings_add(t->findings, &finding, remedy, "%s %s%s %s %s; %s %s%s %s%s%s%s; no path under rules %s",
+  pto_findings_add(t->findings, &finding, remedy, "%s %s%s %s %s; %s %s%s %s%s%s%s; no path under rules %s%s",
                    pto_text_node(&t->text, c->earlier, earlier, sizeof earlier),
                    pto_text_param(&t->text, c->earlier_access, param[0], sizeof param[0]),
                    c->kind == PTO_EDGE_WAR ? "reads" : "writes",
@@ -122,14 +126,14 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
                    pto_text_node(&t->text, c->later, later, sizeof later),
                    pto_text_param(&t->text, c->later_access, param[1], sizeof param[1]),
                    c->kind == PTO_EDGE_RAW ? "reads" : "writes", again, name_common(t, c, common, sizeof common), more,
-                   places(t, c->earlier, c->later, place, sizeof place), pto_deps_rules_name(graph->rules));
+                   places(t, c->earlier, c->later, place, sizeof place), pto_deps_rules_name(graph->rules).text, rule);
 }
 
 /* ---- explicit edges that can go ---- */
 
 static void name_reasons(uint32_t reasons, char *out, size_t size) {
   out[0] = '\0';
-  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR; reason <<= 1)
+  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_CREATOR; reason <<= 1)
     if (reasons & reason) pto_text_append(out, size, "%s%s", out[0] ? " and " : "", pto_edge_reason_name(reason));
 }
 
@@ -165,7 +169,7 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
   pto_findings_add(t->findings, &finding, NULL, "%s is `after` %s, but %s under rules %s%s%s",
                    pto_text_node(&t->text, r->consumer, later, sizeof later),
                    pto_text_node(&t->text, r->producer, earlier, sizeof earlier), why,
-                   pto_deps_rules_name(graph->rules), is_needed ? " (rules pto need it)" : "",
+                   pto_deps_rules_name(graph->rules).text, is_needed ? " (rules pto need it)" : "",
                    places(t, r->producer, r->consumer, place, sizeof place));
 }
 

@@ -17,8 +17,8 @@
 #include <runtime/trace/trace.h>
 
 struct pto_order_question {
-  const struct pto_trace *trace; /* the program that ran is still loaded */
-  enum pto_deps_rules rules;
+  const struct pto_trace *trace;                        /* the program that ran is still loaded */
+  uint32_t rules;                                       /* as config.deps */
   const char *(*name_of)(void *context, uint64_t base); /* of external memory; may be NULL */
   void *context;
 };

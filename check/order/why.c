@@ -23,9 +23,9 @@ struct why {
   struct pto_report report;
   struct pto_why_question question;
   struct pto_source_lines *lines;
-  uint32_t first_rules, end_rules;       /* which rules were asked about */
-  uint64_t earlier, later;               /* task numbers */
-  struct side sides[PTO_DEPS_SET_COUNT]; /* by rules */
+  uint32_t side_count;     /* how many rules were asked about */
+  uint64_t earlier, later; /* task numbers */
+  struct side sides[PTO_DEPS_SET_COUNT];
 };
 
 static const char *const answers[] = {
@@ -46,8 +46,7 @@ static int check_range(struct why *why, struct pto_error *error) {
   return PTO_OK;
 }
 
-static int explain_side(struct why *why, uint32_t rules, struct pto_error *error) {
-  struct side *side = &why->sides[rules];
+static int explain_side(struct why *why, struct side *side, uint32_t rules, struct pto_error *error) {
   int status = pto_access_graph_init(&side->graph, why->question.trace, rules, error);
   /* What a record lacks is no mistake of who asks. */
   if (status) return error->status = status == PTO_EINVAL ? PTO_ENOTSUP : status;
@@ -62,7 +61,13 @@ static int explain_side(struct why *why, uint32_t rules, struct pto_error *error
   return status ? pto_error_set(error, status, "no memory for the graph") : PTO_OK;
 }
 
-/* The same answer for the same reasons: then it is told once. */
+/* How many of an edge's reasons, which stand in the order of their bits, are hazards or explicit. */
+static uint64_t without_creators(const struct pto_graph_edge *edges, uint64_t count) {
+  while (count && edges[count - 1].reason == PTO_EDGE_CREATOR) count--;
+  return count;
+}
+
+/* The same answer for the same reasons, but for those of creator-edges: then it is told once. */
 static bool is_alike(const struct side *a, const struct side *b) {
   const struct pto_explanation *x = &a->explanation, *y = &b->explanation;
   if (x->path_length != y->path_length || x->common_count != y->common_count) return false;
@@ -73,7 +78,8 @@ static bool is_alike(const struct side *a, const struct side *b) {
     uint64_t n, m;
     const struct pto_graph_edge *e = pto_graph_edges_between(&a->graph, x->path[i - 1], x->path[i], &n);
     const struct pto_graph_edge *f = pto_graph_edges_between(&b->graph, x->path[i - 1], x->path[i], &m);
-    if (n != m || memcmp(e, f, n * sizeof *e)) return false;
+    n = without_creators(e, n);
+    if (n != without_creators(f, m) || memcmp(e, f, n * sizeof *e)) return false;
   }
   return true;
 }
@@ -111,13 +117,17 @@ static void print_pair(FILE *to, const struct side *side, uint32_t earlier, uint
 }
 
 static void print_edges(FILE *to, const struct side *side, const struct pto_graph_edge *edges, uint64_t count) {
-  char names[64];
+  char names[64], buffer[160], param[32];
   for (uint64_t i = 0; i < count; i++) {
     if (is_told(edges, i)) continue;
     name_reasons(edges + i, count - i, names, sizeof names);
     fprintf(to, "    %s: ", names);
     if (edges[i].reason == PTO_EDGE_EXPLICIT)
       fprintf(to, "submitted with `after`");
+    else if (edges[i].reason == PTO_EDGE_CREATOR)
+      fprintf(to, "it allocated %s, which %sis given: rule creator-edges",
+              pto_text_buffer(&side->text, edges[i].consumer_access, buffer, sizeof buffer),
+              pto_text_param(&side->text, edges[i].consumer_access, param, sizeof param));
     else
       print_pair(to, side, edges[i].producer_access, edges[i].consumer_access);
     putc('\n', to);
@@ -158,9 +168,16 @@ static void print_common(FILE *to, const struct side *side, const struct pto_com
   fprintf(to, ": %s\n", pto_common_text(common->kind));
 }
 
+/* Whether there was an edge that a named rule took away. */
+static bool is_reduced(const struct side *side) {
+  const struct pto_explanation *e = &side->explanation;
+  return e->path_length > 2 && pto_graph_has_dropped(&side->graph, e->path[0], e->path[e->path_length - 1]);
+}
+
 static void print_side(FILE *to, const struct side *side, uint64_t earlier) {
   const struct pto_explanation *e = &side->explanation;
   bool is_harmful = false;
+  if (is_reduced(side)) fputs("  the rule reduce-implied has dropped the edge, which the path implies\n", to);
   for (uint32_t link = 1; link < e->path_length; link++) link = print_link(to, side, link);
   if (e->answer != PTO_ANSWER_NONE) return;
   for (uint32_t i = 0; i < e->common_count; i++) {
@@ -179,8 +196,8 @@ static void print(const struct pto_report *report, FILE *to) {
   static const char *const sentences[] = {[PTO_ANSWER_EDGE] = "an edge",
                                           [PTO_ANSWER_PATH] = "no edge, but a path",
                                           [PTO_ANSWER_NONE] = "neither edge nor path"};
-  const struct side *any = &why->sides[why->first_rules];
-  const bool is_told_once = why->end_rules - why->first_rules == 2 && is_alike(&why->sides[0], &why->sides[1]);
+  const struct side *any = &why->sides[0];
+  const bool is_told_once = why->side_count == 2 && is_alike(&why->sides[0], &why->sides[1]);
   char name[160], place[128];
   for (int i = 0; i < 2; i++) {
     const uint32_t node = any->graph.node_of_task[i ? why->later : why->earlier];
@@ -189,12 +206,13 @@ static void print(const struct pto_report *report, FILE *to) {
             place);
   }
   putc('\n', to);
-  for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++) {
-    const struct side *side = &why->sides[rules];
+  for (uint32_t i = 0; i < why->side_count; i++) {
+    const struct side *side = &why->sides[i];
     if (is_told_once)
       fprintf(to, "under either rules: %s\n", sentences[side->explanation.answer]);
     else
-      fprintf(to, "under rules %s: %s\n", pto_deps_rules_name(rules), sentences[side->explanation.answer]);
+      fprintf(to, "under rules %s: %s\n", pto_deps_rules_name(side->graph.rules).text,
+              sentences[side->explanation.answer]);
     print_side(to, side, why->earlier);
     if (is_told_once) break;
   }
@@ -230,10 +248,9 @@ static void put_link(struct pto_json_writer *w, const struct side *side, uint32_
   for (uint64_t i = 0; i < count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_edge_reason_name(edges[i].reason));
-    if (edges[i].reason != PTO_EDGE_EXPLICIT) {
-      put_access(w, "from", side, edges[i].producer_access);
-      put_access(w, "to", side, edges[i].consumer_access);
-    }
+    if (edges[i].producer_access != PTO_GRAPH_NONE) put_access(w, "from", side, edges[i].producer_access);
+    if (edges[i].consumer_access != PTO_GRAPH_NONE) put_access(w, "to", side, edges[i].consumer_access);
+    if (edges[i].reason == PTO_EDGE_CREATOR) pto_json_put_string(w, "rule", "creator-edges");
     pto_json_object_end(w);
   }
   pto_json_array_end(w);
@@ -244,8 +261,9 @@ static void put_side(struct pto_json_writer *w, const struct side *side) {
   const struct pto_explanation *e = &side->explanation;
   pto_json_newline(w);
   pto_json_object_begin(w);
-  pto_json_put_string(w, "deps", pto_deps_rules_name(side->graph.rules));
+  pto_json_put_string(w, "deps", pto_deps_rules_list(side->graph.rules).text);
   pto_json_put_string(w, "answer", answers[e->answer]);
+  pto_json_put_string(w, "dropped_by", is_reduced(side) ? "reduce-implied" : NULL);
   pto_json_put_array(w, "links");
   for (uint32_t i = 1; i < e->path_length; i++) put_link(w, side, e->path[i - 1], e->path[i]);
   pto_json_array_end(w);
@@ -269,7 +287,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "from", why->earlier);
   pto_json_put_u64(w, "to", why->later);
   pto_json_put_array(w, "rules");
-  for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++) put_side(w, &why->sides[rules]);
+  for (uint32_t i = 0; i < why->side_count; i++) put_side(w, &why->sides[i]);
   pto_json_array_end(w);
 }
 
@@ -289,14 +307,13 @@ static void fini(struct pto_report *report) {
 
 static int explain(struct why *why, struct pto_error *error) {
   const struct pto_why_request *asked = &why->question.asked;
-  why->first_rules = asked->has_rules ? asked->rules : (uint32_t)PTO_DEPS_EXACT;
-  why->end_rules = asked->has_rules ? asked->rules + 1 : (uint32_t)PTO_DEPS_SET_COUNT;
-  if (why->end_rules - 1 >= PTO_DEPS_SET_COUNT)
+  why->side_count = asked->has_rules ? 1 : PTO_DEPS_SET_COUNT;
+  if (asked->has_rules && !pto_deps_is_valid(asked->rules))
     return pto_error_set(error, PTO_EINVAL, "there are no rules %" PRIu32, asked->rules);
   int status = check_range(why, error);
-  for (uint32_t rules = why->first_rules; rules < why->end_rules && !status; rules++) {
-    status = explain_side(why, rules, error);
-    why->report.is_clean &= why->sides[rules].explanation.answer != PTO_ANSWER_NONE;
+  for (uint32_t i = 0; i < why->side_count && !status; i++) {
+    status = explain_side(why, &why->sides[i], asked->has_rules ? asked->rules : i, error);
+    why->report.is_clean &= why->sides[i].explanation.answer != PTO_ANSWER_NONE;
   }
   return status;
 }

@@ -56,7 +56,9 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(meter);
   TAKE(on_timeout);
   TAKE(on_timeout_context);
+  TAKE(no_compute);
 #undef TAKE
+  if (config->no_compute && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
@@ -68,6 +70,8 @@ static int make_config(struct pto_session *session, bool is_judged) {
     config->record |= PTO_RECORD_GRAPH;
   }
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
+  /* Who wrote an element last is what the graph says. */
+  if (config->no_compute) config->record |= PTO_RECORD_GRAPH;
   /* Virtual time has a digest of its timeline, so that is always kept. */
   if (pto_engine_is_virtual(config->engine)) config->record |= PTO_RECORD_TIMELINE;
   return PTO_EXIT_OK;
@@ -79,7 +83,10 @@ static void describe(struct pto_session *session) {
   result->case_name = chosen ? chosen->name : NULL;
   result->engine = session->config.engine;
   result->chip = session->chip.name;
-  result->deps = pto_deps_rules_name(session->config.deps);
+  session->deps_name = pto_deps_rules_name(session->config.deps);
+  session->deps_list = pto_deps_rules_list(session->config.deps);
+  result->deps = session->deps_name.text;
+  result->deps_list = session->deps_list.text;
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
 }
@@ -89,6 +96,8 @@ static int check_chip(struct pto_session *session) {
   const struct pto_program *program = session->subject.program;
   int status = pto_chip_load(session->config.chip, &session->chip, &result->error);
   if (status) return end(session, pto_exit_of_setup(status));
+  if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
+    session->chip.cluster_count = session->config.clusters;
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
   pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
                 program->min_clusters, session->chip.name, session->chip.cluster_count);
@@ -159,6 +168,7 @@ static int open_program_run(struct pto_session *session) {
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
                                               .margin_bytes = options->array_margin_bytes,
+                                              .no_compute = session->config.no_compute,
                                               .config = &session->config,
                                               .on_report = take_recording,
                                               .on_report_argument = session,
@@ -206,6 +216,30 @@ int pto_session_copy_options(struct pto_session_options *to, struct pto_config *
   return status;
 }
 
+/* With no_compute: what has no meaning then is refused, and elements are found for those who read them. */
+static int begin_values(struct pto_session *session) {
+  const struct pto_session_options *options = &session->options;
+  struct pto_error *error = &session->result.error;
+  const bool has_values = options->values || options->assume_zero;
+  int status = PTO_OK;
+  if (!session->config.no_compute)
+    status = has_values ? pto_error_set(error, PTO_EINVAL, "values are for runs without kernels: no_compute") : PTO_OK;
+  else if (session->subject.program->host)
+    status =
+        pto_error_set(error, PTO_EINVAL,
+                      "%s drives contexts of its own, and goes on by what they compute: no_compute is for programs "
+                      "with an orchestration alone",
+                      session->result.program);
+  else if (options->outputs.count || options->expects.count || session->result.rounds > 1)
+    status = pto_error_set(error, PTO_EINVAL, "with no_compute there are no outputs: %s",
+                           options->outputs.count   ? "none can be written"
+                           : options->expects.count ? "none is compared with a file"
+                                                    : "rounds have nothing to compare");
+  else if (!(status = pto_given_values_create(session, &session->values, error)))
+    session->config.values = pto_given_values_source(session->values);
+  return status ? end(session, pto_exit_of_setup(status)) : PTO_EXIT_OK;
+}
+
 static int init(struct pto_session *session, const struct pto_session_options *options, bool is_judged) {
   memset(session, 0, sizeof *session);
   int status = pto_session_copy_options(&session->options, &session->asked, options, &session->result.error);
@@ -219,6 +253,7 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   session->result.program = session->subject.name;
   int code = make_config(session, is_judged);
   if (code == PTO_EXIT_OK) code = check_chip(session);
+  if (code == PTO_EXIT_OK) code = begin_values(session);
   if (code == PTO_EXIT_OK) code = open_program_run(session);
   if (code == PTO_EXIT_OK) code = open_runtime(session);
   return code;
@@ -305,6 +340,11 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   take_stats(session);
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  if (session->config.no_compute) {
+    result->is_priced_alone = true;
+    pto_given_values_count(session->values, pto_session_trace(session), &result->priced);
+    return PTO_EXIT_OK;
+  }
   result->output_digest = pto_program_run_digest(session->run);
   result->has_output_digest = true;
   result->has_exact_outputs = pto_program_run_is_exact(session->run);
@@ -370,6 +410,7 @@ int pto_session_judge(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_session_options *options = &session->options;
   const struct pto_program *program = session->subject.program;
+  if (session->config.no_compute) return PTO_EXIT_OK; /* there is nothing to compare */
   tell(session, "verifying", 0, 0);
   if (program->expected_status) {
     pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
@@ -423,6 +464,7 @@ void pto_session_fini(struct pto_session *session) {
   drop_account(session);
   pto_captured_tasks_destroy(session->captured);
   pto_runtime_destroy(session->rt);
+  pto_given_values_destroy(session->values);
   pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);
   if (session->nowhere) fclose(session->nowhere);

@@ -20,6 +20,7 @@
 
 #include <check/order/order_check.h>
 #include <check/session/captured_tasks.h>
+#include <check/session/given_values.h>
 #include <check/session/subject.h>
 #include <device/context_watch.h>
 #include <orchestration/loader/program_run.h>
@@ -30,6 +31,7 @@
 #include <report/run/result.h>
 #include <report/run/timeline_stats.h>
 #include <runtime/deadlock/wait_picture.h>
+#include <runtime/deps/rules.h>
 #include <runtime/trace/trace.h>
 #include <sim/chips/chip.h>
 
@@ -54,7 +56,7 @@ struct pto_session {
   struct pto_program_run *run;
   struct pto_runtime *rt; /* NULL for programs that drive contexts of their own */
   struct pto_config config;
-  uint32_t rules;             /* enum pto_deps_rules: those asked for, else the program's own, else exact */
+  uint32_t rules;             /* as config.deps: those asked for, else the program's own, else exact */
   struct pto_trace recording; /* of contexts that the program drives and reports, where it is asked for; else zeroed */
   uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
   uint64_t dispatches;                  /* of them */
@@ -63,11 +65,13 @@ struct pto_session {
   struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
   FILE *nowhere;                    /* where the program's text goes that is not shown */
   struct pto_chip chip;
+  struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;
   struct pto_timeline_stats timeline;   /* where the time went, once it was asked, as what follows */
   struct pto_group_times node_times;    /* of a graph: by node */
   struct pto_session_listener listener; /* set it after init */
   struct pto_captured_tasks *captured;  /* NULL: none are */
+  struct pto_given_values *values;      /* with no_compute: where elements come from; else NULL */
 };
 
 /* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`.  PTO_OK, or PTO_EINVAL

@@ -3,10 +3,12 @@
  * What PROGRAM means: a program of the list, a shared object, a graph file, a model, or one that the caller made.
  *
  *   vector_example, errors/scope, FILE.so    the loader's (orchestration/loader/loader.h)
- *   FILE.json                                a graph of operations (check/session/graph_program.h)
+ *   FILE.json                                a capture (check/capture/capture_program.h), the manifest of an adopted
+ *                                            program (check/adopt/program.h), else a graph of operations
+ *                                            (check/session/graph_program.h)
  *   model:NAME                               a model of `ptosim list models`, built with the settings
  *
- * Owns what it has loaded until fini.  One thread.  To add a kind of program: a line in pto_subject_init.
+ * Owns what it has loaded until fini.  One thread.  To add a kind of program: a line in `kinds` of subject.c.
  */
 #ifndef PTO_CHECK_SESSION_SUBJECT_H
 #define PTO_CHECK_SESSION_SUBJECT_H
@@ -16,6 +18,8 @@
 
 #define PTO_SUBJECT_MODEL "model:"
 
+struct pto_adopted_program;
+struct pto_capture_program;
 struct pto_graph_program;
 
 struct pto_subject {
@@ -25,6 +29,8 @@ struct pto_subject {
   struct pto_loaded_program *loaded; /* NULL: it was not loaded */
   struct pto_graph_program *graph;   /* NULL: it is no graph */
   bool owns_graph;
+  struct pto_capture_program *capture; /* NULL: it is none */
+  struct pto_adopted_program *adopted; /* likewise */
 };
 
 /* PTO_OK, or the sentence.  fini is due in either case. */

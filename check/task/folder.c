@@ -23,11 +23,8 @@ static const char *const roles[] = {"aic", "aiv0", "aiv1"};
 static const struct {
   const char *name;
   uint32_t mode;
-} modes[] = {{"INPUT", PTO_INPUT},
-             {"OUTPUT", PTO_OUTPUT},
-             {"INOUT", PTO_INOUT},
-             {"ACCUMULATE", PTO_ACCUMULATE},
-             {"SCALAR", PTO_SCALAR}};
+} modes[] = {{"INPUT", PTO_INPUT}, {"OUTPUT", PTO_OUTPUT},         {"INOUT", PTO_INOUT},
+             {"HOLD", PTO_HOLD},   {"ACCUMULATE", PTO_ACCUMULATE}, {"SCALAR", PTO_SCALAR}};
 static const char *const scalar_types[] = {"", "f32", "i64", "u64"};
 
 static void path_of(const char *folder, const char *what, uint32_t number, const char *when, char *path) {

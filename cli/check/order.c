@@ -67,7 +67,8 @@ static void print(const struct check *check, int code) {
   printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %s, %.3f s\n",
          result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", counts->tasks,
          plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
-         pto_deps_rules_name(check->session.rules), format_found(check, code, found, sizeof found), check->seconds);
+         pto_deps_rules_name(check->session.rules).text, format_found(check, code, found, sizeof found),
+         check->seconds);
 }
 
 static void put_report(struct pto_json_writer *w, const void *context) {
@@ -75,7 +76,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   const struct pto_run_result *result = &check->session.result;
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
-  pto_json_put_string(w, "deps", pto_deps_rules_name(check->session.rules));
+  pto_json_put_string(w, "deps", pto_deps_rules_list(check->session.rules).text);
   pto_json_put_u64(w, "tasks", check->counts.tasks);
   pto_json_put_u64(w, "edges", check->counts.edges);
   pto_json_put_u64(w, "pairs", check->counts.pairs);

@@ -163,7 +163,7 @@ static void print_check(const struct pto_graph_command *command) {
   pto_findings_print(&command->findings, stdout, MOST_FINDINGS);
   printf("checked    %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64 " findings\n",
          command->counts.tasks, command->counts.edges, command->counts.pairs,
-         pto_deps_rules_name(command->session.rules), command->findings.total);
+         pto_deps_rules_name(command->session.rules).text, command->findings.total);
 }
 
 void pto_graph_report_print(const struct pto_graph_command *command) {
@@ -292,7 +292,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
 static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
   if (!pto_json_try_key(w, "check", command->has_checked)) return;
   pto_json_object_begin(w);
-  pto_json_put_string(w, "deps", pto_deps_rules_name(command->session.rules));
+  pto_json_put_string(w, "deps", pto_deps_rules_list(command->session.rules).text);
   pto_json_put_u64(w, "tasks", command->counts.tasks);
   pto_json_put_u64(w, "edges", command->counts.edges);
   pto_json_put_u64(w, "pairs", command->counts.pairs);

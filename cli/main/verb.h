@@ -29,10 +29,12 @@ typedef int pto_verb_main(int argc, char **argv);
   X(explore, "PROGRAM [--schedules N|--all] [OPTION...]",                                                              \
     "runs a program in many orders, and says where its outputs differ")                                                \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
-  X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
+  X(import, "FILE... -o NAME.json", "captures of the existing runtime as one file, which is a program")                \
+  X(diff, "A B [OPTION...]", "what differs between the graphs of two runs: files, captures or programs")               \
   X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
   X(graph, "FILE.json|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")       \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")     \
+  X(adopt, "MANIFEST.json|DIR [OPTION...]", "runs programs and scene tests of the existing runtime")                   \
   X(regress, "LIST [OPTION...]", "runs a list of cases, and says what is not as a baseline has it")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;

@@ -81,10 +81,9 @@ static int add_pair(void *target, const char *text, struct pto_error *error) {
 #define OPTIONS ((struct pto_run_options *)target)
 
 OPTION(deps) {
-  if (!pto_deps_rules_parse(value, &OPTIONS->deps))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %s", value, &PTO_DEPS_NAMES[2]);
-  OPTIONS->has_deps = true;
-  return PTO_OK;
+  const int status = pto_deps_rules_parse(value, &OPTIONS->deps, error);
+  if (status == PTO_OK) OPTIONS->has_deps = true;
+  return status;
 }
 /* The program: before other words. */
 OPTION(model) {
@@ -152,8 +151,10 @@ OPTION(dump) {
 #define ONE_RUN (TAKER(run) | TAKER(check) | TAKER(why) | TAKER(perf))
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
 #define PROGRAMS (PROGRAM | TAKER(suite))
+#define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff) | TAKER(op))
+#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
+#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
@@ -164,30 +165,44 @@ OPTION(dump) {
 
 static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
-     ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
-    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip), ALL | TAKER(op)},
+     ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
+     ALL | TAKER(op) | TAKER(diff) | ADOPT},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
-     NUMBER(workers, 1, UINT32_MAX), ALL},
-    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; default: the first")[2], BY(set_deps), PROGRAMS | GRAPH},
+     NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
+    {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX), PROGRAM | ADOPT},
+    {"deps", "RULES",
+     &(PTO_DEPS_MEANINGS
+       "; default: the first; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
+     BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
-     PROGRAMS | TAKER(task)},
+     PROGRAMS | TAKER(task) | ADOPT},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
      PROGRAMS | GRAPH},
-    {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM},
-    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH | TAKER(op)},
+    {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM | TAKER(diff)},
+    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings),
+     PROGRAM | GRAPH | TAKER(op) | TAKER(diff)},
     {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH},
     {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", PAIR(expects), PROGRAM},
-    {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN},
-    {"rtol", "X", "relative tolerance (default: the program's)", BY(set_rtol), ALL},
-    {"atol", "X", "absolute tolerance (default: the program's)", BY(set_atol), ALL},
+    {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN | ADOPT},
+    {"rtol", "X", "relative tolerance (default: the program's)", BY(set_rtol), ALL | ADOPT},
+    {"atol", "X", "absolute tolerance (default: the program's)", BY(set_atol), ALL | ADOPT},
     {"rounds", "N", "runs it N times; all must give the same bytes", NUMBER(rounds, 1, MOST_ROUNDS),
-     ONE_RUN | OBSERVE | TAKER(suite)},
-    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH | TAKER(op)},
-    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH},
-    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap), PROGRAMS | GRAPH},
+     ONE_RUN | OBSERVE | TAKER(suite) | ADOPT},
+    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH | TAKER(op) | TAKER(diff)},
+    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH | ADOPT},
+    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap),
+     PROGRAMS | GRAPH | ADOPT},
     {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", BY(set_timeout),
-     PROGRAMS | TAKER(task)},
-    {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison), PROGRAMS | GRAPH},
+     PROGRAMS | TAKER(task) | ADOPT},
+    {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison),
+     PROGRAMS | GRAPH | ADOPT},
+    {"no-compute", NULL, "prices kernels and does not run them; memory is address space, nothing is verified",
+     FLAG(no_compute), NO_COMPUTE | ADOPT},
+    {"values", "FILE.json", "with --no-compute: elements that the orchestration or a predicate reads", TEXT(values),
+     NO_COMPUTE | ADOPT},
+    {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),
+     NO_COMPUTE | ADOPT},
 /* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
 #define X(name, option, argument, help, record, write)                                                                 \
   {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},
@@ -196,9 +211,10 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
-    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL | TAKER(diff)},
-    {"help", NULL, "this text", FLAG(help), ANY},
+    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY | ADOPT},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
+     ALL | TAKER(diff) | TAKER(import) | ADOPT},
+    {"help", NULL, "this text", FLAG(help), ANY | ADOPT},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
 _Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");
@@ -309,7 +325,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
-    int answer = getopt_long(argc, argv, "-:h", table, NULL);
+    int answer = getopt_long(argc, argv, "-:ho:", table, NULL);
     if (answer == -1) break;
     int status = PTO_OK;
     if (answer == 1)
@@ -318,8 +334,11 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
       status = take_option((size_t)(answer - FIRST_VALUE), argc, argv, extra, extra_target, options, error);
     else if (answer == 'h')
       options->help = true;
+    else if (answer == 'o' && find_extra(extra, "to"))
+      status = take_option(PTO_ARRAY_LENGTH(specs) + (size_t)(find_extra(extra, "to") - extra), argc, argv, extra,
+                           extra_target, options, error);
     else
-      status = explain_refusal(answer, argv[optind - 1], table, error);
+      status = explain_refusal(answer, answer == 'o' ? "-o" : argv[optind - 1], table, error);
     if (status) return status;
   }
   for (; optind < argc; optind++) {

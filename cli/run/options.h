@@ -41,13 +41,14 @@ struct pto_run_options {
   const char *exports[PTO_EXPORT_COUNT];          /* paths, by enum pto_export; NULL: not given */
   const char *json_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
-  uint32_t workers, deps;             /* 0: default */
+  uint32_t workers, clusters, deps;   /* 0: default */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
-  bool poison, stats, quiet, help;
+  bool poison, stats, quiet, help, no_compute, assume_zero;
+  const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
   uint64_t given; /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */

@@ -16,12 +16,14 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                     .chip = options->chip,
                                     .policy = options->policy,
                                     .workers = options->workers,
+                                    .clusters = options->clusters,
                                     .deps = options->deps,
                                     .window = options->window,
                                     .heap_bytes = options->heap_bytes,
                                     .poison = options->poison,
                                     .timeout_ms = options->timeout_ms,
                                     .on_timeout = pto_fault_report_on_timeout,
+                                    .no_compute = options->no_compute,
                                     .meter = options->meter};
   struct pto_session_options asked = {.size = sizeof asked,
                                       .program = options->programs.count ? options->programs.items[0] : NULL,
@@ -38,6 +40,8 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                       .has_atol = options->has_atol,
                                       .rtol = options->rtol,
                                       .atol = options->atol,
+                                      .values = options->values,
+                                      .assume_zero = options->assume_zero,
                                       .text = options->is_mute                       ? NULL
                                               : pto_run_options_take_stdout(options) ? stderr
                                                                                      : stdout,

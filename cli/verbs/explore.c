@@ -194,7 +194,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "engine", c->is_threads ? "threads" : "explore");
   pto_json_put_string(w, "chip", result->chip);
-  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_string(w, "deps", result->deps_list);
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "tasks", c->explored.explore.counts.tasks);
   pto_json_put_u64(w, "calls", c->explored.explore.counts.calls);

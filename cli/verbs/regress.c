@@ -23,6 +23,7 @@
 #include <cli/main/child_process.h>
 #include <cli/run/options.h>
 #include <report/file/output_file.h>
+#include <report/file/xml_text.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
@@ -182,25 +183,6 @@ static void print_row(FILE *to, const char *program, const struct pto_regress_ca
 
 /* ---- JUnit ---- */
 
-/* Text between quotes or tags.  XML has no control characters but blanks. */
-static void put_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    const unsigned char c = (unsigned char)*text;
-    if (c == '&')
-      fputs("&amp;", out);
-    else if (c == '<')
-      fputs("&lt;", out);
-    else if (c == '>')
-      fputs("&gt;", out);
-    else if (c == '"')
-      fputs("&quot;", out);
-    else if (c == '\n')
-      fputs("&#10;", out);
-    else
-      fputc(c < 0x20 && c != '\t' ? '?' : c, out);
-  }
-}
-
 static bool is_failure(const struct result *result, bool is_new_wrong) {
   return result->verdict == FAILED || result->verdict == CHANGED || (result->verdict == NEW && is_new_wrong);
 }
@@ -208,20 +190,20 @@ static bool is_failure(const struct result *result, bool is_new_wrong) {
 static void put_case(FILE *out, const struct pto_regress_case *c, const struct result *result, bool is_new_wrong) {
   const bool is_run = strcmp(c->words[0], "run") == 0;
   fputs("  <testcase classname=\"", out);
-  put_text(out, is_run && c->words[1] ? c->words[1] : c->words[0]);
+  pto_xml_put_text(out, is_run && c->words[1] ? c->words[1] : c->words[0]);
   fputs("\" name=\"", out);
-  put_text(out, c->text);
+  pto_xml_put_text(out, c->text);
   fprintf(out, "\" time=\"%.3f\"", result->seconds);
   if (!is_failure(result, is_new_wrong)) {
     fputs("/>\n", out);
     return;
   }
   fprintf(out, ">\n    <failure type=\"%s\" message=\"", verdict_name(result->verdict));
-  put_text(out, result->sentence ? result->sentence : "");
+  pto_xml_put_text(out, result->sentence ? result->sentence : "");
   fputs("\">", out);
-  put_text(out, "ptosim ");
+  pto_xml_put_text(out, "ptosim ");
   if (strcmp(c->words[0], "run") == 0) fputs("run ", out);
-  put_text(out, c->text);
+  pto_xml_put_text(out, c->text);
   fputs("</failure>\n  </testcase>\n", out);
 }
 
@@ -239,7 +221,7 @@ static int write_junit(const char *path, const char *name, const struct pto_regr
     seconds += results[i].seconds;
   }
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
-  put_text(out, name);
+  pto_xml_put_text(out, name);
   fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n", list->count, failures, seconds);
   for (size_t i = 0; i < list->count; i++) put_case(out, &list->cases[i], &results[i], is_new_wrong);
   fputs("</testsuite>\n", out);

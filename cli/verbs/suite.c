@@ -126,6 +126,7 @@ static int collect_rows(struct suite *suite) {
 struct words {
   char *items[MOST_WORDS + 1];
   size_t count;
+  struct pto_deps_name deps;
   char numbers[8][32];
   size_t number_count;
 };
@@ -160,7 +161,8 @@ static void make_words(const struct suite *suite, const struct row *row, struct 
   add_option(words, "--policy", o->policy);
   add_option(words, "--json", PTO_CHILD_JSON_PATH);
   add_word(words, "--quiet");
-  if (o->has_deps) add_option(words, "--deps", pto_deps_rules_name(o->deps));
+  words->deps = pto_deps_rules_name(o->deps);
+  if (o->has_deps) add_option(words, "--deps", words->deps.text);
   if (o->has_timeout) add_option(words, "--timeout", timeout);
   if (o->workers) add_number(words, "--workers", o->workers);
   if (o->window) add_number(words, "--window", o->window);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cores that wait for each other: signals, FIFOs, barriers and turns, called by a kernel while it runs.
+ * Cores that wait for each other: signals, FIFOs, barriers, turns and polls, called by a kernel while it runs.
  *
  * A kernel that waits says so (PTO_KERNEL_WAITS) and gets a stack of its own, of PTO_CORE_STACK_BYTES: waiting suspends
  * the simulated core, not the thread that it lives on.  Who may wait for whom: the kernels of one block of a MIX task
@@ -24,6 +24,8 @@
  */
 #ifndef PTO_CORE_H
 #define PTO_CORE_H
+
+#include <stdbool.h>
 
 #include <pto/kernel.h>
 
@@ -64,6 +66,24 @@ PTO_API PTO_MUST_CHECK int pto_core_barrier(const struct pto_kernel_args *args);
  * one have returned, and of this block the roles before this one that take turns.  The second call in a block does
  * nothing.  So sums have the bits of block order, whatever ran at the same time before. */
 PTO_API PTO_MUST_CHECK int pto_core_turn(const struct pto_kernel_args *args);
+
+/* For a kernel that polls memory which other cores write: it looks, and calls this where what it looks for is not
+ * there. Returns after something has happened that may have changed memory: a core began a kernel, returned, called
+ * what this header offers, or the orchestration went on; perhaps sooner.  In virtual time it lets time pass up to then.
+ * Where all that run do nothing but poll again and again, they wait for ever.  `has_worked`: the core has done
+ * something since its last call, and is not known to wait: others run first, and then it goes on, at the same time. */
+PTO_API PTO_MUST_CHECK int pto_core_yield(const struct pto_kernel_args *args, bool has_worked);
+
+/* Memory that the kernels of one block of the task share, zeroed before the first one sees it: the one of that `key`,
+ * made where there is none yet.  Until all kernels of the block have returned.  All name the same size. */
+PTO_API PTO_MUST_CHECK int pto_core_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes,
+                                           void **memory);
+/* Memory of this core alone, zeroed when it is made, that kernels which run on the core later find again, as they find
+ * its local memory.  One a core: all name the same size.  It goes with the runtime, after `drop`, which may be NULL. */
+PTO_API PTO_MUST_CHECK int pto_core_private(const struct pto_kernel_args *args, uint64_t size_bytes,
+                                            void (*drop)(void *memory), void **memory);
+/* The time on this core: virtual, since the run began, or real, since some moment. */
+PTO_API PTO_MUST_CHECK int pto_core_now(const struct pto_kernel_args *args, uint64_t *now_ns);
 
 /* States work done since the last call of this header, in virtual time: the call returns when it is over. */
 PTO_API PTO_MUST_CHECK int pto_core_work(const struct pto_kernel_args *args, const struct pto_cost *cost);

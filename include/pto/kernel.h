@@ -23,12 +23,14 @@ extern "C" {
 /* Kinds of cores, a bit each; PTO_CLUSTER is for pto_core_count. */
 enum pto_core_kind { PTO_AIC = 1, PTO_AIV = 2, PTO_CLUSTER = 4 };
 
-/* What a task does to a parameter.  Bit 0 reads, bit 1 writes. */
+/* What a task does to a parameter.  Bit 0 reads, bit 1 writes.  A held parameter is neither looked up nor entered: its
+ * memory stays until the task is done, and the kernel may touch it in an order that the program sees to. */
 enum pto_mode {
   PTO_UNUSED = 0, /* only in a kernel's list: this kernel of a MIX task leaves the parameter to the others */
   PTO_INPUT = 1,
   PTO_OUTPUT = 2,
   PTO_INOUT = 3,
+  PTO_HOLD = 4, /* a task's, whatever its kernels' lists say; in a list: passed so alone, may be read and written */
   PTO_ACCUMULATE = 7, /* reads and writes as INOUT; bit 2: adds into, in the kernel's own += */
   PTO_SCALAR = 8
 };

@@ -52,6 +52,8 @@ static inline struct pto_param pto_inout(const struct pto_tensor *t) { return pt
 static inline struct pto_param pto_accumulate(const struct pto_tensor *t) {
   return pto_param_tensor(PTO_ACCUMULATE, t);
 }
+/* Held, not ordered: no edge follows from it under any rules but creator-edges. */
+static inline struct pto_param pto_hold(const struct pto_tensor *t) { return pto_param_tensor(PTO_HOLD, t); }
 static inline struct pto_param pto_scalar_f32(float x) {
   struct pto_param p;
   p.mode = PTO_SCALAR;
@@ -84,15 +86,27 @@ struct pto_predicate {
   int64_t value;                   /* against a PTO_UINT64 element: its bits, as an unsigned number */
 };
 
+/* What every element of a parameter begins with that gets its memory by the launch (an output; then also an INOUT or
+ * ACCUMULATE of a buffer without memory), before a kernel can run.  Virtual time does not price it. */
+struct pto_initial {
+  uint32_t param; /* its index */
+  uint32_t reserved;
+  uint64_t bits; /* of an element; the low ones */
+};
+
 /* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1. */
 struct pto_launch {
   size_t size;
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
   uint32_t block_count;                       /* copies with their block_index; 0 means 1 */
   bool sync_start;                            /* all blocks start together */
-  const struct pto_task *after;               /* explicit dependencies */
+  bool no_kernel; /* no core runs anything: a task that has parameters, edges and outputs as any, and is done when all
+                   * that it comes after is */
+  const struct pto_task *after; /* explicit dependencies */
   uint32_t after_count;
+  uint32_t initial_count; /* of `initial` */
   struct pto_predicate predicate;
+  const struct pto_initial *initial;
 };
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
@@ -111,6 +125,21 @@ PTO_API PTO_MUST_CHECK int pto_submit_barrier(struct pto_runtime *rt, const stru
 /* A task without a kernel: the buffers of `tensors` get memory now, and the task counts as the writer of each. */
 PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
                                              struct pto_task *task_out);
+
+/* Where an orchestration looks at memory again and again until a task has changed it: between two looks.  Takes in what
+ * has completed and lets the machine go on: on threads for a moment, in virtual time until the next event.  PTO_OK; the
+ * second call in a row with all tasks done ends the run with PTO_EDEADLOCK, as nothing is left that could change
+ * memory. */
+PTO_API PTO_MUST_CHECK int pto_poll(struct pto_runtime *rt);
+
+/* For bindings of other languages: the calls that follow were made at a line of a source, and findings name that line.
+ * Borrowed until the runtime is destroyed; a line has one struct.  NULL, and the begin of a run: from C, a call is named
+ * by where it returns to. */
+struct pto_place {
+  const char *file;
+  uint32_t line;
+};
+PTO_API void pto_call_from(struct pto_runtime *rt, const struct pto_place *place);
 
 /* Address of a buffer's first byte; 0 while it has no memory, or where the handle is stale. */
 PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer);
@@ -138,11 +167,19 @@ PTO_API int pto_report_error(struct pto_runtime *rt, const char *sentence);
 PTO_API const char *pto_last_error(struct pto_runtime *rt);
 
 enum pto_deps_rules { PTO_DEPS_EXACT = 0, PTO_DEPS_PTO = 1 };
+/* With PTO_DEPS_PTO, by |: a rule is switched against what pto has, in brackets (docs/dependency-rules.md). */
+enum pto_deps_switch {
+  PTO_DEPS_SWITCH_CREATOR_EDGES = 0x100,            /* [on] */
+  PTO_DEPS_SWITCH_MANUAL_ENTERS_NOTHING = 0x200,    /* [on] */
+  PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING = 0x400, /* [on] */
+  PTO_DEPS_SWITCH_REDUCE_IMPLIED = 0x800            /* [off] */
+};
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
 struct pto_context_watch;
+struct pto_value_source;
 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
 struct pto_config {
@@ -150,7 +187,7 @@ struct pto_config {
   const char *engine;  /* "threads" or "virtual" ["threads"] */
   const char *chip;    /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
   uint32_t workers;    /* threads that cores live on, the control thread counted [CPUs of the process] */
-  uint32_t deps;       /* enum pto_deps_rules [exact] */
+  uint32_t deps;       /* enum pto_deps_rules, and pto_deps_switch bits [exact] */
   const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
   uint64_t window;     /* slots of each task ring, a power of two [16384] */
   uint64_t heap_bytes; /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
@@ -167,6 +204,10 @@ struct pto_config {
   /* Of ptosim's own, which is told of contexts (pto/device.h) that are made of this configuration; borrowed.  Without
    * contexts it means nothing. */
   const struct pto_context_watch *context_watch;
+  /* Kernels are priced and not run, and what tasks touch is address space; virtual engine alone.  An element that the
+   * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
+  bool no_compute;
+  const struct pto_value_source *values;
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -44,7 +44,8 @@ struct pto_words {
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_session_options o = {.size = sizeof o};`. */
 struct pto_session_options {
   size_t size;
-  const char *program;             /* a name of `ptosim list programs`, FILE.so, FILE.json (a graph), or model:NAME */
+  const char *program;             /* a name of `ptosim list programs`, FILE.so, FILE.json (a graph or a capture), or
+                                      model:NAME */
   const struct pto_program *made;  /* instead of `program`, which is then its name [made->name] */
   const char *case_name;           /* [none] */
   struct pto_words settings;       /* KEY=VALUE each, as of --set */
@@ -61,6 +62,10 @@ struct pto_session_options {
   /* A power of two, at least a page: each array of the program has whole units of so many bytes for itself, and one in
    * front of it and behind [as malloc gives it]. */
   uint64_t array_margin_bytes;
+  /* With config->no_compute: kernels take their time and are not run, nothing is verified.  Elements that the
+   * orchestration or a predicate reads are those of a file of format pto-values [none], else 0 where assume_zero. */
+  const char *values;
+  bool assume_zero;
   /* Called with what goes on: "running", 2, 10.  count 0: not known.  [none] */
   void (*progress)(const char *stage, unsigned done, unsigned count);
 };
@@ -208,6 +213,14 @@ PTO_API PTO_MUST_CHECK int pto_session_why(const struct pto_session *session, co
  * borrowed until the report is destroyed. */
 PTO_API PTO_MUST_CHECK int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out,
                                           char *sentence, size_t sentence_size);
+
+/* The same of programs: each side's options.program is such a file, or a program, which runs once, in virtual time
+ * unless its config says otherwise.  Where a side is a capture, tasks are matched by number, without allocations, and
+ * edges alone are compared.  PTO_OK, or the status of the run that failed.  Options are borrowed until the report is
+ * destroyed. */
+PTO_API PTO_MUST_CHECK int pto_tools_diff_programs(const struct pto_session_options *a,
+                                                   const struct pto_session_options *b, struct pto_report **report_out,
+                                                   char *sentence, size_t sentence_size);
 
 /* Zeroed fields mean the default in brackets. */
 struct pto_observe_request {

@@ -31,14 +31,19 @@ static int prepare(struct pto_program_run *run) {
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_tensor out = tensor_of(rt, run, "out"), copied = tensor_of(rt, run, "copied");
   struct pto_tensor gates = tensor_of(rt, run, "gates");
+  struct pto_task made; /* the rules pto give a predicate no order: that is said */
+  uint32_t made_count = 0;
   int status = PTO_OK;
   if (pto_option_bool(run, "produced")) {
     gates = temporary_vector(rt, PTO_INT32, GATES);
-    status = pto_submit_aiv(rt, &count, PARAMS(pto_output(&gates)));
+    status = pto_submit(rt, &(struct pto_launch){.aiv0 = &count}, PARAMS(pto_output(&gates)), &made);
+    made_count = 1;
   }
   for (uint32_t cell = 0; cell < CELLS && status == PTO_OK; cell++) {
     struct pto_tensor gate = rows_of(&gates, cell % GATES, 1), target = rows_of(&out, cell, 1);
     struct pto_launch launch = {.aiv0 = pto_kernel_find("fill_int"),
+                                .after = &made,
+                                .after_count = made_count,
                                 .predicate = {.tensor = &gate, .compare = PTO_IF_EQ + cell / GATES, .value = 1}};
     status = pto_submit(rt, &launch, PARAMS(pto_output(&target), pto_scalar_i64(999)), NULL);
   }

@@ -36,6 +36,7 @@ static bool array_size(struct pto_array *array) {
 static void slot_destroy(struct pto_array_slot *slot) {
   if (!slot) return;
   free(slot->block);
+  pto_reserve_fini(&slot->reserve);
   free(slot->array.golden);
   free(slot->remembered);
   free(slot);
@@ -44,6 +45,11 @@ static void slot_destroy(struct pto_array_slot *slot) {
 /* Zeroed memory for the array; false where there is none. */
 static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
   const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;
+  if (run->no_compute) {
+    const bool is_there = pto_reserve_init(&slot->reserve, pto_max_u64(bytes, 1));
+    slot->array.data = slot->reserve.addr;
+    return is_there;
+  }
   /* Not a byte more than the array has, so that checkers see who runs off its end. */
   const uint64_t all = margin ? pto_align_up(bytes, margin) + 2 * margin : pto_max_u64(bytes, 1);
   if (posix_memalign(&slot->block, margin ? margin : ARRAY_ALIGN, all) != 0) {
@@ -187,13 +193,13 @@ void pto_array_set(struct pto_array *array, uint64_t index, double value) {
 }
 
 void pto_array_fill(struct pto_array *array, double value) {
-  if (!array) return;
+  if (!array || ((const struct pto_array_slot *)(const void *)array)->reserve.addr) return; /* address space */
   for (uint64_t i = 0; i < array->numel; i++) pto_array_set(array, i, value);
 }
 
 /* One stream of SplitMix64 an array, started from the seed and the array's name: adding an array changes no other. */
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
-  if (!array) return;
+  if (!array || run->no_compute) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
   bool is_float = pto_dtype_is_float(array->dtype);
   double first = ceil(lo), span = ceil(hi) - first;

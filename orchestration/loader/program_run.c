@@ -36,6 +36,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   run->program = program;
   run->seed = request->seed;
   run->margin_bytes = request->margin_bytes;
+  run->no_compute = request->no_compute;
   run->config = request->config;
   run->text = request->text ? request->text : stdout;
   run->on_report = request->on_report;

@@ -32,6 +32,7 @@ struct pto_program_request {
   /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
    * it and behind, so that a tool that watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
+  bool no_compute;                 /* arrays are address space, and fills do nothing */
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
   FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
   /* Called by pto_program_report with each context, before its counters are added to those of the run; NULL: no

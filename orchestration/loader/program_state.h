@@ -9,6 +9,7 @@
 #define PTO_PROGRAM_STATE_H
 
 #include <orchestration/loader/program_run.h>
+#include <runtime/base/reserve.h>
 
 /* The value of one option, checked: text as given, and its meaning by type. */
 struct pto_option_slot {
@@ -22,8 +23,9 @@ struct pto_option_slot {
 
 struct pto_array_slot {
   struct pto_array array;
-  void *block;      /* what its data lies in */
-  void *remembered; /* copy of the data for rewind, or NULL */
+  void *block;                /* what its data lies in */
+  struct pto_reserve reserve; /* instead of it, where arrays are address space */
+  void *remembered;           /* copy of the data for rewind, or NULL */
 };
 
 /* A block of pto_program_alloc; the program's bytes follow. */
@@ -44,6 +46,7 @@ struct pto_program_run {
   struct pto_array_slot **arrays;
   size_t array_count, array_capacity;
   uint64_t margin_bytes; /* around each, as requested */
+  bool no_compute;
   struct pto_program_block *blocks;
   bool has_tolerance; /* of its own: rtol and atol hold */
   double rtol, atol;

@@ -285,6 +285,7 @@ static int prepare(struct pto_program_run *run) {
 struct plan {
   const struct moe *moe;
   struct pto_tensor x, router, w1, w3, w2, out, chosen, weights, load, ran;
+  struct pto_task dispatch;        /* the writer of load: the rules pto give a predicate no order */
   struct pto_tensor slots, places; /* i32[experts, tokens], i32[tokens, k] */
   struct pto_tensor y;             /* f32[experts, tokens, dim]: y[e, i] is the answer to the i-th token of expert e */
 };
@@ -315,11 +316,16 @@ static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct
                 : submit_kernel(rt, &kernel_choose, PARAMS(pto_input(&p), pto_output(&chosen), pto_output(&weights)));
 }
 
+struct gate {
+  struct pto_predicate predicate;
+  const struct pto_task *after;
+};
+
 /* A task of the tile that `gate` lets run. */
-static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate, const char *name,
+static int submit_gated(struct pto_runtime *rt, const struct gate *gate, const char *name,
                         const struct pto_param *params, uint32_t count) {
   const struct pto_kernel *kernel = pto_kernel_find(name);
-  struct pto_launch launch = {.predicate = *gate};
+  struct pto_launch launch = {.predicate = gate->predicate, .after = gate->after, .after_count = 1};
   *(kernel->cores & PTO_AIC ? &launch.aic : &launch.aiv0) = kernel;
   return pto_submit(rt, &launch, params, count, NULL);
 }
@@ -328,7 +334,7 @@ static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate
 static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64_t e, struct tile tile) {
   const struct moe *moe = plan->moe;
   struct pto_tensor load = rows_of(&plan->load, e, 1);
-  struct pto_predicate gate = {.tensor = &load, .compare = PTO_IF_GT, .value = (int64_t)tile.first};
+  struct gate gate = {{.tensor = &load, .compare = PTO_IF_GT, .value = (int64_t)tile.first}, &plan->dispatch};
   struct pto_tensor ran = pto_tensor_view(&plan->ran, (uint64_t[]){e, tile.first / moe->tile}, (uint64_t[]){1, 1});
   struct pto_tensor all_slots = part_of(&plan->slots, e), slots = tile_of(&all_slots, tile);
   struct pto_tensor w1 = part_of(&plan->w1, e), w3 = part_of(&plan->w3, e), w2 = part_of(&plan->w2, e);
@@ -398,9 +404,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   };
   int status = each_tile(rt, &plan, submit_router);
   if (status == PTO_OK)
-    status = submit_kernel(
-        rt, &kernel_dispatch,
-        PARAMS(pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots), pto_output(&plan.places)));
+    status = pto_submit(
+        rt, &(struct pto_launch){.aiv0 = &kernel_dispatch},
+        PARAMS(pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots), pto_output(&plan.places)),
+        &plan.dispatch);
   if (status == PTO_OK) status = pto_alloc_tensors(rt, &plan.y, 1, NULL);
   if (status == PTO_OK) status = each_tile(rt, &plan, submit_experts);
   return status == PTO_OK ? each_tile(rt, &plan, submit_combine) : status;

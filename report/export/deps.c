@@ -42,6 +42,7 @@ static void put_param(struct pto_json_writer *w, const struct pto_trace_param *p
   pto_json_put_u64(w, "buffer_bytes", t->buffer.size_bytes);
   pto_json_key(w, "version");
   pto_json_i64(w, t->version);
+  if (param->has_initial) pto_json_put_u64(w, "initial_bits", param->initial_bits);
   pto_json_object_end(w);
 }
 

@@ -18,7 +18,7 @@
 #include <runtime/base/grow.h>
 
 #define NAME_SIZE 256
-#define REASON_SETS 16u /* subsets of the four reasons */
+#define REASON_SETS 32u /* subsets of the five reasons */
 
 struct dot {
   const struct pto_trace *trace;
@@ -36,7 +36,7 @@ void pto_dot_put_text(FILE *out, const char *text) {
 /* Cube work, vector work, both, none: a shape for each, so that a print shows it too. */
 static const char *node_style(const struct pto_trace_task *task) {
   bool has_aic = task->kernels[0] != NULL, has_aiv = task->kernels[1] || task->kernels[2];
-  if (task->kind == PTO_TASK_BARRIER) return "shape=diamond";
+  if (task->kind == PTO_TASK_BARRIER || task->kind == PTO_TASK_EMPTY) return "shape=diamond";
   if (task->kind == PTO_TASK_ALLOC) return "shape=note";
   if (has_aic && has_aiv) return "shape=hexagon, fillcolor=\"#f2e6c8\", style=filled";
   return has_aic ? "shape=box, fillcolor=\"#cfe0f3\", style=filled"
@@ -125,7 +125,7 @@ static int put_edge(void *context, const struct pto_trace_edge_view *edge) {
     fputs(pto_edge_reason_name(reason->reason), dot->out);
     if (reason->reason == PTO_EDGE_EXPLICIT) continue;
     fputc(' ', dot->out);
-    put_param_index(dot->out, reason->producer_param);
+    if (reason->reason != PTO_EDGE_CREATOR) put_param_index(dot->out, reason->producer_param);
     fputs("→", dot->out);
     put_param_index(dot->out, reason->consumer_param);
     fprintf(dot->out, " b%" PRIu64, reason->buffer_number);

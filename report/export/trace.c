@@ -226,7 +226,7 @@ static int put_arrow(void *context, const struct pto_trace_edge_view *edge) {
   const struct task_time *from = &t->times[edge->producer], *to = &t->times[edge->consumer];
   if (!from->has_span || !to->has_span) return PTO_OK;
   char name[32] = "";
-  for (uint32_t bit = 1; bit <= PTO_EDGE_EXPLICIT; bit <<= 1)
+  for (uint32_t bit = 1; bit <= PTO_EDGE_CREATOR; bit <<= 1)
     if (edge->reason_bits & bit)
       snprintf(name + strlen(name), sizeof name - strlen(name), "%s%s", name[0] ? " " : "", pto_edge_reason_name(bit));
   /* Inside the slice: at its end it is over, and the arrow would hang in the air. */

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <runtime/trace/place.h>
+
 #if PTO_HAVE_DW
 #include <elfutils/libdwfl.h>
 #endif
@@ -98,8 +100,13 @@ void pto_source_lines_destroy(struct pto_source_lines *lines) {
 
 const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size) {
   const uintptr_t address = (uintptr_t)call;
+  const struct pto_place *place = pto_place_of(call);
   text[0] = '\0';
   if (!address) return text;
+  if (place) {
+    snprintf(text, size, "%s:%" PRIu32, last_part(place->file), place->line);
+    return text;
+  }
   /* the call is what stands before the address that it returns to */
   if (lines && name_line(lines, address - 1, text, size)) return text;
   struct wanted wanted = {address, text, size};

@@ -40,7 +40,7 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "engine", result->engine);
   pto_json_put_string(w, "chip", result->chip);
   pto_json_put_u64(w, "workers", result->workers);
-  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_string(w, "deps", result->deps_list);
   pto_json_put_string(w, "policy", result->policy);
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "rounds", result->rounds);
@@ -52,6 +52,14 @@ static void put_result(struct pto_json_writer *w, const void *context) {
     pto_json_decimal(w, stats->virtual_ps, PS_PER_US);
   if (pto_json_try_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
   if (pto_json_try_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
+  if (pto_json_try_key(w, "no_compute", result->is_priced_alone)) {
+    pto_json_object_begin(w);
+    pto_json_put_u64(w, "calls", result->priced.calls);
+    pto_json_put_u64(w, "assumed_prices", result->priced.assumed_prices);
+    pto_json_put_u64(w, "given_values", result->priced.given_values);
+    pto_json_put_u64(w, "assumed_values", result->priced.assumed_values);
+    pto_json_object_end(w);
+  }
   put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
   if (pto_json_try_key(w, "exact_outputs", result->has_output_digest)) pto_json_bool(w, result->has_exact_outputs);
   put_digest(w, "trace_digest", result->has_trace_digest, result->trace_digest);
@@ -80,7 +88,14 @@ int pto_run_result_write_json(const struct pto_run_result *result, const char *p
 /* ---- for people ---- */
 
 static void print_verdict(const struct pto_run_result *result, FILE *to) {
-  if (result->verified == PTO_VERDICT_NONE)
+  const struct pto_priced *priced = &result->priced;
+  if (result->is_priced_alone)
+    fprintf(to,
+            "  result   not verified: kernels were not run; of %" PRIu64 " calls %" PRIu64
+            " cost what their bytes cost (assumed)\n           read %" PRIu64 " given and %" PRIu64
+            " assumed elements\n",
+            priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
+  else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
   else
     fprintf(to, "  result   %s, largest error %.3g\n", result->verified == PTO_VERDICT_TRUE ? "verified" : "WRONG",

@@ -32,8 +32,15 @@ struct pto_result_part {
   const void *about;
 };
 
+/* What a run without kernels rests on: calls that were priced, and those of them that cost what their bytes cost, since
+ * the kernel states nothing; elements that were read, of a file or taken for 0. */
+struct pto_priced {
+  uint64_t calls, assumed_prices, given_values, assumed_values;
+};
+
 struct pto_run_result {
-  const char *program, *case_name, *engine, *chip, *deps, *policy; /* NULL: null */
+  const char *program, *case_name, *engine, *chip, *policy; /* NULL: null, as the next two */
+  const char *deps, *deps_list;                             /* rules: for people, and for JSON, by name */
   uint64_t seed;
   uint32_t workers, rounds;
   bool has_run;  /* stats are those of a run, failed or not */
@@ -41,6 +48,8 @@ struct pto_run_result {
   bool is_virtual;
   struct pto_stats stats; /* of the last round */
   double wall_seconds;    /* median of the rounds */
+  bool is_priced_alone;   /* kernels were priced and not run; then `priced` says how much of it was guessed */
+  struct pto_priced priced;
   enum pto_verdict verified;
   double max_abs_error; /* where verified was asked */
   bool has_output_digest, has_trace_digest;

@@ -59,6 +59,7 @@ static const char *const keys[] = {"program",
                                    "d2d_bytes",
                                    "lowering_cache_hits",
                                    "lowering_cache_misses",
+                                   "no_compute",
                                    "stopped",
                                    "status",
                                    "exit",
@@ -70,6 +71,7 @@ static struct pto_run_result full(void) {
                                  .engine = "virtual",
                                  .chip = "tiny",
                                  .deps = "exact",
+                                 .deps_list = "exact",
                                  .policy = "fifo",
                                  .seed = 7,
                                  .workers = 1,
@@ -114,8 +116,9 @@ static void test_what_is_not_known_is_null_and_still_there(void **state) {
       .program = "x", .exit_code = 2, .error = {.status = PTO_EINVAL, .sentence = "no \"x\"\n"}};
   json_t *root = write_and_load(&result);
   static const char *const nulls[] = {
-      "case",     "engine",        "chip",          "tasks",         "edges",        "wall_seconds",      "virtual_us",
-      "verified", "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water", "stopped"};
+      "case",       "engine",   "chip",          "tasks",         "edges",         "wall_seconds", "virtual_us",
+      "no_compute", "verified", "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water",
+      "stopped"};
   for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
     assert_true(json_is_null(json_object_get(root, nulls[i])));
   assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0]);

@@ -99,7 +99,8 @@ const char *pto_stopped_node_text(const struct pto_wait_picture *picture, struct
 /* ---- the orchestration ---- */
 
 const char *pto_stopped_doing_name(uint32_t kind) {
-  static const char *const names[] = {"own_work", "submit", "new_buffer", "host_read", "host_write", "end_of_run"};
+  static const char *const names[] = {"own_work",   "submit", "new_buffer", "host_read",
+                                      "host_write", "poll",   "end_of_run"};
   return kind < PTO_ARRAY_LENGTH(names) ? names[kind] : "?";
 }
 
@@ -121,6 +122,9 @@ const char *pto_stopped_doing_text(const struct pto_wait_picture *picture, char 
     snprintf(text, size, "the orchestration, %s bytes [%" PRIu64 ", %" PRIu64 ") of buffer %" PRIu64 ",",
              doing->kind == PTO_DOING_HOST_READ ? "reading" : "writing", doing->begin, doing->end,
              doing->buffer_number);
+    break;
+  case PTO_DOING_POLL:
+    snprintf(text, size, "the orchestration, polling memory before task %" PRIu64 ",", doing->task_number);
     break;
   case PTO_DOING_END:
     snprintf(text, size, "the end of the run (%" PRIu64 " of %" PRIu64 " tasks have completed)",

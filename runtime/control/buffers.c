@@ -91,6 +91,17 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   return true;
 }
 
+void pto_buffers_fill(struct pto_runtime *rt, const struct pto_buffer_record *record, uint32_t dtype, uint64_t bits) {
+  char *addr = (char *)(uintptr_t)record->addr;
+  const uint64_t size = record->size_bytes;
+  if (pto_dtype_is_four_bit(dtype)) bits = (bits & 15) * 17;
+  uint64_t done = pto_min_u64(pto_dtype_size(dtype), size);
+  if (PTO_UNLIKELY(rt->arena.is_checked)) pto_memory_mark_written(addr, size);
+  if (PTO_UNLIKELY(rt->watch != NULL) && size) rt->watch->host_writes(rt->watch->context, record->addr, size);
+  memcpy(addr, &bits, done); /* the low bytes come first on what this runs on */
+  for (; done < size; done += pto_min_u64(done, size - done)) memcpy(addr + done, addr, pto_min_u64(done, size - done));
+}
+
 /* ---- external memory ---- */
 
 /* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it overlaps. */

@@ -44,6 +44,11 @@ bool pto_host_has_failed(const struct pto_runtime *rt);
 uint32_t pto_host_rules(const struct pto_runtime *rt);
 /* Adds to the sentence of the run's error, else of the last refused call: how far the caller had come. */
 void pto_host_append_error(struct pto_runtime *rt, const char *text);
+/* Lets the orchestrator's virtual time come to `ps`; nothing where time is real, or it is later already. */
+void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps);
+/* Tasks of one block on one core that are submitted from now on go to core_of_task[number of the task], where number <
+ * count; NULL: to any.  Borrowed until the runtime is destroyed, or the next call. */
+void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64_t count);
 /* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The
  * timeline has it as `activity`. */
 struct pto_host_move {

@@ -44,8 +44,8 @@ void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error
 
 const char *pto_param_mode_name(uint32_t mode) {
   static const char *const names[] = {
-      [PTO_UNUSED] = "unused", [PTO_INPUT] = "input",           [PTO_OUTPUT] = "output",
-      [PTO_INOUT] = "inout",   [PTO_ACCUMULATE] = "accumulate", [PTO_SCALAR] = "scalar"};
+      [PTO_UNUSED] = "unused", [PTO_INPUT] = "input",           [PTO_OUTPUT] = "output", [PTO_INOUT] = "inout",
+      [PTO_HOLD] = "hold",     [PTO_ACCUMULATE] = "accumulate", [PTO_SCALAR] = "scalar"};
   return mode < PTO_ARRAY_LENGTH(names) && names[mode] ? names[mode] : "?";
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <runtime/base/probe.h>
+#include <runtime/control/value_source.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -44,6 +45,14 @@ static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_
                                                      .task = (uint32_t)rt->task_count});
 }
 
+/* The rule creator-edges, for the host as for tasks. */
+static uint32_t unfinished_creator(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
+  if (record->kind != PTO_BUFFER_MANAGED || !(rt->hazards.table.named & PTO_DEPS_NAMED_CREATOR_EDGES))
+    return UINT32_MAX;
+  const bool has_finished = pto_task_state_has_finished(rt->rings.slots[record->owner_slot].state);
+  return has_finished ? UINT32_MAX : record->owner_slot;
+}
+
 /* Waits for every task on these bytes that the rules make the host wait for. */
 static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
                           const struct pto_region *region, bool is_write) {
@@ -52,7 +61,8 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record
   const uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
-    uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
+    uint32_t slot = unfinished_creator(rt, record);
+    if (slot == UINT32_MAX) slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
     if (slot == UINT32_MAX) break;
     note_access(rt, record, region, is_write, slot);
     if (!has_waited) begin_waiting(rt);
@@ -154,6 +164,17 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
+  if (!rt->port->is_virtual) return;
+  rt->port->ops->resume(rt->port, ps);
+  pto_progress_poll(rt);
+}
+
+void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64_t count) {
+  rt->scheduler.core_of_task = core_of_task;
+  rt->scheduler.placed_count = count;
+}
+
 void pto_host_finish_tasks(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);
@@ -209,9 +230,14 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {PTO_CALLER(), "read_element", t, index, value, false};
+  struct host_element wanted = {PTO_CALLER(rt), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->config.no_compute)) {
+    const struct pto_value_question question = {
+        .addr = addr, .dtype = t->dtype, .task = rt->task_count, .call = wanted.call};
+    return pto_value_ask(rt, &question, value);
+  }
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
   } else {
@@ -231,7 +257,7 @@ static PTO_COLD void report_written(const struct pto_runtime *rt, char *addr, ui
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {PTO_CALLER(), "write_element", t, index, value, true};
+  struct host_element wanted = {PTO_CALLER(rt), "write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (PTO_UNLIKELY(rt->is_memory_watched)) report_written(rt, addr, pto_dtype_size(t->dtype));

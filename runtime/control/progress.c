@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
+#include <runtime/control/value_source.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,19 @@ static int64_t load_integer(const void *addr, uint32_t dtype) {
   }
 }
 
-static bool predicate_holds(const struct pto_task_cold *cold) {
+/* The element that the predicate of a task compares; 0 where the run has failed for want of it. */
+static int64_t predicate_element(struct pto_runtime *rt, uint32_t index) {
+  const struct pto_task_cold *cold = &rt->rings.cold[index];
+  if (PTO_LIKELY(!rt->config.no_compute)) return load_integer(cold->predicate_addr, cold->predicate_dtype);
+  const struct pto_value_question question = {.addr = cold->predicate_addr,
+                                              .dtype = cold->predicate_dtype,
+                                              .is_predicate = true,
+                                              .task = rt->rings.slots[index].payload->task_number};
+  int64_t value = 0;
+  return pto_value_ask(rt, &question, &value) ? 0 : load_integer(&value, cold->predicate_dtype);
+}
+
+static bool predicate_holds(struct pto_runtime *rt, uint32_t index) {
   enum { LESS = 1, EQUAL = 2, GREATER = 4 };
   static const uint8_t holds[] = {[PTO_ALWAYS] = LESS | EQUAL | GREATER,
                                   [PTO_IF_EQ] = EQUAL,
@@ -64,15 +77,16 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
                                   [PTO_IF_LE] = LESS | EQUAL,
                                   [PTO_IF_GT] = GREATER,
                                   [PTO_IF_GE] = EQUAL | GREATER};
-  const int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
+  const struct pto_task_cold *cold = &rt->rings.cold[index];
+  const int64_t x = predicate_element(rt, index), y = cold->predicate_value;
   const bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
   return holds[cold->predicate_compare] & (x == y ? EQUAL : is_less ? LESS : GREATER);
 }
 
-static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
+static inline bool has_nothing_to_run(struct pto_runtime *rt, uint32_t index) {
   const uint8_t flags = rt->rings.slots[index].flags;
   if (PTO_LIKELY(!(flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)))) return false;
-  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(&rt->rings.cold[index]);
+  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(rt, index);
 }
 
 /* ---- completion ---- */
@@ -350,6 +364,39 @@ int pto_progress_wait(struct pto_runtime *rt) {
         (unsigned long long)(rt->task_count - rt->completed_count), (unsigned long long)rt->task_count,
         rt->scheduler.ready_count);
   rt->port->ops->wait(rt->port);
+  return PTO_OK;
+}
+
+/* Once around: something completes, or the machine has gone on for a while. */
+static int poll_once(struct pto_runtime *rt) {
+  if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
+  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
+  rt->port->ops->pause(rt->port);
+  return PTO_OK;
+}
+
+int pto_poll(struct pto_runtime *rt) {
+  struct pto_stall stall = {0};
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on memory */
+  rt->doing =
+      (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
+  if (rt->completed_count == rt->task_count) {
+    if (rt->idle_poll == rt->task_count + 1)
+      return pto_runtime_fail(rt, PTO_EDEADLOCK,
+                              "the orchestration polls memory, and all of its %llu tasks have completed: nothing is "
+                              "left that could change it",
+                              (unsigned long long)rt->task_count);
+    rt->idle_poll = rt->task_count + 1;
+  } else {
+    pto_stall_for(rt, &stall, PTO_STALL_poll);
+    status = poll_once(rt);
+    if (status) return status;
+    pto_progress_resume(rt);
+    pto_stall_end(rt, &stall);
+  }
+  rt->doing = pto_doing_nothing;
   return PTO_OK;
 }
 

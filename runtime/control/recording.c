@@ -106,11 +106,14 @@ void pto_recording_add_submit(struct pto_recording *recording, const struct pto_
                                      .first_param = (uint32_t)recording->arrays[PTO_RECORDED_PARAMS].count,
                                      .first_tensor = (uint32_t)recording->arrays[PTO_RECORDED_TENSORS].count,
                                      .first_after = (uint32_t)recording->arrays[PTO_RECORDED_AFTER].count,
+                                     .first_initial = (uint32_t)recording->arrays[PTO_RECORDED_INITIALS].count,
                                      .launch = *launch};
   add_params(recording, step, request->params, request->count);
   step->has_predicate = launch->predicate.tensor != NULL;
   if (step->has_predicate) add_tensor(recording, step, launch->predicate.tensor);
   add_after(recording, launch);
+  struct pto_initial *initial = grow(recording, PTO_RECORDED_INITIALS, launch->initial_count);
+  for (uint32_t i = 0; initial && i < launch->initial_count; i++) initial[i] = launch->initial[i];
 }
 
 static struct pto_recorded_step *add_step(struct pto_recording *recording, enum pto_recorded_kind kind) {
@@ -140,7 +143,8 @@ struct pto_recording *pto_recording_begin(struct pto_runtime *rt, const struct p
   static const uint64_t item_bytes[PTO_RECORDED_ARRAYS] = {
       [PTO_RECORDED_STEPS] = sizeof(struct pto_recorded_step), [PTO_RECORDED_PARAMS] = sizeof(struct pto_param),
       [PTO_RECORDED_TENSORS] = sizeof(struct pto_tensor),      [PTO_RECORDED_BUFFER_INDICES] = sizeof(uint32_t),
-      [PTO_RECORDED_AFTER] = sizeof(struct pto_task),          [PTO_RECORDED_BUFFERS] = sizeof(struct pto_buffer)};
+      [PTO_RECORDED_AFTER] = sizeof(struct pto_task),          [PTO_RECORDED_BUFFERS] = sizeof(struct pto_buffer),
+      [PTO_RECORDED_INITIALS] = sizeof(struct pto_initial)};
   struct pto_recording *recording = calloc(1, sizeof *recording);
   if (!recording) return NULL;
   for (int i = 0; i < PTO_RECORDED_ARRAYS; i++) recording->arrays[i].item_bytes = item_bytes[i];

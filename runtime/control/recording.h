@@ -61,7 +61,7 @@ struct pto_recorded_step {
   uint32_t scope_kind;
   const void *call;
   uint32_t param_count, tensor_count; /* the predicate's tensor, which is the last one, counted */
-  uint32_t first_param, first_tensor, first_after;
+  uint32_t first_param, first_tensor, first_after, first_initial;
   union {
     struct pto_launch launch; /* what it points to is filled in at each submit */
     uint64_t buffer_bytes;
@@ -81,6 +81,7 @@ enum {
   PTO_RECORDED_BUFFER_INDICES, /* uint32_t, of each tensor: which of the buffers is its own */
   PTO_RECORDED_AFTER,          /* struct pto_task: ring, and submits since the beginning */
   PTO_RECORDED_BUFFERS,        /* struct pto_buffer: the given ones, then those that were created */
+  PTO_RECORDED_INITIALS,       /* struct pto_initial */
   PTO_RECORDED_ARRAYS
 };
 

@@ -53,6 +53,7 @@ struct pto_scope {
 struct pto_param_work {
   const struct pto_tensor *tensor;
   struct pto_buffer_record *record;
+  const struct pto_initial *initial; /* NULL: fresh bytes, where it is allocated */
   uint32_t mode;
   uint16_t index;        /* among the task's parameters; PTO_TAG_PREDICATE */
   bool is_allocated_now; /* an output whose buffer gets memory by this submit */
@@ -124,8 +125,10 @@ struct pto_runtime {
   uint64_t move_count, moved_bytes;
   uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
+  uint64_t idle_poll; /* tasks submitted before the last poll that found all done, and 1; 0: there was none */
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;                   /* the run's first error, else the last refused call's */
+  const void *place;                        /* what pto_call_from has said, as of trace/place.h; NULL */
   struct pto_recording *recording;          /* that is being made; NULL */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */
@@ -161,9 +164,9 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
  * that of the function that it stands in. */
-#define PTO_CALLER() __builtin_return_address(0)
+#define PTO_CALLER(rt) (PTO_UNLIKELY((rt)->place != NULL) ? (rt)->place : __builtin_return_address(0))
 
-/* progress.c */
+/* progress.c, with pto_poll */
 /* Takes in what has completed and sends what became ready.  Waits only where the orchestration is far ahead. */
 void pto_progress_poll(struct pto_runtime *rt);
 /* One step of waiting: something completes, or the run fails.  Its status. */
@@ -231,6 +234,9 @@ void pto_buffers_end_run(struct pto_runtime *rt);
 /* Gives a managed buffer its memory and its address space. */
 bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
                             char *addr, uint32_t owner_slot);
+
+/* Fills a buffer that has just got its memory, each element with these bits. */
+void pto_buffers_fill(struct pto_runtime *rt, const struct pto_buffer_record *record, uint32_t dtype, uint64_t bits);
 
 /* scopes.c */
 /* Opens a scope at `depth`: 0 for the run's own, else one more than the innermost's. */

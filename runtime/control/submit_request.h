@@ -19,7 +19,8 @@ struct pto_submit_request {
 /* One kernel, nothing else said: explicit dependencies apart. */
 static inline bool pto_launch_is_single(const struct pto_launch *launch) {
   return (launch->aic != NULL) != (launch->aiv0 != NULL) && !launch->aiv1 && launch->block_count <= 1 &&
-         !launch->sync_start && !launch->predicate.tensor && launch->predicate.compare == PTO_ALWAYS;
+         !launch->sync_start && !launch->predicate.tensor && launch->predicate.compare == PTO_ALWAYS &&
+         !launch->initial_count;
 }
 
 #endif

@@ -309,9 +309,9 @@ static void add_busy_cores(const struct view *view) {
   }
 }
 
-/* Who could give the signal that core `index` waits for: cores of its block, or of its sync_start task, that wait
- * themselves. */
-static void link_signallers(const struct view *view, uint32_t index) {
+/* Who could give the signal that core `index` waits for, or write what it polls: cores of its block, or of its
+ * sync_start task, that wait themselves. */
+static void link_signallers(const struct view *view, uint32_t index, uint8_t reason) {
   const struct pto_wait_picture *picture = view->picture;
   const struct pto_core_wait *own = &picture->cores[index].wait;
   uint32_t count = 0;
@@ -319,23 +319,23 @@ static void link_signallers(const struct view *view, uint32_t index) {
     const struct pto_core_wait *other = &picture->cores[i].wait;
     if (i == index || !picture->cores[i].waits || other->task_number != own->task_number) continue;
     if (!own->is_together && other->who.block_index != own->who.block_index) continue;
-    add_link(view, node_of(PTO_NODE_CORE, index), node_of(PTO_NODE_CORE, i), PTO_WAIT_SIGNAL);
+    add_link(view, node_of(PTO_NODE_CORE, index), node_of(PTO_NODE_CORE, i), reason);
     count++;
   }
-  if (count == 0) add_link(view, node_of(PTO_NODE_CORE, index), NOTHING, PTO_WAIT_SIGNAL);
+  if (count == 0) add_link(view, node_of(PTO_NODE_CORE, index), NOTHING, reason);
 }
 
 static void link_cores(const struct view *view) {
   static const uint8_t reasons[] = {
       [PTO_WAITS_FOR_FLAG] = PTO_WAIT_SIGNAL,     [PTO_WAITS_FOR_ROOM] = PTO_WAIT_ROOM,
       [PTO_WAITS_FOR_ELEMENT] = PTO_WAIT_ELEMENT, [PTO_WAITS_FOR_BARRIER] = PTO_WAIT_BARRIER,
-      [PTO_WAITS_FOR_TURN] = PTO_WAIT_TURN,
+      [PTO_WAITS_FOR_TURN] = PTO_WAIT_TURN,       [PTO_WAITS_FOR_CHANGE] = PTO_WAIT_CHANGE,
   };
   for (uint32_t i = 0; i < view->picture->listed_core_count; i++) {
     const struct pto_core_wait *wait = &view->picture->cores[i].wait;
     if (!view->picture->cores[i].waits) continue;
-    if (wait->waits_for == PTO_WAITS_FOR_FLAG) {
-      link_signallers(view, i);
+    if (wait->waits_for == PTO_WAITS_FOR_FLAG || wait->waits_for == PTO_WAITS_FOR_CHANGE) {
+      link_signallers(view, i, reasons[wait->waits_for]);
       continue;
     }
     const bool is_there = wait->has_other && wait->other.state != PTO_SEAT_RETURNED;

@@ -37,6 +37,7 @@ enum pto_doing_kind {
   PTO_DOING_NEW_BUFFER,
   PTO_DOING_HOST_READ,
   PTO_DOING_HOST_WRITE,
+  PTO_DOING_POLL,
   PTO_DOING_END /* it has returned; the run waits for its tasks */
 };
 
@@ -101,7 +102,8 @@ static inline bool pto_picture_node_is(struct pto_picture_node a, struct pto_pic
   X(PTO_WAIT_ROOM, "room", "for room in the FIFO to")                                                                  \
   X(PTO_WAIT_ELEMENT, "element", "for an element from")                                                                \
   X(PTO_WAIT_BARRIER, "barrier", "at a barrier for")                                                                   \
-  X(PTO_WAIT_TURN, "turn", "for its turn after")
+  X(PTO_WAIT_TURN, "turn", "for its turn after")                                                                       \
+  X(PTO_WAIT_CHANGE, "change", "for memory to change, perhaps by")
 enum pto_picture_reason {
 #define X(reason, name, text) reason,
   PTO_PICTURE_REASON_LIST(X)

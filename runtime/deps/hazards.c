@@ -26,10 +26,7 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
-/* An edge, unless the pair has it already. */
-static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *producer) {
-  if (producer->mark == hazards->serial) return;
-  producer->mark = hazards->serial;
+static inline void connect(struct pto_hazards *hazards, struct pto_task_slot *producer) {
   hazards->edges++;
   if (pto_task_state_has_finished(producer->state)) return;
   hazards->task_live_edges++;
@@ -39,15 +36,57 @@ static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *produ
     hazards->is_out_of_chunks = true;
 }
 
+/* An edge, unless the pair has it already; where edges may be reduced it is found now, and connected when all are. */
+static PTO_INLINE void wire(struct pto_hazards *hazards, struct pto_task_slot *producer, bool may_be_reduced) {
+  if (producer->mark == hazards->serial) return;
+  producer->mark = hazards->serial;
+  if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced))
+    hazards->found[hazards->found_count++] = (uint32_t)(producer - hazards->slots);
+  else
+    connect(hazards, producer);
+}
+
+/* An edge goes where another producer comes after this one: by the map of ancestors of each, the last 64 tasks before
+ * it.  What is further back keeps its edge. */
+static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
+  struct pto_task_cold *cold = hazards->rings->cold, *own = &cold[consumer_slot(hazards)];
+  uint64_t producers = 0, implied = 0;
+  own->number = hazards->next_number++;
+  for (uint32_t i = 0; i < hazards->found_count; i++) {
+    const struct pto_task_cold *producer = &cold[hazards->found[i]];
+    const uint64_t distance = own->number - producer->number;
+    if (distance <= 64) producers |= UINT64_C(1) << (distance - 1);
+    if (distance < 64) implied |= producer->ancestors << distance;
+  }
+  own->ancestors = producers | implied;
+  hazards->dropped = producers & implied;
+  for (uint32_t i = 0; i < hazards->found_count; i++)
+    if (!pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
+      connect(hazards, &hazards->slots[hazards->found[i]]);
+  hazards->found_count = 0;
+}
+
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) {
   const uint32_t index = pto_task_ref_slot(hazards->rings, ref);
   struct pto_task_slot *producer = &hazards->rings->slots[index];
   if (producer->mark == hazards->serial) return; /* named twice */
-  wire(hazards, producer);
+  wire(hazards, producer, true);
   if (hazards->listener)
     hazards->listener(
         hazards->listener_context,
         &(struct pto_edge){.producer = index, .consumer = consumer_slot(hazards), .reasons = PTO_EDGE_EXPLICIT});
+}
+
+void pto_hazards_creator(struct pto_hazards *hazards, uint32_t creator, const struct pto_access *access) {
+  wire(hazards, &hazards->slots[creator], true);
+  if (hazards->listener)
+    hazards->listener(hazards->listener_context, &(struct pto_edge){.producer = creator,
+                                                                    .consumer = consumer_slot(hazards),
+                                                                    .reasons = PTO_EDGE_CREATOR,
+                                                                    .consumer_tag = access->tag,
+                                                                    .begin = access->region.start,
+                                                                    .end = access->region.end,
+                                                                    .buffer_number = access->buffer_number});
 }
 
 /* Of a list that has just been wired. */
@@ -74,14 +113,14 @@ static PTO_COLD void notify_listener(const struct pto_hazards *hazards, const st
 /* One list of accesses: an entry's own places, or a chunk. */
 static PTO_INLINE void order_list(struct pto_hazards *hazards, const struct pto_access *access,
                                   const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
-                                  uint32_t count) {
+                                  uint32_t count, bool may_be_reduced) {
   const uint8_t *reasons = pto_deps_reasons_of(&hazards->table, access->tag);
   struct pto_task_slot *const slots = hazards->slots;
   const uint32_t slot_mask = hazards->slot_mask;
   for (uint32_t k = 0; k < count; k++) {
     struct pto_task_slot *producer = &slots[refs[k] & slot_mask];
     if (reasons[tags[k] >> 8] && PTO_LIKELY(pto_task_slot_is_of(producer, (struct pto_task_ref){refs[k]})))
-      wire(hazards, producer);
+      wire(hazards, producer, may_be_reduced);
   }
   if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
 }
@@ -90,18 +129,18 @@ static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct 
                                       const struct pto_access_entry *entry) {
   for (uint32_t i = entry->more; i; i = hazards->chunks->chunks[i].next) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
-    order_list(hazards, access, entry, chunk->items.accesses.refs, chunk->items.accesses.tags, chunk->count);
+    order_list(hazards, access, entry, chunk->items.accesses.refs, chunk->items.accesses.tags, chunk->count, true);
   }
 }
 
 /* A read comes after writes alone, and there is mostly one, in the first place. */
 static PTO_INLINE void order_entry(struct pto_hazards *hazards, const struct pto_access *access,
-                                   const struct pto_access_entry *entry) {
+                                   const struct pto_access_entry *entry, bool may_be_reduced) {
   if ((access->tag & PTO_TAG_WRITE) || PTO_UNLIKELY(entry->flags & PTO_ENTRY_MANY_WRITES)) {
-    order_list(hazards, access, entry, entry->refs, entry->tags, entry->count);
+    order_list(hazards, access, entry, entry->refs, entry->tags, entry->count, may_be_reduced);
     if (PTO_UNLIKELY(entry->more)) order_chunks(hazards, access, entry);
   } else if (entry->flags & PTO_ENTRY_HAS_WRITE) {
-    order_list(hazards, access, entry, entry->refs, entry->tags, 1);
+    order_list(hazards, access, entry, entry->refs, entry->tags, 1, may_be_reduced);
   }
 }
 
@@ -132,8 +171,8 @@ static void find_others(struct pto_hazards *hazards, const struct pto_access *ac
 
 static void order_all(struct pto_hazards *hazards, const struct pto_access *access, const struct lookup *found) {
   const struct pto_access_map *map = hazards->map;
-  if (found->own) order_entry(hazards, access, &map->entries[found->own]);
-  for (uint32_t i = 0; i < map->hit_count; i++) order_entry(hazards, access, &map->entries[map->hits[i].entry]);
+  if (found->own) order_entry(hazards, access, &map->entries[found->own], true);
+  for (uint32_t i = 0; i < map->hit_count; i++) order_entry(hazards, access, &map->entries[map->hits[i].entry], true);
 }
 
 /* ---- entering ---- */
@@ -197,7 +236,8 @@ static void settle(struct pto_hazards *hazards, const struct pto_access *access,
  * again, which overlaps no other, needs no search, and a write replaces all of its entry. */
 static inline void enter_isolated(struct pto_hazards *hazards, const struct pto_access *access,
                                   struct pto_access_entry *entry) {
-  order_entry(hazards, access, entry);
+  order_entry(hazards, access, entry,
+              false); /* the rules order all that a write covers: exact, which reduces nothing */
   if (access->tag & PTO_TAG_WRITE)
     pto_access_map_replace(hazards->map, entry, hazards->consumer, access->tag);
   else
@@ -218,6 +258,8 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
     find_others(hazards, &accesses[i], &found);
     order_all(hazards, &accesses[i], &found);
   }
+  if (hazards->is_reduced) reduce(hazards);
+  if (pto_hazards_looks_nothing_up(hazards)) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;
     find_own(hazards->map, &accesses[i], &found);

@@ -5,6 +5,10 @@
  * A submit goes  begin → explicit… → enter → end.  Entering looks up what each access overlaps, wires the task behind
  * those tasks, and puts the access into the map.  Which pairs of accesses are edges stands in rules.h, as a table.
  *
+ * Named rules (rules.h): a task that uses a buffer comes after the one that allocated it (pto_hazards_creator); tasks
+ * of a manual scope look nothing up and enter nothing; edges that others imply are dropped, once all of a task are
+ * found.
+ *
  * A write replaces the accesses that it covers and has an edge to.  Where the rules give it an edge to all that it
  * overlaps, and no access of the task is fuzzy, each access is entered as soon as it is wired: accesses of one task
  * share no byte of which one is written, so what one of them enters changes nothing that later ones find.  Elsewhere,
@@ -44,10 +48,10 @@ static inline void pto_access_set_region(struct pto_access *access) {
 
 /* Why a task comes after another: two accesses to the same bytes, or the orchestration said so. */
 struct pto_edge {
-  uint32_t producer, consumer; /* slots */
-  uint32_t reasons;            /* enum pto_edge_reason bits */
-  uint16_t producer_tag, consumer_tag;
-  uint64_t begin, end; /* bounding addresses of the bytes both touch; 0, 0 where explicit */
+  uint32_t producer, consumer;         /* slots */
+  uint32_t reasons;                    /* enum pto_edge_reason bits */
+  uint16_t producer_tag, consumer_tag; /* nothing where explicit, and the producer's of a creator */
+  uint64_t begin, end;                 /* bounding addresses of the bytes both touch; 0, 0 where explicit */
   uint64_t buffer_number;
 };
 
@@ -62,7 +66,13 @@ struct pto_hazards {
   struct pto_task_slot *slots; /* of `rings`, as is the next */
   uint32_t slot_mask;
   bool is_manual;
-  bool replaces_all;     /* of what it covers: table.orders_writes, in no manual scope */
+  bool replaces_all;      /* of what it covers: table.orders_writes, in no manual scope */
+  bool has_creator_edges; /* the rule, in no manual scope */
+  bool is_reduced;        /* the rule reduce-implied */
+  uint32_t *found;        /* is_reduced: slots of the task's producers; borrowed, a place for every slot */
+  uint32_t found_count;
+  uint64_t dropped;      /* of the last task's edges: bit i, to the task i + 1 before it */
+  uint64_t next_number;  /* is_reduced: of the task that is submitted next */
   bool is_out_of_chunks; /* in this run, which has failed by it: live work has them all */
   uint32_t serial;
   struct pto_task_ref consumer; /* the task being submitted */
@@ -74,6 +84,14 @@ struct pto_hazards {
 static inline void pto_hazards_set_manual(struct pto_hazards *hazards, bool is_manual) {
   hazards->is_manual = is_manual;
   hazards->replaces_all = hazards->table.orders_writes && !is_manual;
+  hazards->has_creator_edges = (hazards->table.named & PTO_DEPS_NAMED_CREATOR_EDGES) && !is_manual;
+}
+/* Whether tasks of the scope have no part in the map at all. */
+static inline bool pto_hazards_looks_nothing_up(const struct pto_hazards *hazards) {
+  return hazards->is_manual && (hazards->table.named & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING);
+}
+static inline bool pto_hazards_ignores_predicates(const struct pto_hazards *hazards) {
+  return hazards->table.named & PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING;
 }
 /* The serials have come round. */
 PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
@@ -86,8 +104,15 @@ static inline void pto_hazards_begin(struct pto_hazards *hazards, struct pto_tas
 }
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
+/* has_creator_edges: the task accesses a buffer, through this parameter and these bytes, that `creator` allocated; both
+ * slots. */
+void pto_hazards_creator(struct pto_hazards *hazards, uint32_t creator, const struct pto_access *access);
 /* All accesses of the task, in the order of its parameters; pto_access_map_make_room has been called. */
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count, bool has_fuzzy);
+/* Whether the last task lost its edge to this one, both by number, because others imply it. */
+static inline bool pto_hazards_has_dropped(const struct pto_hazards *hazards, uint64_t producer, uint64_t consumer) {
+  return consumer - producer <= 64 && (hazards->dropped >> (consumer - producer - 1) & 1);
+}
 /* The task waits for its producers.  False where list chunks ran out on the way: the run cannot go on. */
 static inline bool pto_hazards_end(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
   consumer->pending += hazards->task_live_edges;

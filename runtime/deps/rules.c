@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/deps/rules.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -20,6 +21,15 @@ static const struct {
     PTO_DEPS_SET_LIST(X)
 #undef X
 };
+static const struct {
+  const char *name;
+  bool is_on; /* under pto */
+} named[] = {
+#define X(rule, name, is_on, meaning) {name, is_on},
+    PTO_DEPS_NAMED_LIST(X)
+#undef X
+};
+_Static_assert(PTO_DEPS_NAMED_COUNT <= 32 - PTO_DEPS_SWITCH_SHIFT, "a bit a named rule");
 _Static_assert(PTO_ARRAY_LENGTH(sets) == PTO_DEPS_SET_COUNT, "the sets are numbered from 0 on");
 _Static_assert(PTO_ARRAY_LENGTH(rules) <= 32, "a set is a bit a rule");
 #define X(rule, earlier, later, reason)                                                                                \
@@ -36,23 +46,94 @@ static uint8_t reasons_of(uint32_t set_rules, uint16_t earlier, uint16_t later) 
   return reasons;
 }
 
-void pto_deps_table_init(struct pto_deps_table *table, enum pto_deps_rules set) {
+uint32_t pto_deps_named_of(uint32_t deps) {
+  uint32_t on = 0;
+  if ((deps & PTO_DEPS_SET_MASK) != PTO_DEPS_PTO) return 0;
+  for (uint32_t i = 0; i < PTO_DEPS_NAMED_COUNT; i++) on |= (uint32_t)named[i].is_on << i;
+  return on ^ deps >> PTO_DEPS_SWITCH_SHIFT;
+}
+
+bool pto_deps_is_valid(uint32_t deps) {
+  const uint32_t set = deps & PTO_DEPS_SET_MASK, switched = deps >> PTO_DEPS_SWITCH_SHIFT;
+  return set < PTO_DEPS_SET_COUNT && switched >> PTO_DEPS_NAMED_COUNT == 0 && (!switched || set == PTO_DEPS_PTO);
+}
+
+void pto_deps_table_init(struct pto_deps_table *table, uint32_t deps) {
+  PTO_ASSERT(pto_deps_is_valid(deps));
   for (uint16_t later = 0; later < 4; later++)
     for (uint16_t earlier = 0; earlier < 8; earlier++)
-      table->reasons[later][earlier] = reasons_of(sets[set].rules, (uint16_t)(earlier << 8), (uint16_t)(later << 8));
+      table->reasons[later][earlier] =
+          reasons_of(sets[deps & PTO_DEPS_SET_MASK].rules, (uint16_t)(earlier << 8), (uint16_t)(later << 8));
   PTO_ASSERT(!pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_READ)); /* hazards.c: a read comes after writes alone */
   const bool waits_for_reads = pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_WRITE) != 0;
+  table->named = pto_deps_named_of(deps);
   table->keeps_reads = waits_for_reads;
   table->orders_writes = waits_for_reads && pto_deps_reasons(table, PTO_TAG_WRITE, PTO_TAG_WRITE) != 0;
 }
 
-const char *pto_deps_rules_name(uint32_t set) { return set < PTO_DEPS_SET_COUNT ? sets[set].name : "?"; }
+/* ---- names ---- */
 
-bool pto_deps_rules_parse(const char *name, uint32_t *set_out) {
+/* The set, and the named rules of `told`: "no-" before those that do not hold. */
+static struct pto_deps_name name_rules(uint32_t deps, uint32_t told) {
+  const uint32_t set = deps & PTO_DEPS_SET_MASK, on = pto_deps_named_of(deps);
+  struct pto_deps_name name;
+  size_t used = (size_t)snprintf(name.text, sizeof name.text, "%s", set < PTO_DEPS_SET_COUNT ? sets[set].name : "?");
+  for (uint32_t i = 0; i < PTO_DEPS_NAMED_COUNT && used < sizeof name.text; i++)
+    if (told >> i & 1)
+      used +=
+          (size_t)snprintf(name.text + used, sizeof name.text - used, ",%s%s", on >> i & 1 ? "" : "no-", named[i].name);
+  return name;
+}
+
+struct pto_deps_name pto_deps_rules_name(uint32_t deps) {
+  return name_rules(deps, deps >> PTO_DEPS_SWITCH_SHIFT);
+}
+
+struct pto_deps_name pto_deps_rules_list(uint32_t deps) {
+  return name_rules(deps, pto_deps_named_of(deps) | deps >> PTO_DEPS_SWITCH_SHIFT);
+}
+
+/* The next name of a list, and what is behind its comma; NULL where it was the last. */
+static size_t next_name(const char *text, const char **rest_out) {
+  const size_t length = strcspn(text, ",");
+  *rest_out = text[length] ? text + length + 1 : NULL;
+  return length;
+}
+
+static bool is_name(const char *text, size_t length, const char *name) {
+  return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+static int parse_named(const char *text, size_t length, uint32_t *deps, struct pto_error *error) {
+  static const char no[] = "no-";
+  const bool is_off = length > sizeof no - 1 && memcmp(text, no, sizeof no - 1) == 0;
+  const size_t skipped = is_off ? sizeof no - 1 : 0;
+  for (uint32_t i = 0; i < PTO_DEPS_NAMED_COUNT; i++) {
+    if (!is_name(text + skipped, length - skipped, named[i].name)) continue;
+    const uint32_t bit = 1u << (i + PTO_DEPS_SWITCH_SHIFT);
+    *deps = named[i].is_on == is_off ? *deps | bit : *deps & ~bit;
+    return PTO_OK;
+  }
+  return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s, each also with no- before it", (int)length, text,
+                       &PTO_DEPS_NAMED_NAMES[2]);
+}
+
+int pto_deps_rules_parse(const char *text, uint32_t *deps_out, struct pto_error *error) {
+  const char *rest;
+  const size_t length = next_name(text, &rest);
+  uint32_t deps = PTO_DEPS_SET_COUNT;
   for (uint32_t i = 0; i < PTO_DEPS_SET_COUNT; i++)
-    if (strcmp(name, sets[i].name) == 0) {
-      *set_out = i;
-      return true;
-    }
-  return false;
+    if (is_name(text, length, sets[i].name)) deps = i;
+  if (deps == PTO_DEPS_SET_COUNT)
+    return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s", (int)length, text, &PTO_DEPS_NAMES[2]);
+  if (rest && deps != PTO_DEPS_PTO)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\": rules are switched under pto alone", text);
+  while (rest) {
+    const char *name = rest;
+    const size_t name_length = next_name(name, &rest);
+    const int status = parse_named(name, name_length, &deps, error);
+    if (status) return status;
+  }
+  *deps_out = deps;
+  return PTO_OK;
 }

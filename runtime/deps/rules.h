@@ -5,8 +5,12 @@
  * A *rule* says of an earlier and a later access that they are ordered, and the reason that edges are recorded with.
  * Sets of rules have a name; a run has one set (enum pto_deps_rules).  What the wiring asks of a set is one table.
  *
+ * A *named rule* says something of the set pto beyond pairs of accesses, and can be switched by its name.  A run's
+ * `deps` is the set, and a bit for each named rule that is not as pto has it; so 0 and 1 are the sets as they are.
+ *
  * To add a rule: a line in PTO_DEPS_RULE_LIST.  To add a set: a constant in enum pto_deps_rules and a line, in that
- * order, in PTO_DEPS_SET_LIST.
+ * order, in PTO_DEPS_SET_LIST.  To add a named rule: a constant in enum pto_deps_switch and a line, in that order, in
+ * PTO_DEPS_NAMED_LIST; then who asks for it (docs/dependency-rules.md has them all).
  *
  * Values and constants; any thread.
  */
@@ -15,6 +19,7 @@
 
 #include <pto/runtime.h>
 #include <runtime/base/base.h>
+#include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
 
 /* What an access did, in the upper byte of its tag. */
@@ -57,8 +62,40 @@ enum pto_deps_rule {
 enum { PTO_DEPS_SET_COUNT = 0 PTO_DEPS_SET_LIST(X) };
 #undef X
 
+/* X(NAME, name, whether pto has it, what it says, for help) */
+#define PTO_DEPS_NAMED_LIST(X)                                                                                         \
+  X(CREATOR_EDGES, "creator-edges", true, "a task comes after those that allocated its tensors")                       \
+  X(MANUAL_ENTERS_NOTHING, "manual-enters-nothing", true, "later tasks do not see what tasks of a manual scope touch") \
+  X(PREDICATE_ORDERS_NOTHING, "predicate-orders-nothing", true, "a predicate's element is read without an order")      \
+  X(REDUCE_IMPLIED, "reduce-implied", false, "edges that others imply are dropped")
+
+enum pto_deps_named_index {
+#define X(rule, name, is_on, meaning) PTO_DEPS_NAMED_INDEX_##rule,
+  PTO_DEPS_NAMED_LIST(X)
+#undef X
+      PTO_DEPS_NAMED_COUNT
+};
+/* A set of named rules. */
+enum pto_deps_named {
+#define X(rule, name, is_on, meaning) PTO_DEPS_NAMED_##rule = 1 << PTO_DEPS_NAMED_INDEX_##rule,
+  PTO_DEPS_NAMED_LIST(X)
+#undef X
+};
+#define PTO_DEPS_SWITCH_SHIFT 8u /* of those in `deps` */
+#define PTO_DEPS_SET_MASK ((1u << PTO_DEPS_SWITCH_SHIFT) - 1)
+#define X(rule, name, is_on, meaning)                                                                                  \
+  _Static_assert(PTO_DEPS_SWITCH_##rule == (int)PTO_DEPS_NAMED_##rule << PTO_DEPS_SWITCH_SHIFT, name ": in both "      \
+                                                                                                     "lists");
+PTO_DEPS_NAMED_LIST(X)
+#undef X
+
+/* For sentences: ", creator-edges, manual-enters-nothing, …". */
+#define PTO_DEPS_NAMED_NAME(rule, name, is_on, meaning) ", " name
+#define PTO_DEPS_NAMED_NAMES PTO_DEPS_NAMED_LIST(PTO_DEPS_NAMED_NAME)
+
 /* The reasons of every pair of accesses; 0: no edge. */
 struct pto_deps_table {
+  uint32_t named;        /* enum pto_deps_named: those that hold */
   uint8_t reasons[4][8]; /* by what the later one does, and what the earlier one did: tag >> 8 */
   bool keeps_reads;      /* a task may have to wait for a reader */
   bool orders_writes;    /* a write has an edge to every access that it overlaps, so it may replace what it covers */
@@ -72,10 +109,22 @@ static inline uint8_t pto_deps_reasons(const struct pto_deps_table *table, uint1
   return pto_deps_reasons_of(table, later_tag)[earlier_tag >> 8];
 }
 
-void pto_deps_table_init(struct pto_deps_table *table, enum pto_deps_rules set);
-/* "exact", "pto". */
-const char *pto_deps_rules_name(uint32_t set);
-/* False where no set has that name. */
-bool pto_deps_rules_parse(const char *name, uint32_t *set_out);
+/* Of these, whose named rules are all known. */
+void pto_deps_table_init(struct pto_deps_table *table, uint32_t deps);
+/* The named rules that hold: none under exact. */
+uint32_t pto_deps_named_of(uint32_t deps);
+/* Whether it is a set, and pto where a named rule is switched. */
+bool pto_deps_is_valid(uint32_t deps);
+
+/* A list of names, for --deps too. */
+struct pto_deps_name {
+  char text[64 + PTO_DEPS_NAMED_COUNT * 40];
+};
+/* For sentences: "exact", "pto", "pto,no-creator-edges". */
+struct pto_deps_name pto_deps_rules_name(uint32_t deps);
+/* The same with every named rule that holds: "exact", "pto,creator-edges,manual-enters-nothing,…". */
+struct pto_deps_name pto_deps_rules_list(uint32_t deps);
+/* Of "exact", "pto", "pto,no-creator-edges,reduce-implied".  PTO_OK, or PTO_EINVAL with the sentence. */
+PTO_MUST_CHECK int pto_deps_rules_parse(const char *text, uint32_t *deps_out, struct pto_error *error);
 
 #endif

@@ -31,6 +31,7 @@ static bool reserve_rings(struct pto_runtime *rt) {
 static uint64_t lay_out(struct pto_runtime *rt, char *base) {
   uint64_t used = 0;
   rt->finished = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->finished);
+  rt->hazards.found = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->hazards.found);
   rt->templates = pto_carve(base, &used, (PTO_TEMPLATES + 1) * sizeof *rt->templates);
   rt->stopped = pto_carve(base, &used, sizeof *rt->stopped);
   return used;
@@ -74,8 +75,11 @@ static int check_config(const struct pto_config *config, struct pto_error *error
   if (!config->policy || !pto_policy_parse(config->policy, &policy, &seed))
     return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of %s", config->policy ? config->policy : "",
                          &PTO_POLICY_SYNTAXES[2]);
-  if (config->deps >= PTO_DEPS_SET_COUNT)
+  if ((config->deps & PTO_DEPS_SET_MASK) >= PTO_DEPS_SET_COUNT)
     return pto_error_set(error, PTO_EINVAL, "deps %u is none of %s, counted from 0", config->deps, &PTO_DEPS_NAMES[2]);
+  if (!pto_deps_is_valid(config->deps))
+    return pto_error_set(error, PTO_EINVAL, "deps 0x%x switches a rule that there is not, or not under pto",
+                         config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
     return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
   return PTO_OK;
@@ -100,6 +104,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
   }
   rt->config = *config;
   rt->port = port;
+  port->skips_kernels = config->no_compute;
   rt->chip = chip;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;
@@ -124,8 +129,10 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .rings = &rt->rings,
                                      .chunks = &rt->chunks,
                                      .slots = rt->rings.slots,
+                                     .found = rt->hazards.found,
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
+  rt->hazards.is_reduced = rt->hazards.table.named & PTO_DEPS_NAMED_REDUCE_IMPLIED;
   if (config->record) rt->port->trace = &rt->trace;
   rt->port->meter = config->meter;
   rt->config.engine = rt->config.chip = NULL;
@@ -161,13 +168,15 @@ static void begin_state(struct pto_runtime *rt) {
   rt->move_count = rt->moved_bytes = 0;
   rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
   rt->finished_count = 0;
+  rt->idle_poll = 0;
   rt->since_poll = PTO_POLL_INTERVAL;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
   if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */
   rt->scope_depth = rt->scope_serial = 0;
   rt->virtual_ps = 0;
-  rt->hazards.edges = rt->hazards.live_edges = 0;
+  rt->hazards.edges = rt->hazards.live_edges = rt->hazards.next_number = rt->hazards.dropped = 0;
+  rt->hazards.found_count = 0;
   rt->hazards.is_out_of_chunks = false;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
@@ -232,6 +241,7 @@ int pto_host_begin_run(struct pto_runtime *rt) {
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
+  rt->place = NULL;
   pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   rt->begin_ns = pto_clock_ns();
   return PTO_OK;

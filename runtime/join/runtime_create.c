@@ -62,6 +62,11 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (!engine_find(config->engine))
     return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\"; there are %s", config->engine,
                          &PTO_ENGINE_NAMES[2]);
+  if (config->no_compute && !pto_engine_is_virtual(config->engine))
+    return pto_error_set(error, PTO_EINVAL, "no_compute is for engine virtual: on %s time is what kernels take",
+                         config->engine);
+  if (config->no_compute && config->poison)
+    return pto_error_set(error, PTO_EINVAL, "poison fills memory, and with no_compute there is none");
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->record & ~(uint32_t)(PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE))

@@ -106,3 +106,24 @@ int pto_core_work(const struct pto_kernel_args *args, const struct pto_cost *cos
   const int status = check_call(args, "pto_core_work");
   return status != 0 ? status : args->core->port->ops->work(args, cost);
 }
+
+int pto_core_yield(const struct pto_kernel_args *args, bool has_worked) {
+  const int status = check_call(args, "pto_core_yield");
+  return status != 0 ? status : args->core->port->ops->yield(args, has_worked);
+}
+
+int pto_core_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes, void **memory) {
+  const int status = check_call(args, "pto_core_shared");
+  return status != 0 ? status : args->core->port->ops->shared(args, key, size_bytes, memory);
+}
+
+int pto_core_private(const struct pto_kernel_args *args, uint64_t size_bytes, void (*drop)(void *memory),
+                     void **memory) {
+  const int status = check_call(args, "pto_core_private");
+  return status != 0 ? status : args->core->port->ops->private_memory(args, size_bytes, drop, memory);
+}
+
+int pto_core_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
+  const int status = check_call(args, "pto_core_now");
+  return status != 0 ? status : args->core->port->ops->now(args, now_ns);
+}

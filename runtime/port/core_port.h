@@ -27,6 +27,11 @@ struct pto_core_port_ops {
   int (*barrier)(const struct pto_kernel_args *args);
   int (*turn)(const struct pto_kernel_args *args);
   int (*work)(const struct pto_kernel_args *args, const struct pto_cost *cost);
+  int (*yield)(const struct pto_kernel_args *args, bool has_worked);
+  int (*shared)(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes, void **memory);
+  int (*private_memory)(const struct pto_kernel_args *args, uint64_t size_bytes, void (*drop)(void *memory),
+                        void **memory);
+  int (*now)(const struct pto_kernel_args *args, uint64_t *now_ns);
 };
 
 /* Whether a kernel needs a stack of its own. */

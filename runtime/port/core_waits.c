@@ -66,6 +66,9 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
     pto_text_append(text, size, "for its turn");
     if (wait->has_other) add_block(text, size, " after", &wait->other);
     break;
+  case PTO_WAITS_FOR_CHANGE:
+    pto_text_append(text, size, "for a change of memory that it polls");
+    break;
   case PTO_WAITS_FOR_NOTHING:
     break;
   }

@@ -21,7 +21,8 @@ enum pto_waits_for {
   PTO_WAITS_FOR_ROOM,    /* subject: the role at the other end */
   PTO_WAITS_FOR_ELEMENT, /* the same */
   PTO_WAITS_FOR_BARRIER,
-  PTO_WAITS_FOR_TURN
+  PTO_WAITS_FOR_TURN,
+  PTO_WAITS_FOR_CHANGE /* of memory that it polls */
 };
 
 /* A kernel call of a task. */
@@ -36,7 +37,8 @@ struct pto_core_wait {
   uint64_t task_number;
   const char *kernel;
   struct pto_core_seat who;
-  struct pto_core_seat other; /* where has_other: the first of those that keep it waiting; of a flag none is known */
+  struct pto_core_seat
+      other; /* where has_other: the first of those that keep it waiting; of a flag or memory none is known */
   uint64_t room_bytes;
   uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
   uint8_t waits_for;                   /* enum pto_waits_for */

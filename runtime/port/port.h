@@ -154,6 +154,9 @@ struct pto_port_ops {
   /* Nothing to do until something completes: runs kernels (one, or a few short ones), or blocks, or moves virtual time
    * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
+  /* The same for a caller that looks at memory in between: also returns soon where nothing completes.  NULL: wait does.
+   */
+  void (*pause)(struct pto_port *port);
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
@@ -178,6 +181,7 @@ struct pto_port {
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
   bool has_more_prices;        /* some of PTO_MORE_WORK_LIST are not what they are where a chip file leaves them out */
+  bool skips_kernels;          /* the runtime's wish: messages take their time, and nothing is called */
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */

@@ -123,12 +123,21 @@ static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                     (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0));
+                     (slot->flags & PTO_TASK_WAITS && !scheduler->port->skips_kernels ? PTO_MESSAGE_WAITS : 0));
   const struct pto_message message =
       pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
   scheduler->done_count +=
       pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
+}
+
+uint32_t pto_scheduler_placed_core(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
+  const struct pto_core_tracker *cores = &scheduler->cores;
+  const uint64_t number = slot->payload->task_number;
+  if (number >= scheduler->placed_count) return pto_core_tracker_pick_fast(cores, slot->shape == PTO_SHAPE_AIC);
+  const uint32_t core = scheduler->core_of_task[number];
+  PTO_ASSERT(core < cores->cluster_count * PTO_LANES && (core % PTO_LANES == 0) == (slot->shape == PTO_SHAPE_AIC));
+  return cores->load[core] < cores->slots_per_core ? core : UINT32_MAX;
 }
 
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */

@@ -63,6 +63,8 @@ struct pto_scheduler {
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
   uint64_t dispatched;            /* kernel calls of the run */
   uint64_t *ready_at;             /* by slot, once ready, in virtual time: the port's clock then */
+  const uint16_t *core_of_task;   /* by task number, below placed_count: where it goes; NULL: anywhere */
+  uint64_t placed_count;
   /* Of kernels that the port ran within their dispatch.  The caller takes them after each call that may send, and sets
    * the count to 0; while it is full nothing more is sent. */
   struct pto_completion done[PTO_SCHEDULER_DONE];
@@ -125,11 +127,16 @@ static inline bool pto_scheduler_send(struct pto_scheduler *scheduler, const str
 
 enum pto_placed { PTO_NOT_PLACED, PTO_PLACED, PTO_PLACED_AND_RUN };
 
+/* The core that a caller wants this task on, where it has room; UINT32_MAX: it has none. */
+uint32_t pto_scheduler_placed_core(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot);
+
 /* Sends it where it finds a core that no task has claimed; where it was run by that, *completion says how. */
 static inline enum pto_placed pto_scheduler_place_single(struct pto_scheduler *scheduler, struct pto_task_slot *slot,
                                                          uint32_t slot_index, uint64_t ready_at,
                                                          struct pto_completion *completion) {
-  const uint32_t core = pto_core_tracker_pick_fast(&scheduler->cores, slot->shape == PTO_SHAPE_AIC);
+  const uint32_t core = PTO_UNLIKELY(scheduler->core_of_task)
+                            ? pto_scheduler_placed_core(scheduler, slot)
+                            : pto_core_tracker_pick_fast(&scheduler->cores, slot->shape == PTO_SHAPE_AIC);
   if (PTO_UNLIKELY(core == UINT32_MAX)) return PTO_NOT_PLACED;
   slot->state = PTO_TASK_RUNNING;
   slot->blocks_left = 0;

@@ -15,7 +15,7 @@ static const char *scalar_name(uint32_t type) {
 }
 
 /* Modes that a tensor can have, a bit each. */
-#define TENSOR_MODES (1u << PTO_INPUT | 1u << PTO_OUTPUT | 1u << PTO_INOUT | 1u << PTO_ACCUMULATE)
+#define TENSOR_MODES (1u << PTO_INPUT | 1u << PTO_OUTPUT | 1u << PTO_INOUT | 1u << PTO_HOLD | 1u << PTO_ACCUMULATE)
 
 /* ---- launch ---- */
 
@@ -139,7 +139,7 @@ static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, 
     const struct pto_kernel *last = NULL;
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
-      if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE &&
+      if (params[i].mode != PTO_HOLD && mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE &&
           !(last->flags & kernels[k]->flags & PTO_KERNEL_TURNS))
         return PTO_REFUSE(rt, PTO_EINVAL,
                           "param %u: %s and %s both accumulate into it, the cores of a task run at once, and not both "
@@ -148,9 +148,10 @@ static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, 
       last = kernels[k];
       mode |= last->params[i].mode;
     }
-    if (!last && params[i].mode == PTO_UNUSED) continue; /* a mode that is none */
+    if (!last && (params[i].mode == PTO_UNUSED || params[i].mode == PTO_HOLD)) continue; /* the first is none */
     if (!last) return PTO_REFUSE(rt, PTO_EINVAL, "param %u is used by no kernel of the task", i);
-    if (mode != params[i].mode) return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
+    if (mode != params[i].mode && params[i].mode != PTO_HOLD)
+      return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
       const int status = check_param(rt, kernels[k], &kernels[k]->params[i], &params[i], i);
@@ -230,7 +231,10 @@ int pto_launch_check(struct pto_runtime *rt, struct pto_submit_work *submit, con
                      const char **what_out) {
   const struct pto_launch *launch = request->launch;
   enum pto_shape shape;
-  *what_out = "alloc_tensors";
+  *what_out = request->kind == PTO_TASK_EMPTY ? "no_kernel" : "alloc_tensors";
+  if (request->kind == PTO_TASK_EMPTY &&
+      (launch->aic || launch->aiv0 || launch->aiv1 || launch->block_count > 1 || launch->sync_start))
+    return PTO_REFUSE(rt, PTO_EINVAL, "no_kernel: the launch has a kernel, or blocks, or sync_start");
   if (request->kind != PTO_TASK_KERNEL) {
     submit->slot_flags = PTO_TASK_NO_KERNEL;
     return count_params(rt, submit, *what_out, request->params, request->count);

@@ -59,7 +59,7 @@ static int check_other_version(struct pto_runtime *rt, struct pto_submit_work *s
 static int check_allocation(struct pto_runtime *rt, struct pto_submit_work *submit, const char *what,
                             struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
-  if (work->mode != PTO_OUTPUT)
+  if (work->mode != PTO_OUTPUT && !(work->initial && (work->mode & PTO_OUTPUT)))
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what,
                       label_of(work->index).text, pto_param_mode_name(work->mode),
                       (unsigned long long)work->record->id);
@@ -117,7 +117,8 @@ static int resolve(struct pto_runtime *rt, struct pto_submit_work *submit, const
   /* empty external memory may be at NULL, and has all that it needs */
   if (!record->addr && record->kind == PTO_BUFFER_MANAGED && (!work->is_empty || work->mode == PTO_OUTPUT))
     return check_allocation(rt, submit, what, work);
-  if (work->is_empty) return PTO_OK;
+  submit->held_count += !work->is_empty && work->mode == PTO_HOLD && record->kind == PTO_BUFFER_MANAGED;
+  if (work->is_empty || work->mode == PTO_HOLD) return PTO_OK;
   struct pto_access *access = &submit->accesses[submit->access_count++];
   pto_region_from_tensor(t, record->addr, &access->region);
   pto_params_set_access(access, record, work->index, work->mode);
@@ -257,6 +258,24 @@ static int build_payload(struct pto_runtime *rt, struct pto_submit_work *submit,
 
 /* ---- the whole ---- */
 
+/* What a parameter is to begin with; NULL: nothing is said. */
+static const struct pto_initial *initial_of(const struct pto_launch *launch, uint32_t param) {
+  for (uint32_t i = 0; i < launch->initial_count; i++)
+    if (launch->initial[i].param == param) return &launch->initial[i];
+  return NULL;
+}
+
+static PTO_COLD int check_initial(struct pto_runtime *rt, const char *what, const struct pto_submit_request *request) {
+  const struct pto_launch *launch = request->launch;
+  if (!launch->initial) return PTO_REFUSE(rt, PTO_EINVAL, "%s: initial values at a null pointer", what);
+  for (uint32_t i = 0; i < launch->initial_count; i++) {
+    const uint32_t param = launch->initial[i].param;
+    if (param >= request->count || request->params[param].mode == PTO_SCALAR)
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: initial %u is for param %u, which is no tensor", what, i, param);
+  }
+  return PTO_OK;
+}
+
 static int resolve_params(struct pto_runtime *rt, struct pto_submit_work *submit, const char *what,
                           const struct pto_submit_request *request) {
   const struct pto_param *params = request->params;
@@ -266,8 +285,12 @@ static int resolve_params(struct pto_runtime *rt, struct pto_submit_work *submit
     work->tensor = params[i].value.tensor;
     work->mode = params[i].mode;
     work->index = (uint16_t)i;
+    work->initial = initial_of(request->launch, i);
     int status = resolve(rt, submit, what, work);
     if (status) return status;
+    if (work->initial && !work->is_allocated_now)
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has an initial value, but it does not get its memory now", what,
+                        i);
     if (request->kind == PTO_TASK_ALLOC && work->record->addr)
       return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u: buffer %llu has memory already", what, i,
                         (unsigned long long)work->record->id);
@@ -286,6 +309,7 @@ static int resolve_predicate(struct pto_runtime *rt, struct pto_submit_work *sub
   struct pto_param_work *work = &submit->params[submit->work_count++];
   work->tensor = t;
   work->mode = PTO_INPUT;
+  work->initial = NULL;
   work->index = PTO_TAG_PREDICATE;
   int status = resolve(rt, submit, what, work);
   if (status) return status;
@@ -295,19 +319,29 @@ static int resolve_predicate(struct pto_runtime *rt, struct pto_submit_work *sub
   return PTO_OK;
 }
 
+/* The rule predicate-orders-nothing: its element is no access; its memory is held. */
+static void drop_predicate(struct pto_submit_work *submit) {
+  const uint32_t last = submit->access_count - 1;
+  if (submit->access_count && (submit->accesses[last].tag & PTO_TAG_PARAM_MASK) == PTO_TAG_PREDICATE)
+    submit->access_count = last;
+}
+
 static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_submit_request *request) {
   const struct pto_launch *launch = request->launch;
   const char *what = "";
   if (request->count && !request->params)
     return PTO_REFUSE(rt, PTO_EINVAL, "%u parameters at a null pointer", request->count);
   int status = pto_launch_check(rt, submit, request, &what);
+  if (!status && launch->initial_count) status = check_initial(rt, what, request);
   if (!status) status = resolve_params(rt, submit, what, request);
   if (!status && (launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS))
     status = resolve_predicate(rt, submit, what, &launch->predicate);
   if (!status) status = check_aliasing(rt, submit, what, launch);
-  if (!status && request->kind == PTO_TASK_KERNEL) status = build_payload(rt, submit, request);
-  submit->has_more =
-      submit->allocates | submit->advances | (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
+  if (!status && pto_hazards_ignores_predicates(&rt->hazards)) drop_predicate(submit);
+  if (!status && (request->kind == PTO_TASK_KERNEL || request->kind == PTO_TASK_EMPTY))
+    status = build_payload(rt, submit, request);
+  submit->has_more = (request->kind == PTO_TASK_EMPTY) | submit->allocates | submit->advances |
+                     (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
   return status;
 }
 

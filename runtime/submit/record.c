@@ -14,6 +14,8 @@ static void record_params(struct pto_runtime *rt, const struct pto_submit_work *
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
     param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
+    param->has_initial = work->initial != NULL;
+    param->initial_bits = work->initial ? work->initial->bits : 0;
   }
 }
 
@@ -59,19 +61,20 @@ static uint32_t param_of(uint16_t tag) {
 static void record_edge(void *context, const struct pto_edge *edge) {
   struct pto_runtime *rt = context;
   const struct pto_task_cold *cold = rt->rings.cold;
-  const bool is_explicit = edge->reasons & PTO_EDGE_EXPLICIT;
-  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_EXPLICIT; reason <<= 1) {
+  const bool is_explicit = edge->reasons & PTO_EDGE_EXPLICIT, is_creator = edge->reasons & PTO_EDGE_CREATOR;
+  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_CREATOR; reason <<= 1) {
     if (!(edge->reasons & reason)) continue;
     struct pto_trace_edge *written = pto_trace_log_append(&rt->trace.edges);
     if (!written) return;
-    *written = (struct pto_trace_edge){.producer = cold[edge->producer].number,
-                                       .consumer = cold[edge->consumer].number,
-                                       .reason = reason,
-                                       .producer_param = is_explicit ? UINT32_MAX : param_of(edge->producer_tag),
-                                       .consumer_param = is_explicit ? UINT32_MAX : param_of(edge->consumer_tag),
-                                       .begin = edge->begin,
-                                       .end = edge->end,
-                                       .buffer_number = edge->buffer_number};
+    *written =
+        (struct pto_trace_edge){.producer = cold[edge->producer].number,
+                                .consumer = cold[edge->consumer].number,
+                                .reason = reason,
+                                .producer_param = is_explicit || is_creator ? UINT32_MAX : param_of(edge->producer_tag),
+                                .consumer_param = is_explicit ? UINT32_MAX : param_of(edge->consumer_tag),
+                                .begin = edge->begin,
+                                .end = edge->end,
+                                .buffer_number = edge->buffer_number};
   }
 }
 
@@ -100,9 +103,20 @@ static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
     }
 }
 
+/* Takes back what reduce-implied has dropped. */
+static void remove_dropped(struct pto_runtime *rt, uint64_t first_edge) {
+  struct pto_trace_log *log = &rt->trace.edges;
+  struct pto_trace_edge *edges = log->memory.addr;
+  uint64_t kept = first_edge;
+  for (uint64_t i = first_edge; i < log->count; i++)
+    if (!pto_hazards_has_dropped(&rt->hazards, edges[i].producer, edges[i].consumer)) edges[kept++] = edges[i];
+  log->count = kept;
+}
+
 void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge) {
   struct pto_trace_log *tasks = &rt->trace.tasks, *log = &rt->trace.edges;
   struct pto_trace_edge *edges = log->memory.addr;
+  if (rt->hazards.dropped) remove_dropped(rt, first_edge);
   sort_edges(edges + first_edge, log->count - first_edge);
   for (uint64_t i = first_edge; i < log->count; i++)
     edges[i].is_first = i == first_edge || edges[i].producer != edges[i - 1].producer;

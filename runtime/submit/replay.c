@@ -26,6 +26,8 @@ static int submit_step(struct pto_runtime *rt, struct pto_recording *recording, 
   for (uint32_t i = 0; i < step->tensor_count; i++) tensors[i].buffer = buffers[buffer_indices[i]];
   struct pto_launch launch = step->launch;
   if (launch.after_count) launch.after = tasks_of(rt, recording, step);
+  if (launch.initial_count)
+    launch.initial = (const struct pto_initial *)recording->arrays[PTO_RECORDED_INITIALS].items + step->first_initial;
   if (step->has_predicate) launch.predicate.tensor = &tensors[step->tensor_count - 1];
   const struct pto_submit_request request = {&launch,           params,          step->call,
                                              step->param_count, step->task_kind, step->is_single};

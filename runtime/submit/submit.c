@@ -4,6 +4,7 @@
 #include <runtime/base/probe.h>
 #include <runtime/submit/record.h>
 #include <runtime/submit/template.h>
+#include <runtime/trace/place.h>
 
 /* ---- explicit dependencies ---- */
 
@@ -33,6 +34,30 @@ static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, u
                          pto_task_ref_make(&rt->rings, (uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
 }
 
+/* What a parameter touches; false where it is no access: in place with an output, or what the rules do not look at. */
+static bool find_access(const struct pto_submit_work *submit, const struct pto_param_work *work,
+                        struct pto_access *access_out) {
+  for (uint32_t i = 0; i < submit->access_count; i++)
+    if ((submit->accesses[i].tag & PTO_TAG_PARAM_MASK) == work->index) {
+      *access_out = submit->accesses[i];
+      return true;
+    }
+  if (work->mode != PTO_HOLD) return false;
+  *access_out = (struct pto_access){.buffer_number = work->record->id, .tag = work->index};
+  pto_region_from_tensor(work->tensor, work->record->addr, &access_out->region);
+  return true;
+}
+
+/* The rule creator-edges: of every parameter but those allocated now. */
+static PTO_COLD void add_creators(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  for (uint32_t i = 0; i < submit->work_count; i++) {
+    const struct pto_param_work *work = &submit->params[i];
+    struct pto_access access;
+    if (work->record->kind != PTO_BUFFER_MANAGED || work->is_empty || work->is_allocated_now) continue;
+    if (find_access(submit, work, &access)) pto_hazards_creator(&rt->hazards, work->record->owner_slot, &access);
+  }
+}
+
 /* ---- one task ---- */
 
 /* Outputs get their memory: one piece of the heap ring, each aligned, in the order of the parameters. */
@@ -45,6 +70,8 @@ static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, u
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
     }
+    if (work->initial && !rt->config.no_compute) /* what nobody computes, nobody reads */
+      pto_buffers_fill(rt, work->record, work->tensor->dtype, work->initial->bits);
     piece += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -81,13 +108,13 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt, const struct pto_submit_
 /* What of a submit the optional prices make another: the difference to those that they stand for.  And edges that a
  * scheduler wires. */
 static PTO_NOINLINE void charge_more(struct pto_runtime *rt, const struct pto_submit_work *submit, bool is_alloc,
-                                     uint64_t edges) {
+                                     uint32_t lookups, uint64_t edges) {
   struct pto_port *port = rt->port;
   const uint64_t *ps = port->work_ps;
   if (is_alloc) port->clock += ps[PTO_WORK_ALLOC_TENSORS] - ps[PTO_WORK_SUBMIT];
   if (rt->task_count == 1) port->clock += ps[PTO_WORK_FIRST_SUBMIT];
   if (rt->hazards.is_manual) {
-    port->clock += (ps[PTO_WORK_MANUAL_LOOKUP] - ps[PTO_WORK_LOOKUP]) * submit->access_count;
+    port->clock += (ps[PTO_WORK_MANUAL_LOOKUP] - ps[PTO_WORK_LOOKUP]) * lookups;
   } else {
     for (uint32_t i = 0; i < submit->access_count; i++)
       port->clock += ps[PTO_WORK_LOOKUP_ENTRY] * rt->map.spaces[submit->accesses[i].space].entry_count;
@@ -101,12 +128,12 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   uint32_t allocated = 0;
   for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
     allocated += submit->params[i].is_allocated_now;
+  const uint32_t lookups = pto_hazards_looks_nothing_up(&rt->hazards) ? 0 : submit->access_count;
   PTO_ASSERT(!port->is_scheduler); /* the clock is the orchestrator's, which pays for all five */
   const uint64_t *ps = port->work_ps;
-  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * request->count +
-                 ps[PTO_WORK_LOOKUP] * submit->access_count + ps[PTO_WORK_ALLOC] * allocated +
-                 ps[PTO_WORK_EDGE] * edges;
-  if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC, edges);
+  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * request->count + ps[PTO_WORK_LOOKUP] * lookups +
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;
+  if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC, lookups, edges);
 }
 
 static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -137,6 +164,13 @@ static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_su
     slot->number = (uint32_t)number;
 }
 
+/* The edges that are known without a look at bytes. */
+static PTO_NOINLINE void add_known(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                                   const struct pto_launch *launch) {
+  add_explicit(rt, launch->after, launch->after_count);
+  if (rt->hazards.has_creator_edges && submit->held_count) add_creators(rt, submit);
+}
+
 /* What few submits need beside a slot and edges. */
 struct more {
   uint64_t begin_time;
@@ -147,6 +181,7 @@ struct more {
 static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
                                      const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
   const struct pto_launch *launch = request->launch;
+  if (request->kind == PTO_TASK_EMPTY) rt->rings.slots[slot_index].number = (uint32_t)(rt->task_count - 1);
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
   if (pto_trace_has_graph(&rt->trace))
@@ -209,7 +244,7 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
     return pto_params_drop(rt, submit, fail_map(rt, submit));
   pto_hazards_begin(&rt->hazards, slot);
-  if (PTO_UNLIKELY(has_more)) add_explicit(rt, launch->after, launch->after_count);
+  if (PTO_UNLIKELY(has_more)) add_known(rt, submit, launch);
   pto_hazards_enter(&rt->hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
   if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return pto_params_drop(rt, submit, fail_chunks(rt, submit));
   slot->payload = submit->payload;
@@ -222,6 +257,8 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
 
 /* ---- the public calls ---- */
 
+void pto_call_from(struct pto_runtime *rt, const struct pto_place *place) { rt->place = pto_place_call(place); }
+
 int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out) {
   return submit(rt, request, task_out);
 }
@@ -232,9 +269,31 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (PTO_UNLIKELY(launch->size > sizeof *launch))
     return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
                       sizeof *launch);
-  const struct pto_submit_request request = {launch, params,          PTO_CALLER(),
-                                             count,  PTO_TASK_KERNEL, pto_launch_is_single(launch)};
+  const bool is_empty = launch->no_kernel;
+  const struct pto_submit_request request = {launch,
+                                             params,
+                                             PTO_CALLER(rt),
+                                             count,
+                                             is_empty ? PTO_TASK_EMPTY : PTO_TASK_KERNEL,
+                                             !is_empty && pto_launch_is_single(launch)};
   return pto_submit_request(rt, &request, task_out);
+}
+
+/* A launch of one kernel alone, field by field: gcc clears a struct of this size by `rep stos`, which takes longer than
+ * all of its stores. */
+static inline void set_single(struct pto_launch *launch, const struct pto_kernel *aic, const struct pto_kernel *aiv0) {
+  launch->size = 0;
+  launch->aic = aic;
+  launch->aiv0 = aiv0;
+  launch->aiv1 = NULL;
+  launch->block_count = 0;
+  launch->sync_start = launch->no_kernel = false;
+  launch->after = NULL;
+  launch->after_count = launch->initial_count = 0;
+  launch->predicate.tensor = NULL;
+  launch->predicate.compare = PTO_ALWAYS;
+  launch->predicate.value = 0;
+  launch->initial = NULL;
 }
 
 /* These two are the compiler's own copies of submit(), without the questions that they answer
@@ -242,22 +301,24 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aic = kernel};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  struct pto_launch launch;
+  set_single(&launch, kernel, NULL);
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  const struct pto_launch launch = {.aiv0 = kernel};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_KERNEL, kernel != NULL};
+  struct pto_launch launch;
+  set_single(&launch, NULL, kernel);
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_KERNEL, kernel != NULL};
   return submit(rt, &request, NULL);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
   const struct pto_launch launch = {.after = after, .after_count = count};
-  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(), .kind = PTO_TASK_BARRIER};
+  const struct pto_submit_request request = {.launch = &launch, .call = PTO_CALLER(rt), .kind = PTO_TASK_BARRIER};
   return pto_submit_request(rt, &request, task_out);
 }
 
@@ -271,6 +332,6 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
   const struct pto_launch launch = {0};
-  const struct pto_submit_request request = {&launch, params, PTO_CALLER(), count, PTO_TASK_ALLOC, false};
+  const struct pto_submit_request request = {&launch, params, PTO_CALLER(rt), count, PTO_TASK_ALLOC, false};
   return pto_submit_request(rt, &request, task_out);
 }

@@ -53,7 +53,7 @@ enum pto_task_flags {
   PTO_TASK_HAS_HELD = 8,          /* holds memory of other tasks */
   PTO_TASK_HAS_HEAP = 16,         /* has a piece of the heap ring */
   PTO_TASK_WAITS = 32,            /* a kernel of it waits for other cores */
-  PTO_TASK_NO_KERNEL = 64,        /* a barrier or an allocation */
+  PTO_TASK_NO_KERNEL = 64,        /* a barrier, an allocation, or launched without */
   PTO_TASK_SINGLE = 128           /* one kernel, once, on one core, in no group, and it does not wait */
 };
 
@@ -88,12 +88,16 @@ _Static_assert(PTO_RING_COUNT == 1u << PTO_RING_BITS, "a ring is so many bits of
 /* What only rare kinds of tasks, a recorded graph, and retirement touch.  Each field means something only
  * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
-  uint64_t number;            /* where the graph is recorded: in submission order, over all rings of the run */
+  uint64_t
+      number; /* where the graph is recorded, or edges are reduced: in submission order, over all rings of the run */
   uint64_t heap_end;          /* with PTO_TASK_HAS_HEAP: position behind the task's piece */
   const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
-  uint32_t reserved[7];
+  uint32_t reserved;
+  uint64_t
+      ancestors; /* where edges are reduced: of the 64 tasks before it, bit 0 the last, those that it comes after */
+  uint32_t reserved_too[4];
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 

@@ -32,7 +32,7 @@ struct pto_trace_log {
 };
 _Static_assert(sizeof(struct pto_trace_log) == PTO_CACHE_LINE, "each worker's log has a line of its own");
 
-enum pto_task_kind { PTO_TASK_KERNEL = 0, PTO_TASK_BARRIER, PTO_TASK_ALLOC };
+enum pto_task_kind { PTO_TASK_KERNEL = 0, PTO_TASK_BARRIER, PTO_TASK_ALLOC, PTO_TASK_EMPTY /* no_kernel */ };
 
 struct pto_trace_task {
   uint64_t number;                     /* index of this record: submission order */
@@ -61,7 +61,8 @@ struct pto_trace_param {
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
   uint64_t buffer_number;   /* for people: buffers in order of creation; an identity within the run */
   uint32_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
-  uint32_t reserved;
+  uint32_t has_initial;     /* its elements begin with initial_bits */
+  uint64_t initial_bits;
 };
 
 /* A scope of the run; the run's own is the first.  Scopes stand in the order of their begin. */
@@ -85,13 +86,20 @@ struct pto_trace_host_access {
   uint32_t is_sync; /* then of the rest task_count alone says something */
 };
 
-enum pto_edge_reason { PTO_EDGE_RAW = 1, PTO_EDGE_WAW = 2, PTO_EDGE_WAR = 4, PTO_EDGE_EXPLICIT = 8 };
+enum pto_edge_reason {
+  PTO_EDGE_RAW = 1,
+  PTO_EDGE_WAW = 2,
+  PTO_EDGE_WAR = 4,
+  PTO_EDGE_EXPLICIT = 8,
+  PTO_EDGE_CREATOR = 16 /* the rule creator-edges: the producer allocated a tensor of the consumer */
+};
 
 /* One reason of one edge; the reasons of an edge follow each other. */
 struct pto_trace_edge {
   uint64_t producer, consumer;             /* task numbers */
   uint32_t reason;                         /* one enum pto_edge_reason bit */
-  uint32_t producer_param, consumer_param; /* parameter indices; UINT32_MAX where explicit or by the predicate */
+  uint32_t producer_param, consumer_param; /* parameter indices; UINT32_MAX where explicit or by the
+                                              predicate, and of a creator */
   uint32_t is_first;                       /* first record of its (producer, consumer) pair */
   uint64_t begin, end;                     /* bounding addresses of the bytes both touch; 0, 0 where explicit */
   uint64_t buffer_number;                  /* of the consumer's parameter */
@@ -134,7 +142,8 @@ enum pto_control_activity {
   X(heap, "heap bytes")                                                                                                \
   X(host_access, "what the host reads or writes")                                                                      \
   X(sync, "all tasks so far")                                                                                          \
-  X(drain, "the last tasks")
+  X(drain, "the last tasks")                                                                                           \
+  X(poll, "memory that it polls")
 enum pto_stall_reason {
   PTO_STALL_none = 0,
 #define X(name, text) PTO_STALL_##name,

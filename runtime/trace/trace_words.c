@@ -13,8 +13,10 @@ static const char *name_at(const char *const *names, size_t count, uint32_t inde
 }
 
 const char *pto_trace_task_kind_name(uint32_t kind) {
-  static const char *const names[] = {
-      [PTO_TASK_KERNEL] = "kernel", [PTO_TASK_BARRIER] = "barrier", [PTO_TASK_ALLOC] = "alloc"};
+  static const char *const names[] = {[PTO_TASK_KERNEL] = "kernel",
+                                      [PTO_TASK_BARRIER] = "barrier",
+                                      [PTO_TASK_ALLOC] = "alloc",
+                                      [PTO_TASK_EMPTY] = "empty"};
   return name_at(names, PTO_ARRAY_LENGTH(names), kind);
 }
 
@@ -38,16 +40,16 @@ const struct pto_trace_param *pto_trace_param_of(const struct pto_trace *trace, 
 }
 
 const char *pto_mode_name(uint32_t mode) {
-  static const char *const names[] = {[PTO_INPUT] = "INPUT",
-                                      [PTO_OUTPUT] = "OUTPUT",
-                                      [PTO_INOUT] = "INOUT",
-                                      [PTO_ACCUMULATE] = "ACCUMULATE",
-                                      [PTO_SCALAR] = "SCALAR"};
+  static const char *const names[] = {[PTO_INPUT] = "INPUT", [PTO_OUTPUT] = "OUTPUT",         [PTO_INOUT] = "INOUT",
+                                      [PTO_HOLD] = "HOLD",   [PTO_ACCUMULATE] = "ACCUMULATE", [PTO_SCALAR] = "SCALAR"};
   return name_at(names, PTO_ARRAY_LENGTH(names), mode);
 }
 
 const char *pto_edge_reason_name(uint32_t reason) {
-  static const char *const names[] = {
-      [PTO_EDGE_RAW] = "RAW", [PTO_EDGE_WAW] = "WAW", [PTO_EDGE_WAR] = "WAR", [PTO_EDGE_EXPLICIT] = "explicit"};
+  static const char *const names[] = {[PTO_EDGE_RAW] = "RAW",
+                                      [PTO_EDGE_WAW] = "WAW",
+                                      [PTO_EDGE_WAR] = "WAR",
+                                      [PTO_EDGE_EXPLICIT] = "explicit",
+                                      [PTO_EDGE_CREATOR] = "creator"};
   return name_at(names, PTO_ARRAY_LENGTH(names), reason);
 }

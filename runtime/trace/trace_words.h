@@ -18,7 +18,7 @@ const struct pto_kernel *pto_trace_task_kernel(const struct pto_trace *trace, ui
 
 /* "matmul", "add + mul", "barrier", "alloc": the kernels of a task by role, or its kind.  Returns `text`. */
 const char *pto_trace_task_name(const struct pto_trace_task *task, char *text, size_t size);
-/* "kernel", "barrier", "alloc". */
+/* "kernel", "barrier", "alloc", "empty". */
 const char *pto_trace_task_kind_name(uint32_t kind);
 
 /* The parameter with this index among the task's, the predicate with UINT32_MAX; NULL where it was not recorded. */

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/rendezvous/rendezvous.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FIFO_PAIRS 6u /* ordered pairs of different roles */
+/* Looks at memory without a change between them after which cores poll for ever.  Two would do for a loop that only
+ * reads; one that counts in memory is no poll, but looks like it. */
+#define MOST_LOOKS 1000u
 #define FIFO_MASK (PTO_CORE_FIFO_BYTES - 1)
 _Static_assert((PTO_CORE_FIFO_BYTES & FIFO_MASK) == 0, "positions in a FIFO are taken modulo its size");
 
 /* ---- memory ---- */
 
 static void reset_rendezvous(struct pto_rendezvous *rendezvous) {
+  while (rendezvous->pieces) {
+    struct pto_rendezvous_piece *piece = rendezvous->pieces;
+    rendezvous->pieces = piece->next;
+    free(piece);
+  }
   for (uint32_t from = 0; from < PTO_ROLE_COUNT; from++)
     for (uint32_t to = 0; to < PTO_ROLE_COUNT; to++)
       rendezvous->fifos[from][to].written = rendezvous->fifos[from][to].read = 0;
@@ -49,11 +58,13 @@ bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_co
 }
 
 void pto_rendezvous_fini(struct pto_rendezvous_table *table) {
+  if (table->items) pto_rendezvous_reset(table);
   pto_reserve_fini(&table->memory);
   pto_reserve_fini(&table->fifo_memory);
 }
 
 void pto_rendezvous_reset(struct pto_rendezvous_table *table) {
+  table->polling_count = table->looks = 0;
   if (table->live_count == 0) return;
   for (uint32_t i = 0; i < table->cluster_count * table->per_cluster; i++) {
     if (table->items[i].payload) reset_rendezvous(&table->items[i]);
@@ -155,8 +166,46 @@ bool pto_rendezvous_is_complete(const struct pto_rendezvous_table *table, uint32
 }
 
 static void wake(struct pto_rendezvous_table *table, struct pto_rendezvous_seat *seat) {
+  table->polling_count -= seat->waits_for == PTO_WAITS_FOR_CHANGE;
   seat->waits_for = PTO_WAITS_FOR_NOTHING;
   table->wake(table->context, seat->core);
+}
+
+static void wake_polling(struct pto_rendezvous_table *table) {
+  for (uint32_t i = 0; table->polling_count > 0 && i < rendezvous_count(table); i++)
+    for (uint32_t role = 0; table->payloads[i] && role < PTO_ROLE_COUNT; role++)
+      if (table->items[i].seats[role].waits_for == PTO_WAITS_FOR_CHANGE) wake(table, &table->items[i].seats[role]);
+}
+
+void pto_rendezvous_change(struct pto_rendezvous_table *table) {
+  table->change_count++;
+  table->looks = 0;
+  wake_polling(table);
+}
+
+bool pto_rendezvous_look_again(struct pto_rendezvous_table *table) {
+  if (table->polling_count == 0 || table->looks == MOST_LOOKS) return false;
+  table->looks++;
+  wake_polling(table);
+  return true;
+}
+
+void *pto_rendezvous_shared(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, uint64_t key,
+                            uint64_t size_bytes) {
+  struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
+  struct pto_rendezvous_piece *piece = rendezvous->pieces;
+  while (piece && piece->key != key) piece = piece->next;
+  if (piece) return piece->size_bytes == size_bytes ? piece->memory : NULL;
+  if (size_bytes > SIZE_MAX / 2) return NULL;
+  const uint64_t bytes = pto_align_up(sizeof *piece + size_bytes, PTO_CACHE_LINE);
+  piece = aligned_alloc(PTO_CACHE_LINE, bytes);
+  if (!piece) return NULL;
+  memset(piece, 0, bytes);
+  piece->key = key;
+  piece->size_bytes = size_bytes;
+  piece->next = rendezvous->pieces;
+  rendezvous->pieces = piece;
+  return piece->memory;
 }
 
 static void break_rendezvous(struct pto_rendezvous_table *table, struct pto_rendezvous *rendezvous, int16_t why) {
@@ -168,6 +217,7 @@ static void break_rendezvous(struct pto_rendezvous_table *table, struct pto_rend
 void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
   PTO_ASSERT(seat_at(table, member)->state == PTO_SEAT_SENT);
   seat_at(table, member)->state = PTO_SEAT_BEGUN;
+  pto_rendezvous_change(table);
 }
 
 /* ---- turns ---- */
@@ -213,6 +263,7 @@ void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendez
     break_rendezvous(table, &table->items[i], PTO_EKERNEL);
   }
   if (has_turns(rendezvous)) pass_turn(table, payload);
+  pto_rendezvous_change(table);
   if (rendezvous->returned != rendezvous->roles) return;
   reset_rendezvous(rendezvous);
   table->payloads[member.rendezvous] = NULL;
@@ -225,6 +276,7 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
                            uint32_t roles, uint32_t flag) {
   const struct pto_rendezvous *own = &table->items[from.rendezvous];
   uint32_t index = from.rendezvous;
+  pto_rendezvous_change(table);
   if (block_index != own->block_index) index = find_block(table, own->payload, block_index);
   if (index == PTO_RENDEZVOUS_NONE) return; /* all of that block has returned */
   for (uint32_t rest = roles; rest; rest &= rest - 1) {
@@ -293,6 +345,7 @@ void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rende
   struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
   struct pto_rendezvous_seat *consumer = &rendezvous->seats[to];
   rendezvous->fifos[from.role][to].written += footprint(size_bytes);
+  pto_rendezvous_change(table);
   if (consumer->waits_for == PTO_WAITS_FOR_ELEMENT && consumer->subject == from.role) wake(table, consumer);
 }
 
@@ -301,6 +354,7 @@ void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rende
   struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
   struct pto_rendezvous_seat *producer = &rendezvous->seats[from];
   rendezvous->fifos[from][to.role].read += footprint(size_bytes);
+  pto_rendezvous_change(table);
   if (producer->waits_for == PTO_WAITS_FOR_ROOM && producer->subject == to.role) wake(table, producer);
 }
 
@@ -317,6 +371,8 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
     return PTO_RENDEZVOUS_DONE;
   }
   if (own->broken) return PTO_RENDEZVOUS_BROKEN;
+  /* What it did before it waits, others may poll for. */
+  if (question->what != PTO_WAITS_FOR_CHANGE && table->polling_count > 0) pto_rendezvous_change(table);
   switch (question->what) {
   case PTO_WAITS_FOR_FLAG:
     if (seat->flags[subject] == 0) break;
@@ -337,6 +393,13 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
     break;
   case PTO_WAITS_FOR_TURN:
     if (has_turn(table, member)) return PTO_RENDEZVOUS_DONE;
+    break;
+  case PTO_WAITS_FOR_CHANGE:
+    if (seat->seen != table->change_count) {
+      seat->seen = table->change_count;
+      return PTO_RENDEZVOUS_DONE;
+    }
+    table->polling_count++;
     break;
   case PTO_WAITS_FOR_NOTHING:
     return PTO_RENDEZVOUS_DONE;
@@ -411,6 +474,7 @@ static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rende
   case PTO_WAITS_FOR_TURN:
     find_before(table, member, wait);
     break;
+  case PTO_WAITS_FOR_CHANGE:
   case PTO_WAITS_FOR_NOTHING:
     break;
   }

@@ -8,6 +8,10 @@
  * rendezvous has one that has not returned: live rendezvous of a cluster ≤ 3 · slots_per_core = its places in the
  * table.
  *
+ * A core that polls memory waits for a change: any call here that another core makes, or pto_rendezvous_change, may be
+ * one, and wakes all that poll.  What a core writes between its calls is seen late, but not never: where all wait,
+ * pto_rendezvous_look_again wakes those that poll once more.
+ *
  * Always true: a seat waits for at most one thing (seat.waits_for), and only while that thing is not there; the
  * call that makes it come true clears waits_for and calls `wake` once, and the core asks again.  Bytes in a FIFO:
  * written − read ≤ PTO_CORE_FIFO_BYTES, both running freely.
@@ -38,7 +42,14 @@ struct pto_rendezvous_seat {
   uint8_t at_barrier;  /* enum pto_at_barrier */
   uint32_t barriers;   /* it has come to */
   uint64_t room_bytes; /* that it waits for */
+  uint64_t seen;       /* change_count when it looked at memory last */
   uint32_t flags[PTO_CORE_FLAGS];
+};
+
+struct pto_rendezvous_piece {
+  struct pto_rendezvous_piece *next;
+  uint64_t key, size_bytes;
+  _Alignas(PTO_CACHE_LINE) char memory[];
 };
 
 struct pto_rendezvous_fifo {
@@ -49,13 +60,14 @@ struct pto_rendezvous_fifo {
 struct pto_rendezvous {
   const struct pto_payload *payload; /* NULL: free */
   uint32_t block_index;
-  uint8_t roles;     /* sets of PTO_ROLE_BIT: with a kernel, */
-  uint8_t returned;  /* of these, that have returned */
-  bool is_together;  /* sync_start */
-  int16_t broken;    /* PTO_OK; PTO_EDEADLOCK; PTO_EKERNEL: a core of the task has failed */
-  uint32_t leader;   /* the rendezvous that counts the task's barriers: its own, or that of block 0 */
-  uint32_t expected; /* leader: cores that meet */
-  uint32_t arrived;  /* leader: that have, at the barrier that is being filled */
+  uint8_t roles;                       /* sets of PTO_ROLE_BIT: with a kernel, */
+  uint8_t returned;                    /* of these, that have returned */
+  bool is_together;                    /* sync_start */
+  int16_t broken;                      /* PTO_OK; PTO_EDEADLOCK; PTO_EKERNEL: a core of the task has failed */
+  uint32_t leader;                     /* the rendezvous that counts the task's barriers: its own, or that of block 0 */
+  uint32_t expected;                   /* leader: cores that meet */
+  uint32_t arrived;                    /* leader: that have, at the barrier that is being filled */
+  struct pto_rendezvous_piece *pieces; /* memory that its kernels share */
   struct pto_rendezvous_seat seats[PTO_ROLE_COUNT];
   struct pto_rendezvous_fifo fifos[PTO_ROLE_COUNT][PTO_ROLE_COUNT]; /* [from][to] */
 };
@@ -65,6 +77,9 @@ struct pto_rendezvous_table {
   struct pto_rendezvous *items;        /* those of a cluster follow each other */
   const struct pto_payload **payloads; /* items[i].payload side by side, for searching */
   uint32_t cluster_count, per_cluster, live_count;
+  uint32_t polling_count; /* seats that wait for a change */
+  uint32_t looks;         /* again, since the last change */
+  uint64_t change_count;
   void (*wake)(void *context, uint32_t core);
   void *context;
 };
@@ -97,7 +112,8 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
  *   ROOM      room for an element in the FIFO to role `subject`; the producer then copies it in and publishes it
  *   ELEMENT   an element in the FIFO from role `subject`; the consumer then copies it out and releases its room
  *   BARRIER   that all have come; the first question is its own coming
- *   TURN      its turn */
+ *   TURN      its turn
+ *   CHANGE    that something has changed since it asked last */
 struct pto_rendezvous_question {
   enum pto_waits_for what;
   uint32_t subject;
@@ -118,6 +134,15 @@ void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rende
                             uint64_t size_bytes);
 void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *data, uint64_t size_bytes);
 void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes);
+
+/* Something may have changed memory. */
+void pto_rendezvous_change(struct pto_rendezvous_table *table);
+/* Every seat that waits does so for ever, unless memory has changed unnoticed: true where some poll, and look again. */
+bool pto_rendezvous_look_again(struct pto_rendezvous_table *table);
+/* The memory of that key and size, zeroed where it is new; NULL where there is none to be had, or it has another size.
+ */
+void *pto_rendezvous_shared(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, uint64_t key,
+                            uint64_t size_bytes);
 
 /* Every seat that waits, in order of table and roles, and what it waits for. */
 void pto_rendezvous_find_waits(const struct pto_rendezvous_table *table, struct pto_core_waits *waits);

@@ -5,6 +5,7 @@
 #include <sim/chips/timing.h>
 #include <sim/host/current.h>
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -131,7 +132,66 @@ static int call_work(const struct pto_kernel_args *args, const struct pto_cost *
   core->stated.bytes_out += cost->bytes_out;
   core->stated.vector_elems += cost->vector_elems;
   core->stated.multiply_adds += cost->multiply_adds;
+  lock(core);
+  pto_rendezvous_change(table_of(core)); /* the work's results, for those that poll */
+  unlock(core);
   core->all->hooks->work(core, cost);
+  return 0;
+}
+
+/* Others run before it goes on, also where it need not wait. */
+static int call_yield(const struct pto_kernel_args *args, bool has_worked) {
+  struct pto_waiting_core *core = core_of(args);
+  struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_CHANGE};
+  lock(core);
+  if (has_worked) pto_rendezvous_change(table_of(core));
+  const enum pto_rendezvous_answer answer = pto_rendezvous_ask(table_of(core), member_of(core), &question);
+  if (answer == PTO_RENDEZVOUS_DONE) core->all->hooks->wake(core->all->engine, core->message.core);
+  unlock(core);
+  if (answer != PTO_RENDEZVOUS_BROKEN) pto_fiber_suspend(&core->fiber);
+  if (answer == PTO_RENDEZVOUS_WAIT) spend_latency(core);
+  lock(core);
+  const int status = table_of(core)->items[core->message.rendezvous].broken;
+  unlock(core);
+  return status;
+}
+
+static int call_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes, void **memory) {
+  struct pto_waiting_core *core = core_of(args);
+  lock(core);
+  void *found = pto_rendezvous_shared(table_of(core), member_of(core), key, size_bytes);
+  unlock(core);
+  if (!found)
+    return pto_kernel_error(args, "pto_core_shared: no %llu bytes for key %llu", (unsigned long long)size_bytes,
+                            (unsigned long long)key);
+  *memory = found;
+  return 0;
+}
+
+static void drop_own(struct pto_waiting_core *core) {
+  if (core->own && core->drop_own) core->drop_own(core->own);
+  free(core->own);
+  core->own = NULL;
+}
+
+/* The core's worker alone. */
+static int call_private(const struct pto_kernel_args *args, uint64_t size_bytes, void (*drop)(void *memory),
+                        void **memory) {
+  struct pto_waiting_core *core = core_of(args);
+  if (!core->own) {
+    core->own = calloc(1, size_bytes);
+    core->own_bytes = size_bytes;
+    core->drop_own = drop;
+  }
+  if (!core->own || core->own_bytes != size_bytes)
+    return pto_kernel_error(args, "pto_core_private: no %llu bytes", (unsigned long long)size_bytes);
+  *memory = core->own;
+  return 0;
+}
+
+static int call_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
+  struct pto_waiting_core *core = core_of(args);
+  *now_ns = core->all->hooks->now_ns ? core->all->hooks->now_ns(core) : 0;
   return 0;
 }
 
@@ -141,7 +201,11 @@ static const struct pto_core_port_ops ops = {.signal = call_signal,
                                              .pop = call_pop,
                                              .barrier = call_barrier,
                                              .turn = call_turn,
-                                             .work = call_work};
+                                             .work = call_work,
+                                             .yield = call_yield,
+                                             .shared = call_shared,
+                                             .private_memory = call_private,
+                                             .now = call_now};
 
 /* ---- a kernel, start to return ---- */
 
@@ -217,6 +281,7 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core) {
 }
 
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
+  if (pto_rendezvous_look_again(&cores->rendezvous)) return;
   pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
   pto_core_waits_describe(&cores->deadlock_waits, cores->deadlock, sizeof cores->deadlock);
   pto_rendezvous_break_deadlock(&cores->rendezvous);
@@ -275,7 +340,10 @@ bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_co
 }
 
 void pto_waiting_cores_fini(struct pto_waiting_cores *cores) {
-  for (uint32_t i = 0; cores->cores && i < cores->core_count; i++) pto_fiber_fini(&cores->cores[i].fiber);
+  for (uint32_t i = 0; cores->cores && i < cores->core_count; i++) {
+    pto_fiber_fini(&cores->cores[i].fiber);
+    drop_own(&cores->cores[i]);
+  }
   pto_rendezvous_fini(&cores->rendezvous);
   pto_reserve_fini(&cores->stacks);
   pto_reserve_fini(&cores->memory);

@@ -30,6 +30,7 @@ struct pto_waiting_hooks {
   void (*latency)(struct pto_waiting_core *core);                  /* of having waited */
   void (*transfer)(struct pto_waiting_core *core, uint64_t bytes); /* an element's way into or out of a FIFO */
   void (*work)(struct pto_waiting_core *core, const struct pto_cost *cost);
+  uint64_t (*now_ns)(struct pto_waiting_core *core); /* NULL: time stands still */
 };
 
 struct pto_waiting_core {
@@ -43,6 +44,9 @@ struct pto_waiting_core {
   uint64_t begin;         /* the engine's: when it began */
   uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
+  void *own; /* memory that its kernels keep (pto_core_private) */
+  uint64_t own_bytes;
+  void (*drop_own)(void *memory);
   char *usual_message; /* view->message of kernels that do not wait */
   char sentence[PTO_WAITING_SENTENCE_BYTES];
 };
@@ -78,7 +82,8 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core);
  * left.  Async-signal-safe. */
 bool pto_waiting_core_is_beyond_stack(uintptr_t address);
 
-/* Every core that waits does so for ever: under the lock, writes `deadlock` and answers each of them PTO_EDEADLOCK. */
+/* Nothing runs, and cores wait.  Under the lock: wakes those that poll once more; where that has led to nothing, all
+ * wait for ever: writes `deadlock` and answers each of them PTO_EDEADLOCK. */
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores);
 /* Under the lock: who waits for whom now, or did when a deadlock of this run was broken. */
 void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits);

@@ -73,6 +73,7 @@ static void work(struct pto_threads_worker *worker) {
     if (PTO_UNLIKELY(worker->busy_count > 0) && pto_atomic_load(&worker->has_woken, memory_order_relaxed) &&
         pto_threads_run_woken(worker)) {
       pto_threads_publish_completions(worker);
+      (void)pto_threads_steal(worker); /* a core that polls is woken again and again, perhaps until that has run */
       continue;
     }
     if (message || pto_threads_steal(worker)) continue;
@@ -198,6 +199,7 @@ static uint32_t take_completions(struct pto_threads_engine *engine, struct pto_c
     w = w + 1 == worker_count ? 0 : w + 1;
   }
   engine->next_polled = w;
+  if (PTO_UNLIKELY(engine->has_waiting) && count) pto_threads_note_change(engine);
   return count;
 }
 
@@ -244,18 +246,40 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
     pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
+/* Of a wait.  Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
+static inline void note_return(struct pto_threads_engine *engine) {
+  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
+    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+}
+
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (!control_is_ready(engine) && !pto_threads_run_lone(engine) && !run_own(engine) && !pto_threads_help(engine)) {
+  if (!control_is_ready(engine) && !pto_threads_run_lone(engine)) {
+    /* Both: its own core may be one that polls, until what it could help with has run. */
+    const bool has_run = run_own(engine), has_helped = pto_threads_help(engine);
+    if (has_run || has_helped) {
+      note_return(engine);
+      return;
+    }
     if (PTO_UNLIKELY(engine->has_waiting))
       wait_with_waiting(engine);
     else
       pto_wait_until(&engine->completed, control_is_ready, engine);
   }
-  /* Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
-  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
-    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+  note_return(engine);
+}
+
+/* The longest time that a poll of memory goes without a look: about a wake-up (wait.h). */
+#define PAUSE_NS 20000u
+
+static void threads_pause(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  threads_flush(port);
+  if (control_is_ready(engine) || pto_threads_run_lone(engine) || run_own(engine) || pto_threads_help(engine)) return;
+  pto_atomic_store(&engine->rendezvous.has_stalled, 0, memory_order_seq_cst); /* as in wait_with_waiting */
+  if (PTO_UNLIKELY(engine->has_waiting) && !engine->stealing.in_flight && pto_threads_break_deadlock(engine)) return;
+  pto_wait_for(&engine->completed, control_may_go_on, engine, PAUSE_NS);
 }
 
 void pto_threads_call(struct pto_port *port) {
@@ -335,6 +359,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .flush = threads_flush,
                                              .poll = threads_poll,
                                              .wait = threads_wait,
+                                             .pause = threads_pause,
                                              .kernel_message = threads_kernel_message,
                                              .find_waits = pto_threads_find_waits,
                                              .bind_memory = threads_bind_memory,

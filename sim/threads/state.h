@@ -139,6 +139,8 @@ void pto_threads_rendezvous_fini(struct pto_threads_engine *engine);
 void pto_threads_rendezvous_reset(struct pto_threads_engine *engine);
 /* True where the message is the last of its block, or of its sync_start task. */
 bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
+/* Kernels have completed: cores that poll memory look again. */
+void pto_threads_note_change(struct pto_threads_engine *engine);
 /* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
 void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits);

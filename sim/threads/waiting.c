@@ -13,6 +13,7 @@
  *                that the control thread has not seen.
  * Only a kernel that runs can wake a core, so under the mutex that is exact, at once, and stays true.
  */
+#include <runtime/base/clock.h>
 #include <runtime/trace/trace.h>
 #include <sim/threads/worker.h>
 
@@ -38,7 +39,13 @@ static void wake_core(void *context, uint32_t core) {
   pto_wait_notify(w == 0 ? &engine->completed : &worker->wait);
 }
 
-static const struct pto_waiting_hooks hooks = {.lock = lock_rendezvous, .unlock = unlock_rendezvous, .wake = wake_core};
+static uint64_t now_ns(struct pto_waiting_core *core) {
+  (void)core;
+  return pto_clock_ns();
+}
+
+static const struct pto_waiting_hooks hooks = {
+    .lock = lock_rendezvous, .unlock = unlock_rendezvous, .wake = wake_core, .now_ns = now_ns};
 
 /* ---- on the worker ---- */
 
@@ -169,6 +176,12 @@ bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *mess
   const bool is_whole = pto_rendezvous_is_complete(rendezvous, message->rendezvous);
   pthread_mutex_unlock(&engine->rendezvous.mutex);
   return is_whole && (!(message->flags & PTO_MESSAGE_TOGETHER) || (message->flags & PTO_MESSAGE_LAST));
+}
+
+void pto_threads_note_change(struct pto_threads_engine *engine) {
+  pthread_mutex_lock(&engine->rendezvous.mutex);
+  pto_rendezvous_change(&engine->rendezvous.waiting.rendezvous);
+  pthread_mutex_unlock(&engine->rendezvous.mutex);
 }
 
 static bool is_deadlocked(const struct pto_threads_engine *engine) {

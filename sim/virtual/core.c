@@ -40,8 +40,9 @@ static void wake_core(void *engine, uint32_t core);
 static void spend_latency(struct pto_waiting_core *waiting);
 static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes);
 static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost);
+static uint64_t now_ns(struct pto_waiting_core *waiting);
 static const struct pto_waiting_hooks hooks = {
-    .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work};
+    .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work, .now_ns = now_ns};
 
 int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
                            struct pto_error *error) {
@@ -255,8 +256,10 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
   const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, cores->now, end);
-  slot->status = pto_solo_run(&cores->solo, &slot->message, args);
+  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
+  if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
+    pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
   if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) { /* the end is another, not known yet */
     const uint64_t l2_bytes = l2_part(cores, &slot->message, args, load->bytes, load->bytes);
@@ -315,6 +318,11 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
   cores->sharers -= core->moves_bytes;
   core->moves_bytes = false;
+}
+
+static uint64_t now_ns(struct pto_waiting_core *waiting) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  return cores->now / 1000;
 }
 
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {

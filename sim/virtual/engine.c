@@ -262,6 +262,7 @@ static uint64_t engine_elapsed_ps(const struct pto_port *port) {
 static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
+  engine->cores.skips_kernels = port->skips_kernels;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = engine->handshake_ps;

@@ -371,7 +371,7 @@ static void judge_case(const char *name, const char *case_name) {
     for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
       if (findings.by_kind[kind] && !pto_finding_kind_is_note(kind)) kinds |= 1u << kind;
     if (kinds != expected_kinds(name, case_name, rules))
-      fail_msg("%s %s under rules %s: %s", name, case_name ? case_name : "", pto_deps_rules_name(rules),
+      fail_msg("%s %s under rules %s: %s", name, case_name ? case_name : "", pto_deps_rules_name(rules).text,
                findings.total ? findings.items[0].sentence : "nothing was found");
     pto_findings_fini(&findings);
     case_count++;

@@ -79,7 +79,7 @@ static void test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_
   assert_int_equal(pto_ptosim_run("check inplace_update --deps pto --json -"), 1);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   assert_string_equal(pto_json_text(root, "program"), "inplace_update");
-  assert_string_equal(pto_json_text(root, "deps"), "pto");
+  assert_string_equal(pto_json_text(root, "deps"), "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing");
   assert_true(json_is_null(json_object_get(root, "case")));
   assert_true(json_is_null(json_object_get(root, "error")));
   assert_int_equal(pto_json_integer(root, "tasks"), 9);
@@ -172,6 +172,18 @@ static void test_why_tells_an_edge_with_its_reasons_once_where_the_rules_agree(v
   expect_said("under either rules: an edge");
 }
 
+static void test_why_names_the_rule_that_made_an_edge_or_dropped_it(void **state) {
+  (void)state;
+  assert_int_equal(pto_ptosim_run("why paged_attention 0 8"), 0);
+  expect_said("under rules exact: no edge, but a path");
+  expect_said("under rules pto: an edge");
+  expect_said("    creator: it allocated buffer ");
+  expect_said("rule creator-edges");
+  assert_int_equal(pto_ptosim_run("why paged_attention 0 8 --deps pto,reduce-implied"), 0);
+  expect_said("under rules pto,reduce-implied: no edge, but a path");
+  expect_said("the rule reduce-implied has dropped the edge, which the path implies");
+}
+
 static void test_why_tells_a_path_link_by_link_or_what_keeps_the_rules_from_one(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("why war_reuse 1 8 --case short"), 0);
@@ -225,6 +237,7 @@ int main(void) {
       cmocka_unit_test(test_files_of_the_run_are_written_too),
       cmocka_unit_test(test_bad_arguments_leave_with_2_and_a_sentence),
       cmocka_unit_test(test_why_tells_an_edge_with_its_reasons_once_where_the_rules_agree),
+      cmocka_unit_test(test_why_names_the_rule_that_made_an_edge_or_dropped_it),
       cmocka_unit_test(test_why_tells_a_path_link_by_link_or_what_keeps_the_rules_from_one),
       cmocka_unit_test(test_why_has_the_same_as_json),
   };

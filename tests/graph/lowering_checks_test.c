@@ -113,7 +113,7 @@ static void check_order(struct world *w, const struct pto_runtime *rt, uint32_t 
   struct pto_error error;
   pto_findings_init(&findings);
   if (pto_order_check(&question, &findings, &counts, &error)) fail_msg("%s", error.sentence);
-  expect_nothing(w, &findings, pto_deps_rules_name(rules));
+  expect_nothing(w, &findings, pto_deps_rules_name(rules).text);
   pto_findings_fini(&findings);
 }
 

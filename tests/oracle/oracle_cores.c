@@ -22,7 +22,7 @@ struct fifo {
 };
 
 /* What a core can go on from only when something holds. */
-enum wait_kind { WAIT_NOTHING, WAIT_FLAG, WAIT_ROOM, WAIT_ELEMENT, WAIT_BARRIER, WAIT_TURN };
+enum wait_kind { WAIT_NOTHING, WAIT_FLAG, WAIT_ROOM, WAIT_ELEMENT, WAIT_BARRIER, WAIT_TURN, WAIT_CHANGE };
 
 struct core {
   struct pto_core_port port; /* first: the port's address is the core's */
@@ -39,8 +39,21 @@ struct core {
   struct fifo from[PTO_ROLE_COUNT]; /* FIFOs to this core */
   uint64_t barriers;
   bool had_turn;
+  void *own;
+  uint64_t own_bytes;
+  void (*drop_own)(void *memory);
   char message[512];
 };
+
+/* Memory that the kernels of a block share. */
+struct piece {
+  struct piece *next;
+  uint32_t block;
+  uint64_t key, size_bytes;
+  void *memory;
+};
+
+#define MOST_LOOKS 10000u /* by cores that poll, while no other can go on */
 
 /* Cores that may wait for each other: of one block, or of all blocks of a task. */
 struct group {
@@ -50,6 +63,9 @@ struct group {
   int status;                  /* of the failure that all calls answer from then on */
   struct core *cores;
   unsigned char *local; /* of all cores */
+  struct piece *pieces;
+  uint32_t looks, next_look; /* since a core went on that does not poll; who looks next */
+  uint64_t steps;
 };
 
 struct pto_core oracle_core_describe(const struct pto_runtime *rt, const struct oracle_task *task, uint32_t role,
@@ -127,6 +143,8 @@ static bool can_go_on(const struct core *self) {
     return late_for_barrier(self) == NULL;
   case WAIT_TURN:
     return before_in_turn(self) == NULL;
+  case WAIT_CHANGE:
+    return false; /* their turn is when no other can go on */
   default:
     return true;
   }
@@ -214,13 +232,61 @@ static int call_work(const struct pto_kernel_args *args, const struct pto_cost *
   return caller(args)->group->status;
 }
 
+static int call_yield(const struct pto_kernel_args *args, bool has_worked) {
+  struct core *self = caller(args);
+  if (has_worked) self->group->looks = 0;
+  return wait_until(self, WAIT_CHANGE, 0, 0);
+}
+
+static int call_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes, void **memory) {
+  struct core *self = caller(args);
+  struct piece *piece = self->group->pieces;
+  while (piece && (piece->block != self->view.block_index || piece->key != key)) piece = piece->next;
+  if (!piece) {
+    piece = calloc(1, sizeof *piece);
+    void *bytes = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    if (!piece || !bytes) {
+      free(piece);
+      free(bytes);
+      return pto_kernel_error(args, "pto_core_shared: the oracle is out of memory");
+    }
+    memset(bytes, 0, (size_bytes + 63) / 64 * 64);
+    *piece = (struct piece){self->group->pieces, self->view.block_index, key, size_bytes, bytes};
+    self->group->pieces = piece;
+  }
+  if (piece->size_bytes != size_bytes) return pto_kernel_error(args, "pto_core_shared: another size");
+  *memory = piece->memory;
+  return self->group->status;
+}
+
+/* The cores of a group have theirs; those of the next one begin with new ones. */
+static int call_private(const struct pto_kernel_args *args, uint64_t size_bytes, void (*drop)(void *memory),
+                        void **memory) {
+  struct core *self = caller(args);
+  if (!self->own) self->own = calloc(1, size_bytes);
+  if (!self->own) return pto_kernel_error(args, "pto_core_private: the oracle is out of memory");
+  self->own_bytes = size_bytes;
+  self->drop_own = drop;
+  *memory = self->own;
+  return self->group->status;
+}
+
+static int call_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
+  *now_ns = caller(args)->group->steps;
+  return caller(args)->group->status;
+}
+
 static const struct pto_core_port_ops port_ops = {.signal = call_signal,
                                                   .wait = call_wait,
                                                   .push = call_push,
                                                   .pop = call_pop,
                                                   .barrier = call_barrier,
                                                   .turn = call_turn,
-                                                  .work = call_work};
+                                                  .work = call_work,
+                                                  .yield = call_yield,
+                                                  .shared = call_shared,
+                                                  .private_memory = call_private,
+                                                  .now = call_now};
 
 /* ---- a group ---- */
 
@@ -268,6 +334,9 @@ static void say(struct pto_error *error, const struct core *self) {
     pto_error_append(error, "the barrier, where %s of block %u is missing", pto_role_name(other->view.role),
                      other->view.block_index);
     return;
+  case WAIT_CHANGE:
+    pto_error_append(error, "a change of memory");
+    return;
   default:
     other = before_in_turn(self);
     pto_error_append(error, "its turn, after %s of block %u", pto_role_name(other->view.role), other->view.block_index);
@@ -283,10 +352,20 @@ static int refuse_deadlock(struct group *group) {
   return oracle_refuse(group->rt, PTO_EDEADLOCK, "%s", error.sentence);
 }
 
-/* The lowest core that can go on, or NULL. */
-static struct core *lowest(const struct group *group) {
+/* The lowest core that can go on, else one that polls, each in its turn; or NULL. */
+static struct core *next_core(struct group *group) {
   for (uint32_t i = 0; i < group->count; i++)
-    if (can_go_on(&group->cores[i])) return &group->cores[i];
+    if (can_go_on(&group->cores[i])) {
+      group->looks = 0;
+      return &group->cores[i];
+    }
+  for (uint32_t i = 0; i < group->count && group->looks < MOST_LOOKS; i++) {
+    struct core *core = &group->cores[(group->next_look + i) % group->count];
+    if (!core->kernel || core->has_returned || core->waits != WAIT_CHANGE) continue;
+    group->next_look = (group->next_look + i + 1) % group->count;
+    group->looks++;
+    return core;
+  }
   return NULL;
 }
 
@@ -300,7 +379,8 @@ static bool all_have_returned(const struct group *group) {
 
 static void group_run(struct group *group) {
   while (!all_have_returned(group)) {
-    struct core *core = lowest(group);
+    struct core *core = next_core(group);
+    group->steps++;
     int status = core ? core_go_on(core) : refuse_deadlock(group);
     if (group->status == 0) group->status = status;
   }
@@ -330,6 +410,8 @@ static bool group_init(struct group *group, uint32_t blocks) {
 
 static void group_fini(struct group *group) {
   for (uint32_t i = 0; group->cores && i < group->count; i++) {
+    if (group->cores[i].own && group->cores[i].drop_own) group->cores[i].drop_own(group->cores[i].own);
+    free(group->cores[i].own);
     for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
       struct element *element = group->cores[i].from[role].oldest;
       while (element) {
@@ -338,6 +420,12 @@ static void group_fini(struct group *group) {
         element = next;
       }
     }
+  }
+  while (group->pieces) {
+    struct piece *piece = group->pieces;
+    group->pieces = piece->next;
+    free(piece->memory);
+    free(piece);
   }
   free(group->cores);
   free(group->local);

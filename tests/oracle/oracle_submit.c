@@ -17,6 +17,8 @@ struct submission {
   const struct pto_kernel *kernels[3];
   uint32_t kernel_count, block_count;
   bool is_sync_start;
+  const struct pto_initial *initial;
+  uint32_t initial_count;
   const struct pto_param *params;
   uint32_t count;
   const char *name;
@@ -58,6 +60,12 @@ static int check_version(struct submission *s, uint32_t index, uint32_t mode, co
   return refuse_param(s, index, PTO_EINVAL, reason);
 }
 
+static const struct pto_initial *initial_of(const struct submission *s, uint32_t index) {
+  for (uint32_t i = 0; i < s->initial_count; i++)
+    if (s->initial[i].param == index) return &s->initial[i];
+  return NULL;
+}
+
 static int check_tensor(struct submission *s, uint32_t index, uint32_t mode, const struct pto_tensor *t) {
   if (!t) return refuse_param(s, index, PTO_EINVAL, "no tensor");
   int status = pto_tensor_status(t);
@@ -70,7 +78,9 @@ static int check_tensor(struct submission *s, uint32_t index, uint32_t mode, con
   if (!buffer) return refuse_param(s, index, PTO_ESTALE, "stale tensor");
   if ((mode & PTO_OUTPUT) && repeats_bytes(t))
     return refuse_param(s, index, PTO_EINVAL, "a tensor whose elements share bytes is written");
-  if (!buffer->memory && mode != PTO_OUTPUT)
+  const bool begins = (mode & PTO_OUTPUT) && initial_of(s, index);
+  if (begins && buffer->memory) return refuse_param(s, index, PTO_EINVAL, "an initial value of what has memory");
+  if (!buffer->memory && mode != PTO_OUTPUT && !begins)
     return refuse_param(s, index, PTO_EINVAL, "reads a buffer that nothing has written");
   if (!buffer->memory && !is_whole_and_dense(t))
     return refuse_param(s, index, PTO_EINVAL, "only a whole, dense tensor can be allocated");
@@ -85,7 +95,7 @@ static int check_params(struct submission *s) {
       continue;
     }
     if (param->mode != PTO_INPUT && param->mode != PTO_OUTPUT && param->mode != PTO_INOUT &&
-        param->mode != PTO_ACCUMULATE)
+        param->mode != PTO_ACCUMULATE && param->mode != PTO_HOLD)
       return refuse_param(s, i, PTO_EINVAL, "no such mode");
     if (++s->tensor_count > PTO_MAX_TENSORS) return refuse_param(s, i, PTO_EINVAL, "too many tensors");
     int status = check_tensor(s, i, param->mode, param->value.tensor);
@@ -105,11 +115,12 @@ static bool has_equal_layout(const struct pto_tensor *a, const struct pto_tensor
 
 static int check_aliasing(struct submission *s) {
   const struct pto_kernel *only = s->kernels[0] ? s->kernels[0] : s->kernels[1] ? s->kernels[1] : s->kernels[2];
-  bool in_place = s->kernel_count == 1 && (only->flags & PTO_KERNEL_IN_PLACE);
+  bool in_place = only && s->kernel_count == 1 && (only->flags & PTO_KERNEL_IN_PLACE);
   for (uint32_t i = 0; i < s->count; i++)
     for (uint32_t j = i + 1; j < s->count; j++) {
       const struct pto_param *a = &s->params[i], *b = &s->params[j];
       if (!is_tensor(a) || !is_tensor(b) || !((a->mode | b->mode) & PTO_OUTPUT)) continue;
+      if (a->mode == PTO_HOLD || b->mode == PTO_HOLD) continue;
       struct pto_tensor left = pto_tensor_with_overlap(a->value.tensor, PTO_OVERLAP_EXACT);
       struct pto_tensor right = pto_tensor_with_overlap(b->value.tensor, PTO_OVERLAP_EXACT);
       enum pto_overlap relation = pto_tensor_overlap(&left, &right);
@@ -133,8 +144,9 @@ static int check_against_kernel(struct submission *s, const struct pto_kernel *k
     const struct pto_kernel_param *want = &kernel->params[i];
     const struct pto_param *got = &s->params[i];
     if (want->mode == PTO_UNUSED && s->kernel_count > 1) continue;
-    bool fits = s->kernel_count == 1 ? want->mode == got->mode
-                                     : (want->mode & ~got->mode & 11u) == 0 || got->mode == PTO_OUTPUT;
+    bool fits = got->mode == PTO_HOLD  ? want->mode != PTO_SCALAR
+                : s->kernel_count == 1 ? want->mode == got->mode
+                                       : (want->mode & ~got->mode & 11u) == 0 || got->mode == PTO_OUTPUT;
     if (!fits) return refuse_param(s, i, PTO_EINVAL, "of another mode than the kernel states");
     if (got->mode == PTO_SCALAR) {
       if (want->scalar != got->scalar_type) return refuse_param(s, i, PTO_EINVAL, "scalar of another type");
@@ -201,14 +213,23 @@ static int query_kernels(struct submission *s) {
   return PTO_OK;
 }
 
+/* Every element begins with the same bits. */
+static void begin_with(struct oracle_buffer *buffer, uint32_t dtype, uint64_t bits) {
+  const uint64_t size = pto_dtype_bits(dtype) == 4 ? 1 : pto_dtype_size(dtype);
+  if (pto_dtype_bits(dtype) == 4) bits = (bits & 15) | (bits & 15) << 4;
+  for (uint64_t at = 0; at + size <= buffer->size_bytes; at += size) memcpy(buffer->memory + at, &bits, size);
+}
+
 /* Memory for fresh outputs, and their versions. */
 static int take_outputs(struct submission *s) {
   for (uint32_t i = 0; i < s->count; i++) {
-    if (s->params[i].mode != PTO_OUTPUT) continue;
+    const struct pto_initial *initial = initial_of(s, i);
+    if (s->params[i].mode != PTO_OUTPUT && !initial) continue;
     const struct pto_tensor *t = s->params[i].value.tensor;
     struct oracle_buffer *buffer = oracle_buffer_find(s->rt, t->buffer);
     if (!buffer->memory && oracle_buffer_allocate(s->rt, buffer) != PTO_OK)
       return oracle_refuse(s->rt, PTO_EHEAP, "no memory for %llu bytes", (unsigned long long)buffer->size_bytes);
+    if (initial) begin_with(buffer, t->dtype, initial->bits);
     buffer->version = t->version;
   }
   return PTO_OK;
@@ -308,7 +329,7 @@ static int task_done(struct pto_runtime *rt, struct pto_task *task_out) {
 
 static int check_launch(struct submission *s, const struct pto_launch *launch) {
   static const uint32_t kinds[3] = {PTO_AIC, PTO_AIV, PTO_AIV};
-  if (s->kernel_count == 0) return oracle_refuse(s->rt, PTO_EINVAL, "submit: no kernel");
+  if ((s->kernel_count == 0) != launch->no_kernel) return oracle_refuse(s->rt, PTO_EINVAL, "submit: no kernel");
   if (s->count > PTO_MAX_PARAMS) return oracle_refuse(s->rt, PTO_EINVAL, "submit: %u parameters", s->count);
   int status = check_after(s->rt, launch->after, launch->after_count);
   if (status == PTO_OK) status = check_params(s);
@@ -334,6 +355,9 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   s.kernels[2] = launch->aiv1;
   s.block_count = launch->block_count ? launch->block_count : 1;
   s.is_sync_start = launch->sync_start;
+  s.initial = launch->initial;
+  s.initial_count = launch->initial_count;
+  s.name = "no_kernel";
   for (uint32_t lane = 3; lane-- > 0;)
     if (s.kernels[lane]) {
       s.kernel_count++;
@@ -346,9 +370,12 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (status != PTO_OK) return status;
   resolve(&s);
   const struct oracle_task task = task_of(&s);
-  if (holds && (status = oracle_task_execute(rt, &task)) != PTO_OK) return status;
+  if (holds && s.kernel_count && (status = oracle_task_execute(rt, &task)) != PTO_OK) return status;
   return task_done(rt, task_out);
 }
+
+/* All that was submitted has run: who polls on waits for ever, and has the runtime's error only there. */
+int pto_poll(struct pto_runtime *rt) { return oracle_enter(rt); }
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {

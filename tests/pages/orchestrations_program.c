@@ -10,12 +10,13 @@ static int prepare(struct pto_program_run *run) {
   pto_program_array(run, "sums", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, column);
   pto_program_array(run, "tens", PTO_ARRAY_OUTPUT, PTO_INT32, 1, numbers);
   pto_program_array(run, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 1, pair);
+  pto_program_array(run, "begun", PTO_ARRAY_OUTPUT, PTO_INT32, 1, pair);
   return PTO_OK;
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   static int (*const lessons[])(struct pto_runtime *, struct pto_program_run *) = {
-      managed_buffers, views, scopes, manual_scope, blocks, mix, predicates, host_read, refusal};
+      managed_buffers, views, scopes, manual_scope, blocks, mix, predicates, held, host_read, refusal};
   int status = PTO_OK;
   for (size_t i = 0; i < sizeof lessons / sizeof *lessons && status == PTO_OK; i++) {
     int (*const lesson)(struct pto_runtime *, struct pto_program_run *) = lessons[i];
@@ -33,7 +34,9 @@ static int expect(struct pto_program_run *run) {
   double *poly = golden(run, "poly"), *turned = golden(run, "turned"), *tripled = golden(run, "tripled");
   double *doubled = golden(run, "doubled"), *negative = golden(run, "negative"), *scaled = golden(run, "scaled");
   double *sums = golden(run, "sums"), *tens = golden(run, "tens"), *chosen = golden(run, "chosen"), most = -1;
-  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen) return PTO_ENOMEM;
+  double *begun = golden(run, "begun");
+  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen || !begun)
+    return PTO_ENOMEM;
   for (uint64_t i = 0; i < N * N; i++) most = pto_array_get(x, i) > most ? pto_array_get(x, i) : most;
   for (uint64_t i = 0; i < N * N; i++) {
     const double value = pto_array_get(x, i);
@@ -47,6 +50,7 @@ static int expect(struct pto_program_run *run) {
   }
   for (int i = 0; i < BLOCKS; i++) tens[i] = 10 * i;
   chosen[0] = 7;
+  begun[0] = begun[1] = 5;
   return PTO_OK;
 }
 

@@ -198,8 +198,11 @@ static void stride_left(struct planted *p) {
 static void predicate_left(struct planted *p) {
   struct pto_tensor z = fresh(p, 1, 16), flag = fresh(p, 1, 1);
   note(p, pto_alloc_tensors(p->rt, &z, 1, NULL));
-  put_fill(p, &flag, p->is_buggy ? 0 : 1);
-  struct pto_launch launch = {.aiv0 = &fill, .predicate = {.tensor = &flag, .compare = PTO_IF_NE, .value = 0}};
+  const struct pto_task flagged = put_fill(p, &flag, p->is_buggy ? 0 : 1);
+  struct pto_launch launch = {.aiv0 = &fill,
+                              .after = &flagged,
+                              .after_count = 1,
+                              .predicate = {.tensor = &flag, .compare = PTO_IF_NE, .value = 0}};
   put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(5)));
   put_digest(p, &z, 0);
 }

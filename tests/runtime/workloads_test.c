@@ -119,6 +119,44 @@ static void test_one_block_a_task_is_paged_attention_itself(void **state) {
   assert_string_equal(wanted, got);
 }
 
+/* The edge to the creator beside that to the last writer is what makes counts those of the existing runtime: small
+ * cases by the programs' formulas, the measured benchmarks by tests/long/measured_counts_test.sh. */
+static void test_under_pto_counts_have_creator_edges(void **state) {
+  static const struct {
+    const char *run;
+    json_int_t tasks, edges;
+  } rows[] = {
+      {"paged_attention_unroll --case tile", 24, 6 * 5 - 4}, /* 4 tiles, 5 groups */
+      {"paged_attention_unroll --case manual", 24, 5 * 5},   /* explicit: nothing is looked up, no creator asked for */
+      {"batch_paged_attention --case one", 33, 6 * 8 - 1},   /* a chunk, 8 block numbers */
+      {"bgemm --case tiles", 32, 24},
+      {"alternating_matmul_add --case flat", 120, 0},
+      {"sliding_window_deps --case C0", 1001, 15865},
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
+    pto_ptosim_run("run %s --engine virtual --chip a2a3 --deps pto --json -", rows[i].run);
+    pto_ptosim_assert_ok();
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    assert_true(json_is_true(json_object_get(root, "verified")));
+    assert_int_equal(pto_json_integer(root, "tasks"), rows[i].tasks);
+    assert_int_equal(pto_json_integer(root, "edges"), rows[i].edges);
+    json_decref(root);
+  }
+}
+
+/* With one block a task there is a message a task. */
+static void test_a_single_block_sends_one_message_a_task(void **state) {
+  static const char *const blocks[] = {"request", "one"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(blocks); i++) {
+    pto_ptosim_run("run batch_paged_attention --case var4 --set blocks=%s --engine virtual --stats --json -",
+                   blocks[i]);
+    pto_ptosim_assert_ok();
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    assert_int_equal(pto_json_integer(json_object_get(root, "stats"), "calls"), i == 0 ? 32 * 4 : 32);
+    json_decref(root);
+  }
+}
+
 /* In virtual time, where whether a submit waits is no matter of the machine's load. */
 static void test_the_ring_buffer_program_comes_round_and_waits(void **state) {
   pto_ptosim_run("run paged_attention_ringbuffer --case 32x16x128x128x4096 --engine virtual --stats --json -");
@@ -204,6 +242,8 @@ int main(void) {
       cmocka_unit_test(test_every_case_states_its_counts_and_stands_in_the_table_with_them),
       cmocka_unit_test(test_variants_that_merge_blocks_in_one_order_leave_the_same_bytes),
       cmocka_unit_test(test_one_block_a_task_is_paged_attention_itself),
+      cmocka_unit_test(test_under_pto_counts_have_creator_edges),
+      cmocka_unit_test(test_a_single_block_sends_one_message_a_task),
       cmocka_unit_test(test_the_ring_buffer_program_comes_round_and_waits),
       cmocka_unit_test(test_experts_that_no_token_chose_do_not_run),
       cmocka_unit_test(test_an_expert_runs_as_many_tiles_as_its_tokens_fill),

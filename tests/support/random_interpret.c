@@ -44,7 +44,10 @@ struct interpreter {
   uint64_t task_sequence[RANDOM_MAX_OPS];
   uint32_t tasks[RANDOM_MAX_OPS]; /* operations that became tasks, in order */
   uint32_t task_count, record_count;
-  bool has_edge[RANDOM_MAX_OPS];
+  bool has_edge[RANDOM_MAX_OPS];                    /* to the current one, as found */
+  bool comes_after[RANDOM_MAX_OPS][RANDOM_MAX_OPS]; /* of every task, each that leads to it by edges as found */
+  uint32_t task_number[RANDOM_MAX_OPS];             /* of an operation that became a task */
+  uint32_t creator[SPACES];                         /* the operation that allocated a buffer */
   struct bytes bytes[RANDOM_MAX_PARAMS];
   struct buffer buffers[SPACES];
   struct record records[RANDOM_MAX_OPS * RANDOM_MAX_PARAMS];
@@ -125,6 +128,7 @@ static bool params_are_valid(struct interpreter *in, const struct random_op *op)
   for (uint32_t i = 0; i < op->param_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       bool is_pair = op->in_place && i == 1 && j == 0;
+      if (op->params[i].mode == PTO_HOLD || op->params[j].mode == PTO_HOLD) continue;
       if (op->params[i].view.buffer == op->params[j].view.buffer &&
           ((op->params[i].mode | op->params[j].mode) & PTO_OUTPUT) && !is_pair &&
           bits_meet(in->bytes[i].bits, in->bytes[j].bits))
@@ -134,6 +138,17 @@ static bool params_are_valid(struct interpreter *in, const struct random_op *op)
 }
 
 /* ---- edges ---- */
+
+static bool has_rule(const struct interpreter *in, uint32_t rule_switch, bool is_on) {
+  return in->rules != PTO_DEPS_EXACT && !(in->rules & rule_switch) == is_on;
+}
+static bool enters_nothing(const struct interpreter *in, bool is_manual) {
+  return is_manual && has_rule(in, PTO_DEPS_SWITCH_MANUAL_ENTERS_NOTHING, true);
+}
+/* A predicate that orders nothing. */
+static bool is_unseen(const struct interpreter *in, const struct random_op *op, uint32_t i) {
+  return op->compare && i + 1 == op->param_count && has_rule(in, PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING, true);
+}
 
 static bool conflicts(const struct interpreter *in, const struct record *r, bool reads, bool writes) {
   if (r->writes && reads) return true;
@@ -162,6 +177,15 @@ static void add_after(struct interpreter *in, uint32_t at, uint32_t task) {
   in->has_edge[task] = true;
 }
 
+/* Whether reduce-implied drops an edge: another producer comes after this one, and it is one of the last 64 tasks. */
+static bool is_reduced(const struct interpreter *in, uint32_t producer, uint32_t at) {
+  if (!has_rule(in, PTO_DEPS_SWITCH_REDUCE_IMPLIED, false) || in->task_count - in->task_number[producer] > 64)
+    return false;
+  for (uint32_t other = producer + 1; other < at; other++)
+    if (in->has_edge[other] && in->comes_after[other][producer]) return true;
+  return false;
+}
+
 static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
   const struct random_op *op = &in->program->ops[at];
   memset(in->has_edge, 0, sizeof in->has_edge);
@@ -171,6 +195,11 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
       add_after(in, at, in->tasks[in->task_count - op->after[k]]);
   for (uint32_t i = 0; i < op->param_count; i++) {
     bool reads, writes;
+    const uint32_t space = op->params[i].view.buffer;
+    if (is_unseen(in, op, i)) continue;
+    if (!is_manual && space >= RANDOM_EXTERNALS && !op->params[i].allocates && in->bytes[i].count &&
+        has_rule(in, PTO_DEPS_SWITCH_CREATOR_EDGES, true))
+      in->has_edge[in->creator[space]] = true;
     access_of(op, i, &reads, &writes);
     for (uint32_t r = 0; r < in->record_count; r++) {
       const struct record *record = &in->records[r];
@@ -184,12 +213,16 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
         in->has_edge[record->task] = true;
     }
   }
-  for (uint32_t t = 0; t < RANDOM_MAX_OPS; t++) in->result->edges += in->has_edge[t];
+  for (uint32_t t = 0; t < at; t++)
+    for (uint32_t before = 0; in->has_edge[t] && before <= t; before++)
+      in->comes_after[at][before] |= before == t || in->comes_after[t][before];
+  for (uint32_t t = 0; t < RANDOM_MAX_OPS; t++) in->result->edges += in->has_edge[t] && !is_reduced(in, t, at);
 }
 
 static void enter_accesses(struct interpreter *in, uint32_t at) {
   const struct random_op *op = &in->program->ops[at];
   uint32_t before = in->record_count;
+  if (enters_nothing(in, in->kinds[in->depth] == PTO_SCOPE_MANUAL)) return;
   for (uint32_t i = 0; i < op->param_count; i++) {
     bool reads, writes;
     access_of(op, i, &reads, &writes);
@@ -201,7 +234,7 @@ static void enter_accesses(struct interpreter *in, uint32_t at) {
             bits_cover(in->bytes[i].bits, old->bits))
           old->is_dead = true;
       }
-    if (!(reads || writes) || !in->bytes[i].count) continue;
+    if (!(reads || writes) || !in->bytes[i].count || is_unseen(in, op, i)) continue;
     struct record *record = &in->records[in->record_count++];
     *record = (struct record){.task = at,
                               .space = space,
@@ -279,6 +312,7 @@ static void make_buffers(struct interpreter *in, const struct random_op *op, uin
     struct buffer *b = &in->buffers[p->view.buffer];
     if (p->allocates) {
       b->exists = true;
+      in->creator[p->view.buffer] = at;
       b->depth = in->depth;
       b->version = 0;
       memset(b->is_written, 0, sizeof b->is_written);
@@ -301,6 +335,7 @@ static void interpret_task(struct interpreter *in, uint32_t at) {
   uint32_t ring = ring_of(in->depth);
   in->task_ring[at] = ring;
   in->task_sequence[at] = in->head[ring]++;
+  in->task_number[at] = in->task_count;
   find_edges(in, at, in->kinds[in->depth] == PTO_SCOPE_MANUAL);
   enter_accesses(in, at);
   in->tasks[in->task_count++] = at;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/deps/rules.h>
 #include <runtime/submit/replay.h>
 #include <tests/support/template_hits.h>
 
@@ -67,7 +68,8 @@ static void make_param(struct pto_rng *rng, struct random_param *param, const ui
   make_view(rng, &param->view, bytes, below(rng, 6) == 0);
   param->view.buffer = buffer;
   param->view.skip_bytes = skip;
-  static const uint32_t modes[] = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT, PTO_OUTPUT, PTO_INOUT, PTO_ACCUMULATE};
+  static const uint32_t modes[] = {PTO_INPUT,  PTO_INPUT, PTO_INPUT, PTO_OUTPUT,
+                                   PTO_OUTPUT, PTO_INOUT, PTO_HOLD,  PTO_ACCUMULATE};
   param->mode = modes[below(rng, PTO_ARRAY_LENGTH(modes))];
   param->advances = param->mode == PTO_OUTPUT && below(rng, 4) == 0;
 }
@@ -190,6 +192,10 @@ static uint32_t draw_earlier_task(struct pto_rng *rng, const struct random_progr
     if (program->ops[i].kind == OP_TASK && (is_plain(&program->ops[i]) || below(rng, 8) == 0)) return i;
   }
   return at;
+}
+
+uint32_t random_program_weak_rules(struct pto_rng *rng) {
+  return PTO_DEPS_PTO | below(rng, 1 << PTO_DEPS_NAMED_COUNT) << PTO_DEPS_SWITCH_SHIFT;
 }
 
 void random_program_make(struct random_program *program, uint64_t seed) {

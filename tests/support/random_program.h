@@ -87,6 +87,8 @@ struct random_result {
   uint64_t form_hits, manual_form_hits; /* submits that took the short way; of those, in manual scopes */
 };
 
+/* pto, with some of its named rules switched. */
+uint32_t random_program_weak_rules(struct pto_rng *rng);
 void random_program_make(struct random_program *program, uint64_t seed);
 /* By the plain interpreter, with rules and the window that edges depend on. */
 void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window,

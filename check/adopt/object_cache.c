@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/adopt/object_cache.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <formats/mapped_file.h>
+#include <runtime/base/base.h>
+#include <orchestration/loader/program_run.h>
+
+#define MOST_MESSAGE_BYTES (1u << 20)
+
+/* ---- files ---- */
+
+static int make_folders(const char *folder, struct pto_error *error) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/", folder) >= (int)sizeof path)
+    return pto_error_set(error, PTO_EINVAL, "%.100s…: the path is too long", folder);
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+      return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+    *slash = '/';
+  }
+  return PTO_OK;
+}
+
+/* The digest of a file's bytes; false where it cannot be read. */
+static bool digest_file(const char *path, uint64_t *digest) {
+  struct pto_mapped_file file;
+  struct pto_error unused;
+  if (pto_mapped_file_init(&file, path, &unused)) return false;
+  *digest = pto_xxh64(file.data, file.size_bytes, *digest);
+  pto_mapped_file_fini(&file);
+  return true;
+}
+
+static uint64_t digest_text(const char *text, uint64_t digest) { return pto_xxh64(text, strlen(text) + 1, digest); }
+
+/* ---- what an object is made of ---- */
+
+/* The compiler's file: its path, size and time say whether it is another. */
+static bool find_compiler(const char *name, char path[PATH_MAX]) {
+  const char *list = strchr(name, '/') ? "" : getenv("PATH");
+  while (list) {
+    const int length = (int)strcspn(list, ":");
+    const int written = snprintf(path, PATH_MAX, "%.*s%s%s", length, list, length ? "/" : "", name);
+    if (written < PATH_MAX && access(path, X_OK) == 0) return true;
+    list = list[length] ? list + length + 1 : NULL;
+  }
+  return false;
+}
+
+/* Of the command. */
+static int make_key(const struct pto_object_request *request, uint64_t *key, struct pto_error *error) {
+  char compiler[PATH_MAX];
+  struct stat about;
+  if (!find_compiler(request->words[0], compiler) || stat(compiler, &about) != 0)
+    return pto_error_set(error, PTO_ENOTSUP, "%.400s: there is no compiler %.100s to build it", request->source,
+                         request->words[0]);
+  const int64_t identity[] = {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+  *key = digest_text(compiler, 0);
+  *key = pto_xxh64(identity, sizeof identity, *key);
+  for (const char *const *word = request->words; *word; word++) *key = digest_text(*word, *key);
+  return PTO_OK;
+}
+
+/* The next file of a compiler's list "object: a.cpp b.h \", with its escapes taken out; false at the end. */
+static bool next_file(char **at, char **file) {
+  char *from = *at, *to;
+  while (*from == ' ' || *from == '\n' || (*from == '\\' && from[1] == '\n')) from += *from == '\\' ? 2 : 1;
+  if (!*from) return false;
+  *file = to = from;
+  while (*from && *from != ' ' && *from != '\n') {
+    if (*from == '\\' && from[1] == '\n') break;
+    if ((*from == '\\' && (from[1] == ' ' || from[1] == '#')) || (*from == '$' && from[1] == '$')) from++;
+    *to++ = *from++;
+  }
+  *at = *from ? from + 1 : from;
+  *to = '\0';
+  return true;
+}
+
+/* Of the key and the contents of all files of the list; false where one of them is gone. */
+static bool make_digest(const char *list_path, uint64_t key, uint64_t *digest) {
+  struct pto_mapped_file list;
+  struct pto_error unused;
+  *digest = key;
+  if (pto_mapped_file_init(&list, list_path, &unused)) return false;
+  char *text = list.data ? strndup((const char *)list.data, list.size_bytes) : NULL,
+       *at = text ? strstr(text, ": ") : NULL, *file;
+  bool is_whole = at != NULL;
+  pto_mapped_file_fini(&list);
+  if (at) at += 2;
+  while (is_whole && next_file(&at, &file)) {
+    *digest = digest_text(file, *digest);
+    is_whole = digest_file(file, digest);
+  }
+  free(text);
+  return is_whole;
+}
+
+/* ---- compiling ---- */
+
+/* The first line of what the compiler said that is an error, as "FILE:LINE: …". */
+static int tell_failure(const struct pto_object_request *request, int fd, struct pto_error *error) {
+  static const char mark[] = "error: ";
+  char *text = calloc(1, MOST_MESSAGE_BYTES + 1);
+  if (!text) return pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", request->source);
+  if (pread(fd, text, MOST_MESSAGE_BYTES, 0) < 0) text[0] = '\0';
+  char *found = strstr(text, mark), *line = found;
+  while (line && line > text && line[-1] != '\n') line--;
+  if (!found)
+    pto_error_set(error, PTO_EINVAL, "%.400s: %s did not compile it: %.*s", request->source, request->words[0],
+                  (int)strcspn(text, "\n"), text);
+  else {
+    /* "FILE:LINE:COLUMN: fatal error: …" */
+    const char *file_end = strchr(line, ':'), *line_end = file_end ? strchr(file_end + 1, ':') : NULL;
+    pto_error_set(error, PTO_EINVAL, "%.*s: %.*s", line_end && line_end < found ? (int)(line_end - line) : 0, line,
+                  (int)strcspn(found + strlen(mark), "\n"), found + strlen(mark));
+  }
+  free(text);
+  return PTO_EINVAL;
+}
+
+static int spawn(char *const *words, int text_fd, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  int reason = posix_spawn_file_actions_init(&actions);
+  if (reason) return reason;
+  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDOUT_FILENO);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
+  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return reason;
+}
+
+/* Makes `object` and `list`, which are new files. */
+static int compile(const struct pto_object_request *request, char *object, char *list, struct pto_error *error) {
+  static char md[] = "-MMD", mf[] = "-MF", o[] = "-o";
+  char *words[PTO_OBJECT_MOST_WORDS + 6];
+  size_t count = 0;
+  int ended = 0;
+  pid_t pid;
+  while (request->words[count] && count < PTO_OBJECT_MOST_WORDS) {
+    words[count] = (char *)(uintptr_t)request->words[count];
+    count++;
+  }
+  memcpy(words + count, (char *[]){md, mf, list, o, object, NULL}, 6 * sizeof *words);
+  const int text_fd = memfd_create("compiler", MFD_CLOEXEC);
+  int reason = text_fd < 0 ? errno : spawn(words, text_fd, &pid), status = PTO_OK;
+  if (reason)
+    status = pto_error_set(error, PTO_ESYSTEM, "%.400s: no process for %.100s: %s", request->source, words[0],
+                           strerror(reason));
+  else {
+    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) status = tell_failure(request, text_fd, error);
+  }
+  if (text_fd >= 0) close(text_fd);
+  return status;
+}
+
+int pto_object_cache_get(const struct pto_object_request *request, char path[PATH_MAX], bool *is_new,
+                         struct pto_error *error) {
+  char list[PATH_MAX], new_list[PATH_MAX + 32], new_object[PATH_MAX + 64];
+  uint64_t key = 0, digest = 0;
+  int status = make_folders(request->folder, error);
+  if (status == PTO_OK) status = make_key(request, &key, error);
+  if (status) return status;
+  *is_new = false;
+  if (snprintf(list, PATH_MAX, "%s/%016" PRIx64 ".d", request->folder, key) >= PATH_MAX - 8)
+    return pto_error_set(error, PTO_EINVAL, "%.100s…: the path is too long", request->folder);
+  const bool has_list = make_digest(list, key, &digest);
+  snprintf(path, PATH_MAX, "%s/%016" PRIx64 ".so", request->folder, digest);
+  if (has_list && access(path, R_OK) == 0) return PTO_OK;
+  static _Atomic uint32_t number;
+  snprintf(new_list, sizeof new_list, "%s.%d.%u", list, (int)getpid(), number++);
+  snprintf(new_object, sizeof new_object, "%s.so", new_list);
+  status = compile(request, new_object, new_list, error);
+  if (status == PTO_OK && !make_digest(new_list, key, &digest))
+    status = pto_error_set(error, PTO_ESYSTEM, "%.400s: a file that it includes has gone", request->source);
+  snprintf(path, PATH_MAX, "%s/%016" PRIx64 ".so", request->folder, digest);
+  if (status == PTO_OK && (rename(new_object, path) != 0 || rename(new_list, list) != 0))
+    status = pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  if (status) {
+    (void)unlink(new_object);
+    (void)unlink(new_list);
+    return status;
+  }
+  *is_new = true;
+  return PTO_OK;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/given_values.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/session/session.h>
+#include <formats/json_read.h>
+#include <report/findings/source_lines.h>
+#include <runtime/base/base.h>
+#include <runtime/base/dtype.h>
+#include <runtime/control/control.h>
+#include <runtime/trace/trace_words.h>
+
+#define FORMAT "pto-values"
+#define VERSION 1u
+#define MOST_BYTES (UINT64_C(256) << 20)
+#define MOST_ITEMS (UINT64_C(1) << 24)
+
+/* One entry of the file: elements from `first` on. */
+struct given {
+  const char *array; /* NULL: of a task's parameter */
+  uint64_t task, param;
+  uint64_t first;
+  json_t *values;
+};
+
+struct pto_given_values {
+  struct pto_value_source source;
+  const struct pto_session *session;
+  json_t *root;
+  struct given *given;
+  size_t count;
+  uint64_t given_values, assumed_values;
+};
+
+/* ---- the file ---- */
+
+static void read_given(struct pto_json_reader *reader, json_t *items, size_t i, struct given *given) {
+  json_t *value;
+  size_t k;
+  pto_json_read_at(reader, "values[%zu]", i);
+  json_t *object = pto_json_read_item(reader, items, i);
+  if (reader->status) return;
+  if (json_object_get(object, "array")) {
+    given->array = pto_json_read_string(reader, object, "array");
+  } else {
+    given->task = pto_json_read_u64(reader, object, "task", INT64_MAX);
+    given->param = pto_json_read_u64(reader, object, "param", PTO_MAX_PARAMS);
+  }
+  given->first = pto_json_has(object, "first") ? pto_json_read_u64(reader, object, "first", INT64_MAX) : 0;
+  given->values = pto_json_read_array(reader, object, "values", MOST_ITEMS);
+  if (reader->status) return;
+  json_array_foreach(given->values, k, value) if (!json_is_number(value) && !json_is_boolean(value))
+      pto_json_read_refuse(reader, "\"values\"[%zu] is no number", k);
+}
+
+static int read_file(struct pto_given_values *values, const char *path, struct pto_error *error) {
+  struct pto_json_reader reader;
+  values->root = pto_json_read_file(&reader, path, MOST_BYTES, error);
+  if (!values->root) return reader.status;
+  if (strcmp(pto_json_read_string(&reader, values->root, "format"), FORMAT) != 0)
+    pto_json_read_refuse(&reader, "\"format\" is not \"" FORMAT "\"");
+  const uint64_t version = pto_json_read_u64(&reader, values->root, "version", UINT32_MAX);
+  if (!reader.status && version != VERSION)
+    pto_json_read_refuse(&reader, "version %" PRIu64 ", and %u was expected", version, VERSION);
+  json_t *items = pto_json_read_array(&reader, values->root, "values", MOST_ITEMS);
+  if (reader.status) return reader.status;
+  values->given = calloc(json_array_size(items) + 1, sizeof *values->given);
+  if (!values->given) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", path);
+  for (; values->count < json_array_size(items) && !reader.status; values->count++)
+    read_given(&reader, items, values->count, &values->given[values->count]);
+  return reader.status;
+}
+
+/* ---- who wrote it last ---- */
+
+struct writer {
+  bool is_task, is_host;
+  uint64_t task; /* that wrote it */
+  uint32_t param;
+  uint64_t element; /* from the first one of the parameter on, in memory */
+};
+
+static bool touches(const struct pto_trace_param *param, const struct pto_value_question *question) {
+  const uint64_t addr = (uint64_t)(uintptr_t)question->addr, base = param->tensor.buffer.base;
+  const uint64_t size = pto_dtype_size(question->dtype);
+  if (!(param->mode & PTO_OUTPUT) || param->mode == PTO_SCALAR) return false;
+  if (addr < base || addr - base >= param->tensor.buffer.size_bytes || (addr - base) % size) return false;
+  struct pto_tensor element = param->tensor;
+  element.dtype = question->dtype;
+  element.ndims = 0;
+  element.start_offset = (addr - base) / size;
+  return pto_tensor_overlap(&param->tensor, &element) != PTO_DISJOINT;
+}
+
+static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
+  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > 0;) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, number);
+    for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
+      const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+      if (param->index == UINT32_MAX || !touches(param, question)) continue;
+      const uint64_t size = pto_dtype_size(param->tensor.dtype);
+      const uint64_t begin = param->tensor.buffer.base + param->tensor.start_offset * size;
+      *writer = (struct writer){.is_task = true,
+                                .task = number,
+                                .param = param->index,
+                                .element = ((uint64_t)(uintptr_t)question->addr - begin) / size};
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The host's write counts where it came after the task's. */
+static void find_host(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
+  const uint64_t addr = (uint64_t)(uintptr_t)question->addr;
+  for (uint64_t i = trace->host_accesses.count; i-- > 0;) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, i);
+    if (access->is_sync || !access->is_write || addr < access->begin || addr >= access->end) continue;
+    if (access->task_count > question->task) continue; /* after the task of the predicate */
+    writer->is_host = !writer->is_task || access->task_count > writer->task;
+    return;
+  }
+}
+
+/* ---- answers ---- */
+
+static const struct pto_array *array_at(const struct pto_session *session, const void *addr, uint64_t *element) {
+  const struct pto_array *array;
+  for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++) {
+    const uint64_t offset = (uint64_t)(uintptr_t)addr - (uint64_t)(uintptr_t)array->data;
+    if (offset >= array->size_bytes) continue;
+    *element = offset * 8 / pto_dtype_bits(array->dtype);
+    return array;
+  }
+  return NULL;
+}
+
+/* Whether --input brought it. */
+static bool is_input(const struct pto_session *session, const struct pto_array *array) {
+  const struct pto_words *inputs = &session->options.inputs;
+  const size_t length = strlen(array->name);
+  for (uint32_t i = 0; i < inputs->count; i++)
+    if (strncmp(inputs->items[i], array->name, length) == 0 && inputs->items[i][length] == '=') return true;
+  return false;
+}
+
+static json_t *value_in(const struct given *given, uint64_t element) {
+  return element >= given->first ? json_array_get(given->values, element - given->first) : NULL;
+}
+
+/* The last entry that has it; NULL: none. */
+static json_t *find_given(const struct pto_given_values *values, const struct writer *writer,
+                          const struct pto_array *array, uint64_t element) {
+  json_t *found = NULL;
+  for (size_t i = 0; i < values->count && writer->is_task; i++)
+    if (!values->given[i].array && values->given[i].task == writer->task && values->given[i].param == writer->param &&
+        value_in(&values->given[i], writer->element))
+      found = value_in(&values->given[i], writer->element);
+  if (found || !array) return found;
+  for (size_t i = 0; i < values->count; i++)
+    if (values->given[i].array && strcmp(values->given[i].array, array->name) == 0 &&
+        value_in(&values->given[i], element))
+      found = value_in(&values->given[i], element);
+  return found;
+}
+
+static void store(json_t *from, uint32_t dtype, void *value) {
+  const int64_t whole = json_is_integer(from) ? json_integer_value(from) : json_is_true(from);
+  struct pto_array one = {.dtype = dtype, .numel = 1, .size_bytes = pto_dtype_size(dtype), .data = value};
+  if (pto_dtype_is_float(dtype) || json_is_real(from))
+    pto_array_set(&one, 0, json_is_number(from) ? json_number_value(from) : (double)whole);
+  else
+    memcpy(value, &whole, pto_dtype_size(dtype)); /* little-endian */
+}
+
+static void say_who(const struct pto_trace *trace, const struct pto_value_question *question, char *text, size_t size) {
+  struct pto_source_lines *lines = pto_source_lines_create();
+  char line[128] = "", name[128] = "";
+  if (question->is_predicate && question->task < trace->tasks.count) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, question->task);
+    pto_source_lines_name(lines, task->call, line, sizeof line);
+    snprintf(text, size, "the predicate of task %" PRIu64 " (%s), %s,", question->task,
+             pto_trace_task_name(task, name, sizeof name), line);
+  } else {
+    pto_source_lines_name(lines, question->call, line, sizeof line);
+    snprintf(text, size, "the orchestration, %s, before task %" PRIu64 ",", line, question->task);
+  }
+  pto_source_lines_destroy(lines);
+}
+
+static int refuse(const struct pto_trace *trace, const struct pto_value_question *question, const struct writer *writer,
+                  const struct pto_array *array, uint64_t element, struct pto_error *error) {
+  char who[320], name[128];
+  say_who(trace, question, who, sizeof who);
+  pto_error_set(error, PTO_EINVAL, "%s reads", who);
+  if (array)
+    pto_error_append(error, " element %" PRIu64 " of %.100s", element, array->name);
+  else
+    pto_error_append(error, " an element");
+  if (writer->is_task) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, writer->task);
+    pto_error_append(error, ", which task %" PRIu64 " (%s) writes as element %" PRIu64 " of param %" PRIu32,
+                     writer->task, pto_trace_task_name(task, name, sizeof name), writer->element, writer->param);
+  }
+  pto_error_append(error, "; no kernel was run: give it with --values, or --assume-zero");
+  return PTO_EINVAL;
+}
+
+static int find(void *context, struct pto_runtime *rt, const struct pto_value_question *question, void *value,
+                struct pto_error *error) {
+  struct pto_given_values *values = context;
+  const struct pto_trace *trace = pto_runtime_trace(rt);
+  struct writer writer = {0};
+  uint64_t element = 0;
+  find_task(trace, question, &writer);
+  find_host(trace, question, &writer);
+  const struct pto_array *array = array_at(values->session, question->addr, &element);
+  const uint64_t size = pto_dtype_size(question->dtype);
+  if (writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
+    memcpy(value, question->addr, size);
+    return PTO_OK;
+  }
+  json_t *given = find_given(values, &writer, array, element);
+  if (!given && !values->session->options.assume_zero) return refuse(trace, question, &writer, array, element, error);
+  memset(value, 0, size);
+  if (given)
+    store(given, question->dtype, value);
+  else
+    values->assumed_values++;
+  values->given_values += given != NULL;
+  return PTO_OK;
+}
+
+/* ---- life ---- */
+
+int pto_given_values_create(struct pto_session *session, struct pto_given_values **values_out,
+                            struct pto_error *error) {
+  struct pto_given_values *values = calloc(1, sizeof *values);
+  if (!values) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  *values = (struct pto_given_values){.source = {find, values}, .session = session};
+  const int status = session->options.values ? read_file(values, session->options.values, error) : PTO_OK;
+  if (status)
+    pto_given_values_destroy(values);
+  else
+    *values_out = values;
+  return status;
+}
+
+void pto_given_values_destroy(struct pto_given_values *values) {
+  if (!values) return;
+  json_decref(values->root);
+  free(values->given);
+  free(values);
+}
+
+const struct pto_value_source *pto_given_values_source(const struct pto_given_values *values) {
+  return &values->source;
+}
+
+void pto_given_values_count(const struct pto_given_values *values, const struct pto_trace *trace,
+                            struct pto_priced *priced) {
+  *priced = (struct pto_priced){.given_values = values->given_values, .assumed_values = values->assumed_values};
+  for (uint64_t i = 0; i < trace->tasks.count; i++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
+    for (uint32_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++) {
+      if (!task->kernels[role]) continue;
+      priced->calls += task->block_count;
+      priced->assumed_prices += task->kernels[role]->cost ? 0 : task->block_count;
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/adopt/adopt.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <runtime/base/base.h>
+
+#define RECORD_FD 3
+#define MOST_TEXT_BYTES (1u << 20)
+
+/* The first of these that can run scene tests is used. */
+static const char *const pythons[] = {"python3", "/usr/bin/python3"};
+
+struct child {
+  pid_t pid;
+  int records; /* to read from */
+  int text;    /* what it said */
+};
+
+/* ---- the process ---- */
+
+static int spawn(char *const *words, int record_fd, int text_fd, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  int reason = posix_spawn_file_actions_init(&actions);
+  if (reason) return reason;
+  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDOUT_FILENO);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
+  if (!reason && record_fd >= 0) reason = posix_spawn_file_actions_adddup2(&actions, record_fd, RECORD_FD);
+  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return reason;
+}
+
+static int wait_for(pid_t pid) {
+  int ended = 0;
+  while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+}
+
+static bool can_run(const char *python) {
+  char *words[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "import torch, pytest",
+                   NULL};
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  pid_t pid;
+  const bool is_able = nowhere >= 0 && spawn(words, -1, nowhere, &pid) == 0 && wait_for(pid) == 0;
+  if (nowhere >= 0) close(nowhere);
+  return is_able;
+}
+
+/* A file number that no file of the child gets. */
+static int move_up(int fd) {
+  const int other = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, RECORD_FD + 1) : -1;
+  if (fd >= 0) close(fd);
+  return other;
+}
+
+static int start(char *const *words, struct child *child) {
+  int ends[2];
+  child->text = move_up(memfd_create("pytest", MFD_CLOEXEC));
+  if (child->text < 0 || pipe2(ends, O_CLOEXEC) != 0) return errno;
+  child->records = move_up(ends[0]);
+  const int record_fd = move_up(ends[1]);
+  const int reason = record_fd < 0 || child->records < 0 ? errno : spawn(words, record_fd, child->text, &child->pid);
+  if (record_fd >= 0) close(record_fd);
+  return reason;
+}
+
+/* ---- where the plugin is ---- */
+
+static bool set_environment(const struct pto_adopt_options *options) {
+  static const char *const relative[] = {"../python", "../lib/pto/python"};
+  const char *before = getenv("PYTHONPATH");
+  char executable[PATH_MAX], folder[PATH_MAX + 64], whole[2 * PATH_MAX], path[32];
+  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
+  bool is_set = false;
+  if (length <= 0) return false;
+  executable[length] = '\0';
+  if (setenv("PTOSIM", executable, 1) != 0) return false;
+  *strrchr(executable, '/') = '\0';
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative) && !is_set; i++) {
+    snprintf(folder, sizeof folder, "%s/%s/pto/adopt.py", executable, relative[i]);
+    if (access(folder, R_OK) != 0) continue;
+    folder[strlen(folder) - strlen("/pto/adopt.py")] = '\0';
+    snprintf(whole, sizeof whole, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "");
+    is_set = setenv("PYTHONPATH", whole, 1) == 0;
+  }
+  snprintf(path, sizeof path, "/proc/self/fd/%d", RECORD_FD);
+  return is_set && setenv("PTO_ADOPT_RECORD", path, 1) == 0 && setenv("PYTHONDONTWRITEBYTECODE", "1", 1) == 0 &&
+         setenv("PTO_ADOPT_MODE", options->is_list ? "list" : "all", 1) == 0;
+}
+
+/* ---- records ---- */
+
+static const char *text_of(json_t *one, const char *key) {
+  const char *text = json_string_value(json_object_get(one, key));
+  return text ? text : "";
+}
+
+static void print_listed(json_t *one) {
+  printf("%-4s  %12lld  %s  %s%s%s\n", text_of(one, "architecture"),
+         (long long)json_integer_value(json_object_get(one, "bytes")), text_of(one, "scene"), text_of(one, "name"),
+         text_of(one, "reason")[0] ? "  " : "", text_of(one, "reason"));
+}
+
+/* A line each, until the child has closed its end. */
+static void read_records(const struct pto_adopt_options *options, const struct child *child, bool has_text,
+                         struct pto_adopt_cases *cases) {
+  FILE *stream = fdopen(child->records, "r");
+  char *line = NULL;
+  size_t size = 0;
+  while (stream && getline(&line, &size, stream) > 0) {
+    json_t *one = json_loads(line, 0, NULL);
+    if (!json_is_object(one)) {
+      json_decref(one);
+      continue;
+    }
+    if (has_text && options->is_list)
+      print_listed(one);
+    else if (has_text)
+      pto_adopt_case_print(one, stdout);
+    fflush(stdout);
+    json_array_append_new(cases->array, one);
+  }
+  free(line);
+  if (stream)
+    fclose(stream);
+  else
+    close(child->records);
+}
+
+/* The last line of what pytest said, or with its usage error the line that says so. */
+static int tell_failure(const struct child *child, const char *folder, int code) {
+  char *text = calloc(1, MOST_TEXT_BYTES + 1), *said = text;
+  if (text && pread(child->text, text, MOST_TEXT_BYTES, 0) > 0) {
+    char *mark = strstr(text, "ERROR: ");
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '\n') text[--length] = '\0';
+    char *last = strrchr(text, '\n');
+    said = mark ? mark + strlen("ERROR: ") : last ? last + 1 : text;
+    said[strcspn(said, "\n")] = '\0';
+  }
+  pto_complain(0, "adopt: %s: pytest left with %d: %.900s", folder, code, said ? said : "");
+  free(text);
+  return code == 4 ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
+}
+
+/* ---- all ---- */
+
+int pto_adopt_folder(const struct pto_adopt_options *options, const char *platform, bool has_text,
+                     struct pto_adopt_cases *cases) {
+  const char *folder = options->run.programs.items[0];
+  const size_t before = json_array_size(cases->array);
+  struct child child = {.records = -1, .text = -1};
+  size_t p = 0;
+  while (p < PTO_ARRAY_LENGTH(pythons) && !can_run(pythons[p])) p++;
+  if (p == PTO_ARRAY_LENGTH(pythons))
+    return pto_complain(PTO_EXIT_USAGE, "adopt: scene tests want a python3 with pytest and torch: apt-get install "
+                                        "python3-pytest python3-torch");
+  if (!set_environment(options))
+    return pto_complain(PTO_EXIT_FAILED, "adopt: the plugin pto/adopt.py is not beside ptosim");
+  const char *const words[] = {pythons[p], "-m",        "pytest",     "-p",     "no:cacheprovider",
+                               "-p",       "pto.adopt", "--platform", platform, "--continue-on-collection-errors",
+                               "--manual", "include",   "-q",         folder,   NULL};
+  char *copies[PTO_ARRAY_LENGTH(words)];
+  memcpy(copies, words, sizeof copies);
+  const int reason = start(copies, &child);
+  if (reason) return pto_complain(PTO_EXIT_FAILED, "adopt: no process for %s: %s", pythons[p], strerror(reason));
+  read_records(options, &child, has_text, cases);
+  const int code = wait_for(child.pid);
+  /* 0: all well; 1: tests failed, which their records say; 5: there were none for this platform. */
+  const bool is_told = code == 0 || code == 5 || (code == 1 && json_array_size(cases->array) > before);
+  const int answer = is_told ? PTO_EXIT_OK : tell_failure(&child, folder, code);
+  close(child.text);
+  return answer;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/adopt/adopt.h>
+
+#include <string.h>
+
+#include <check/adopt/program.h>
+#include <cli/main/fault_report.h>
+#include <cli/main/progress_line.h>
+#include <cli/run/request.h>
+#include <report/findings/findings.h>
+#include <runtime/base/clock.h>
+#include <runtime/trace/trace_words.h>
+
+/* Findings that a case keeps; the rest are counted in one line. */
+#define MOST_FINDINGS 20u
+
+static void set(json_t *one, const char *key, json_t *value) { json_object_set_new(one, key, value); }
+
+/* "32 tasks, 40 edges" as the existing runtime counts them: without allocations. */
+static void take_graph(struct pto_session *session, json_t *one) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  uint64_t tasks = 0;
+  if (!trace || !session->result.has_run) return;
+  for (uint64_t t = 0; t < trace->tasks.count; t++) tasks += pto_trace_task_at(trace, t)->kind != PTO_TASK_ALLOC;
+  set(one, "tasks", json_integer((json_int_t)tasks));
+  set(one, "edges", json_integer((json_int_t)session->result.stats.edges));
+  if (session->result.is_virtual) set(one, "virtual_ns", json_real((double)session->result.stats.virtual_ps * 1e-3));
+  set(one, "wall_seconds", json_real(session->result.wall_seconds));
+}
+
+/* Pairs that the rules of the run leave in any order: a right result was luck. */
+static int take_findings(struct pto_session *session, json_t *one, struct pto_error *error) {
+  struct pto_findings findings;
+  struct pto_order_counts counts;
+  json_t *list = json_array();
+  pto_findings_init(&findings);
+  const int status = pto_session_check_order(session, session->rules, &findings, &counts, error);
+  uint64_t told = 0;
+  for (size_t i = 0; i < findings.count && !status; i++) {
+    char text[PTO_SENTENCE_SIZE];
+    const struct pto_finding *finding = &findings.items[i];
+    if (pto_finding_kind_is_note(finding->kind) || told == MOST_FINDINGS) continue;
+    snprintf(text, sizeof text, "%s %s", pto_finding_kind_name(finding->kind), finding->sentence);
+    json_array_append_new(list, json_string(text));
+    told++;
+  }
+  if (findings.total > told && !status) {
+    char text[64];
+    snprintf(text, sizeof text, "and %llu more", (unsigned long long)(findings.total - told));
+    json_array_append_new(list, json_string(text));
+  }
+  set(one, "findings", list);
+  pto_findings_fini(&findings);
+  return status;
+}
+
+/* What the run itself came to. */
+static void take_end(struct pto_session *session, json_t *one, bool has_run, const struct pto_adopted *adopted) {
+  const struct pto_run_result *result = &session->result;
+  set(one, "run", json_boolean(has_run));
+  if (has_run && adopted && adopted->judge == PTO_ADOPTED_BY_GOLDEN && result->verified != PTO_VERDICT_NONE)
+    set(one, "verified", json_boolean(result->verified == PTO_VERDICT_TRUE));
+  else
+    set(one, "verified", json_null());
+  if (result->exit_code != PTO_EXIT_OK) set(one, "reason", json_string(result->error.sentence));
+}
+
+static void describe(const struct pto_session *session, const char *path, json_t *one) {
+  const struct pto_adopted_program *p = session->subject.adopted;
+  set(one, "manifest", json_string(path));
+  set(one, "built", json_boolean(p != NULL));
+  set(one, "name", json_string(p ? p->adopted.name : path));
+  if (!p) return;
+  if (p->adopted.scene) set(one, "scene", json_string(p->adopted.scene));
+  set(one, "architecture", json_string(p->adopted.architecture));
+  set(one, "mode", json_string(p->adopted.mode == PTO_ADOPTED_HBG ? "host_build_graph" : "tensormap_and_ringbuffer"));
+  if (session->result.engine) set(one, "engine", json_string(session->result.engine));
+  set(one, "objects", json_integer(p->build.objects));
+  set(one, "compiled", json_integer(p->build.compiled));
+}
+
+static void run(const struct pto_run_options *options, struct pto_session *session, json_t *one) {
+  struct pto_config config;
+  struct pto_session_options asked = pto_run_options_session(options, &config);
+  struct pto_error error;
+  config.record |= PTO_RECORD_GRAPH;
+  int code = pto_session_init(session, &asked);
+  const bool is_set_up = code == PTO_EXIT_OK;
+  if (is_set_up) code = pto_session_execute(session);
+  const bool has_run = is_set_up && code == PTO_EXIT_OK;
+  if (has_run) (void)pto_session_judge(session);
+  pto_run_files_write(session, options);
+  if (has_run && take_findings(session, one, &error) && session->result.exit_code == PTO_EXIT_OK)
+    (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
+  take_graph(session, one);
+  describe(session, asked.program, one);
+  take_end(session, one, has_run, session->subject.adopted ? &session->subject.adopted->adopted : NULL);
+}
+
+int pto_adopt_manifest(const struct pto_run_options *options, struct pto_adopt_cases *cases) {
+  static struct pto_session session;
+  struct pto_error error;
+  json_t *one = json_object();
+  const double begin = pto_clock_seconds();
+  if (!one || json_array_append_new(cases->array, one)) return pto_complain(PTO_EXIT_FAILED, "adopt: out of memory");
+  if (pto_run_files_probe(options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  run(options, &session, one);
+  pto_progress_line_end();
+  set(one, "seconds", json_real(pto_clock_seconds() - begin));
+  pto_session_fini(&session);
+  pto_fault_report_fini();
+  return PTO_EXIT_OK;
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# `ptosim adopt` of scenes and manifests of our own (tests/compat/scenes): what verifies, what is right only by luck, what
+# is refused and how, the forms of the report, and that a manifest is a program for other verbs.
+#
+# Skips without a C++ compiler; the part that runs scenes skips without pytest or torch.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(realpath "${PTO_BUILD_DIR:-build}")
+case $build in *address* | *thread* | *coverage*) echo 'what is compiled here has no instrumentation'; exit 77 ;; esac
+for c in clang++-19 g++-14 g++-12 g++; do command -v $c >/dev/null && has=1; done
+[ "${has:-}" ] || { echo 'no C++ compiler: adopted programs are not built'; exit 77; }
+. tests/support/holds.sh
+scenes=$PWD/tests/compat/scenes
+export PTO_ISA=$PWD/tests/compat/isa PTO_ADOPTED=$build/adopted/tests PTO_COMPAT=$PWD/compat
+ptosim=$build/ptosim
+
+# NAME SOURCE ENTRY: a manifest of three tensors of 16 floats, all 1 but the output, whose golden is GOLDEN, and a factor.
+manifest() {
+  local name=$1 source=$2 entry=$3 golden=$4
+  python_free_floats 1 >"$work/one.bin"
+  python_free_floats "$golden" >"$work/$name.golden"
+  cat >"$work/$name.json" <<END
+{"format": "pto-adopted", "version": 1, "name": "$name", "architecture": "a2a3", "mode": "tensormap_and_ringbuffer",
+ "judge": "golden", "orchestration": {"source": "$scenes/$source", "entry": "$entry"},
+ "kernels": [{"func_id": 0, "core": "aiv", "name": "add", "source": "$scenes/add.cpp"},
+             {"func_id": 1, "core": "aiv", "name": "scale", "source": "$scenes/scale_kernel.cpp"}],
+ "tensors": [{"name": "a", "direction": "in", "dtype": "f32", "shape": [16], "bytes": "one.bin"},
+             {"name": "b", "direction": "inout", "dtype": "f32", "shape": [16], "bytes": "one.bin"},
+             {"name": "out", "direction": "out", "dtype": "f32", "shape": [16], "golden": "$name.golden"}],
+ "scalars": [{"name": "factor", "bits": "0x40200000"}], "clusters": 8}
+END
+}
+# Sixteen floats of 1, 2 or 5, little-endian.
+python_free_floats() {
+  local bytes
+  case $1 in 1) bytes='\0\0\200\077' ;; 2) bytes='\0\0\0\100' ;; 5) bytes='\0\0\240\100' ;; esac
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do printf "$bytes"; done
+}
+# The manifest NAME with sed's SCRIPT applied, as NEW.
+changed() { sed "$3" "$work/$1.json" >"$work/$2.json" && cp "$work/$1.golden" "$work/$2.golden"; }
+# Whether a command leaves with STATUS and says TEXT, a regular expression.
+says() {
+  local status=$1 text=$2
+  shift 2
+  leaves_with "$status" "$@" && grep -qE -- "$text" "$work/out"
+}
+adopts() { # STATUS TEXT NAME OPTIONS...
+  local status=$1 text=$2 name=$3
+  shift 3
+  says "$status" "$text" "$ptosim" adopt "$work/$name.json" "$@"
+}
+has_no_half() { [ -z "$(find "$PTO_ADOPTED" -name '*.d.*' -o -name '*.tmp*')" ]; }
+
+manifest scale scale.cpp scale_entry 5
+manifest luck luck.cpp luck_entry 2
+sed -i '/scalars/s/\[.*\],/[],/' "$work/luck.json"
+sed -i 's/{"name": "b", "direction": "inout"/{"name": "b", "direction": "in"/' "$work/scale.json"
+changed scale wrong 's/0x40200000/0x40000000/'
+changed scale no_kernel '/func_id": 1/d; s/add.cpp"},$/add.cpp"}],/'
+changed scale few 's/"scalars": \[.*\], "clusters"/"scalars": [], "clusters"/'
+changed scale no_source 's/scale_kernel.cpp/nowhere.cpp/'
+changed scale no_entry 's/scale_entry/other_entry/'
+changed scale short 's/"shape": \[16\], "bytes"/"shape": [17], "bytes"/'
+changed scale later 's/"version": 1/"version": 2/'
+
+holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
+holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
+holds 'its objects are there the second time' adopts 0 '"compiled": ?0' scale --json -
+holds 'it is a program to run' says 0 'verified +true|verified *yes|verified' "$ptosim" run "$work/scale.json" --engine virtual
+holds 'and to check' says 0 '2 tasks, 1 edge ' "$ptosim" check "$work/scale.json" --deps pto
+holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
+holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
+holds 'right by luck: with the lines of its source' \
+  adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
+holds 'an output that is wrong' adopts 1 '^wrong .*|output out\[0\]: 4 instead of 5' wrong
+holds 'a func_id without a kernel' adopts 3 'scale.cpp:21: .*func_id 1' no_kernel
+holds 'arguments that do not match' adopts 3 'scale.cpp says that it needs 4 arguments; 3 tensors and 0 scalars are given' few
+holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file, expected the source of scale of .*no_source.json' no_source
+holds 'an entry that is not there' adopts 3 'other_entry' no_entry
+holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
+holds 'another version' adopts 3 'later.json: is "pto-adopted" version 2, expected "pto-adopted" version 1' later
+holds 'nothing half-built stays' has_no_half
+holds 'JUnit has the failure' adopts 1 'failures="1"' wrong --junit -
+holds 'a manifest takes no platform' adopts 2 '^ptosim: adopt: --platform is for a folder$' scale --platform a5sim
+holds 'a folder takes no engine' says 2 '^ptosim: adopt: --engine is for a manifest$' "$ptosim" adopt "$scenes" --engine virtual
+holds 'what is not there' says 2 '^ptosim: adopt: nowhere: no such folder, file or manifest$' "$ptosim" adopt nowhere
+
+python=
+for p in python3 /usr/bin/python3; do $p -c 'import torch, pytest' 2>/dev/null && { python=$p; break; }; done
+if [ -z "$python" ]; then
+  echo 'no python3 with pytest and torch: scene tests are not run'
+  holds_total
+  exit
+fi
+export PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 PTOSIM=$ptosim
+scene() { # STATUS TEXT FILE PLATFORM
+  says "$1" "$2" "$ptosim" adopt "$scenes/$3" --platform "$4"
+}
+pytest() { (cd "$work" && $python -m pytest -p no:cacheprovider -p pto.adopt -q "$@"); }
+was() { grep -qE -- "$1" "$work/out"; } # of the command before
+
+holds 'scenes of a2a3 on threads' scene 0 '^adopt: 5 cases, 5 built, 5 run, 5 verified; 1 left out$' test_scenes.py a2a3sim
+holds 'one is too large' was 'TestTooLarge/large'
+holds 'of a5 in virtual time, one by luck or wrong' scene 1 'WAR task 0 \(add\) .*luck.cpp' test_scenes.py a5virtual
+holds 'mistakes of scenes' scene 3 '^adopt: 7 cases, 3 built, 1 run, 0 verified, 1 wrong$' test_wrong.py a2a3sim
+holds '- a golden that is wrong' was 'output out: [0-9.]+ from its golden'
+holds '- no golden' was 'test_wrong.py: TestNoGolden has no compute_golden, expected one or SKIP_GOLDEN'
+holds '- a func_id that no file gives' was 'scale.cpp:21: .*func_id 1'
+holds '- a signature that is too short' was 'test_wrong.py: TestFewSignatures: generate_args gives 3 tensors, the orchestration.s signature expects 2'
+holds '- arguments that do not match' was 'needs 4 arguments; 2 tensors and 0 scalars are given'
+holds '- a source that is not there' was 'nowhere.cpp: there is no such file'
+holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
+holds 'pytest runs them, without the manual one' says 0 '^4 passed, 2 skipped' pytest "$scenes/test_scenes.py" --platform a2a3sim
+holds 'and by name' says 0 '^1 passed' pytest "$scenes/test_scenes.py" --platform a2a3virtual -k TestScaleHostBuilt
+holds 'hardware is refused' says 4 'platform a2a3 means hardware, which is not here: a2a3sim runs on threads, a2a3virtual in virtual time' \
+  pytest "$scenes/test_scenes.py" --platform a2a3
+holds_total
