@@ -53,6 +53,8 @@ static const char *const dealing_words[] = {"ranges", "round_robin", NULL};
 
 static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
 
+static const char *const profiling_words[] = {"off", "on", NULL};
+
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
     FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
@@ -79,6 +81,10 @@ static const struct key keys[] = {
     LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
     WORD("rate", "sharing", shares_anew, sharing_words),
     WORD("chip", "dealing", deals_clusters, dealing_words),
+    WORD("chip", "profiling", has_profiling, profiling_words),
+    OPTIONAL("latency", "profiling_start_ps", profiling_start_ps, 0, MAX_LATENCY_PS),
+    OPTIONAL("control_ps", "profiling_dispatch", profiling_dispatch_ps, 0, MAX_WORK_PS),
+    OPTIONAL("control_ps", "profiling_poll", profiling_poll_ps, 0, MAX_WORK_PS),
     WORD("chip", "graph", is_graph_prebuilt, graph_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
@@ -250,6 +256,16 @@ static int take_key(void *context, const char *section, const char *name, const 
   return 1;
 }
 
+/* What a recorder adds, where one runs. */
+static void add_profiling(struct pto_chip *chip) {
+  if (!chip->has_profiling) return;
+  chip->kernel_start_ps += chip->profiling_start_ps;
+  chip->pending_start_ps += chip->profiling_start_ps;
+  chip->work_ps[PTO_WORK_DISPATCH] += chip->profiling_dispatch_ps;
+  chip->dispatch_more_ps += chip->profiling_dispatch_ps;
+  chip->work_ps[PTO_WORK_POLL] += chip->profiling_poll_ps;
+}
+
 static int parse(struct loader *loader) {
   int line = ini_parse_stream(read_line, loader, take_key, loader);
   if (loader->error->status != PTO_OK) return loader->error->status;
@@ -267,6 +283,7 @@ static int parse(struct loader *loader) {
                            keys[i].name);
   }
   set_absent(&loader->chip, loader->has_key);
+  add_profiling(&loader->chip);
   if (loader->chip.l2_bytes && !loader->chip.shares_anew)
     return pto_error_set(loader->error, PTO_EINVAL, "%s: l2_bytes needs sharing = anew", loader->label);
   if (loader->chip.scheduler_count > loader->chip.cluster_count)

@@ -16,6 +16,8 @@
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace_digest.h>
 
+#include <stdlib.h>
+
 #define SCRIPTS 1000
 #define MAX_CORES 36
 
@@ -266,19 +268,20 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
 
 static void test_random_scripts_run_as_the_model_says(void **state) {
   static struct player player;
+  const uint64_t script_count = getenv("PTO_TEST_LONG") ? 100 * SCRIPTS : SCRIPTS;
   uint64_t messages = 0;
   assert_true(pto_reserve_init(&player.spans.memory, 1 << 20));
   player.spans.record_bytes = sizeof(struct pto_trace_span);
   player.spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
-  print_message("seeds 1 to %d\n", SCRIPTS);
-  for (uint64_t seed = 1; seed <= SCRIPTS; seed++) {
+  print_message("seeds 1 to %llu\n", (unsigned long long)script_count);
+  for (uint64_t seed = 1; seed <= script_count; seed++) {
     uint64_t digest = play_script(&player, seed);
     compare_timelines(&player);
     messages += player.model.count;
     if (seed % 50 == 0) assert_true(play_script(&player, seed) == digest);
   }
   print_message("%llu messages\n", (unsigned long long)messages);
-  assert_true(messages > 50 * SCRIPTS);
+  assert_true(messages > 50 * script_count);
   pto_reserve_fini(&player.spans.memory);
 }
 
