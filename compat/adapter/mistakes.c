@@ -5,6 +5,8 @@
  */
 #include <compat/adapter/state.h>
 
+#include <runtime/base/base.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -85,6 +85,14 @@ static int check_config(const struct pto_config *config, struct pto_error *error
   return PTO_OK;
 }
 
+/* For the engine: of all rings. */
+static uint64_t allocated_bytes(const void *context) {
+  const struct pto_runtime *rt = context;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+  return bytes;
+}
+
 int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,
                        struct pto_error *error) {
   int status = check_config(config, error);
@@ -113,6 +121,8 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                            .local = {NULL, is_aic ? port->aic_local_bytes : port->aiv_local_bytes},
                                            .message = rt->refusal,
                                            .message_size = sizeof rt->refusal};
+  port->allocated_bytes = allocated_bytes;
+  port->allocated_context = rt;
   if (port->ops->bind_memory) port->ops->bind_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){.map = &rt->map,

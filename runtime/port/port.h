@@ -111,9 +111,17 @@ static inline struct pto_completion pto_message_completion(const struct pto_mess
   X(PTO_WORK_FANOUT, "fanout")           /* a consumer notified */                                                     \
   X(PTO_WORK_COMPLETE, "complete")       /* a task's completion, fixed part */
 
+/* Prices that a chip file may leave out: X(kind, name, what they are then: another kind of this list or the one above,
+ * or PTO_WORK_COUNT for nothing). */
+#define PTO_MORE_WORK_LIST(X)                                                                                          \
+  X(PTO_WORK_ALLOC_TENSORS, "alloc_tensors", PTO_WORK_SUBMIT) /* the fixed part of a call of alloc_tensors */          \
+  X(PTO_WORK_MANUAL_LOOKUP, "manual_lookup", PTO_WORK_LOOKUP) /* a region, where the scope is manual */                \
+  X(PTO_WORK_LOOKUP_ENTRY, "lookup_entry", PTO_WORK_COUNT)    /* an entry of the buffer that a lookup is in */         \
+  X(PTO_WORK_FIRST_SUBMIT, "first_submit", PTO_WORK_COUNT)    /* of a run, beside what any submit takes */
+
 enum pto_work {
-#define X(kind, name) kind,
-  PTO_WORK_LIST(X)
+#define X(kind, ...) kind,
+  PTO_WORK_LIST(X) PTO_MORE_WORK_LIST(X)
 #undef X
       PTO_WORK_COUNT
 };
@@ -132,6 +140,9 @@ struct pto_port_ops {
    * poll gives it. */
   bool (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                    struct pto_completion *completion);
+  /* Virtual time: a task with so many edges was submitted, which a scheduler wires.  NULL: the orchestrator does, and
+   * they are charged as PTO_WORK_EDGE. */
+  void (*wire)(struct pto_port *port, uint64_t edges);
   void (*flush)(struct pto_port *port); /* NULL where nothing is held back */
   /* Takes up to `max` completions, never waiting for one; it may run kernels that this thread is to run.  Virtual time:
    * the one that a scheduler takes in next, where the orchestrator's clock has reached that moment, and the clock is
@@ -152,8 +163,8 @@ struct pto_port_ops {
   /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
    * waited for ever.  For reports; NULL where no core ever waits. */
   void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);
-  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
-   */
+  /* Before the first touch: tasks allocate in [addr, addr + size_bytes); asks for its pages where the cores want them.
+   * NULL: no wish. */
   void (*bind_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
   bool is_observe; /* the engine of observers (sim/tools/observe.h) */
@@ -169,17 +180,20 @@ struct pto_port {
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
+  bool has_more_prices;        /* some of PTO_MORE_WORK_LIST are not what they are where a chip file leaves them out */
   bool skips_kernels;          /* the runtime's wish: messages take their time, and nothing is called */
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
-  uint32_t visible_cluster_count;       /* what programs see, where that is less than what tasks run on; 0: the same */
-  uint32_t slots_per_core;              /* messages a core holds, the running one counted */
-  uint32_t worker_count;                /* threads that run kernels, the control thread counted */
-  uint64_t aiv_local_bytes;             /* UB */
-  uint64_t aic_local_bytes;             /* L1 */
-  struct pto_trace *trace;              /* where to record spans; NULL: nowhere */
-  const struct pto_kernel_meter *meter; /* told of kernel calls from the next run on; NULL: none is */
+  uint32_t visible_cluster_count; /* what programs see, where that is less than what tasks run on; 0: the same */
+  uint32_t slots_per_core;        /* messages a core holds, the running one counted */
+  uint32_t worker_count;          /* threads that run kernels, the control thread counted */
+  uint64_t aiv_local_bytes;       /* UB */
+  uint64_t aic_local_bytes;       /* L1 */
+  uint64_t (*allocated_bytes)(const void *context); /* what tasks have allocated now; set by the runtime */
+  const void *allocated_context;
+  struct pto_trace *trace;                             /* where to record spans; NULL: nowhere */
+  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */

@@ -105,8 +105,25 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt, const struct pto_submit_
                           rt->chunks.capacity);
 }
 
-static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t param_count,
-                          uint64_t edges) {
+/* What of a submit the optional prices make another: the difference to those that they stand for.  And edges that a
+ * scheduler wires. */
+static PTO_NOINLINE void charge_more(struct pto_runtime *rt, const struct pto_submit_work *submit, bool is_alloc,
+                                     uint32_t lookups, uint64_t edges) {
+  struct pto_port *port = rt->port;
+  const uint64_t *ps = port->work_ps;
+  if (is_alloc) port->clock += ps[PTO_WORK_ALLOC_TENSORS] - ps[PTO_WORK_SUBMIT];
+  if (rt->task_count == 1) port->clock += ps[PTO_WORK_FIRST_SUBMIT];
+  if (rt->hazards.is_manual) {
+    port->clock += (ps[PTO_WORK_MANUAL_LOOKUP] - ps[PTO_WORK_LOOKUP]) * lookups;
+  } else {
+    for (uint32_t i = 0; i < submit->access_count; i++)
+      port->clock += ps[PTO_WORK_LOOKUP_ENTRY] * rt->map.spaces[submit->accesses[i].space].entry_count;
+  }
+  if (port->ops->wire && edges) port->ops->wire(port, edges);
+}
+
+static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                          const struct pto_submit_request *request, uint64_t edges) {
   struct pto_port *port = rt->port;
   uint32_t allocated = 0;
   for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
@@ -114,8 +131,9 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   const uint32_t lookups = pto_hazards_looks_nothing_up(&rt->hazards) ? 0 : submit->access_count;
   PTO_ASSERT(!port->is_scheduler); /* the clock is the orchestrator's, which pays for all five */
   const uint64_t *ps = port->work_ps;
-  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * lookups +
+  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * request->count + ps[PTO_WORK_LOOKUP] * lookups +
                  ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;
+  if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC, lookups, edges);
 }
 
 static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -180,7 +198,7 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (submit->advances) advance_versions(rt, submit);
   pto_params_settle(rt, submit, slot_index);
   if (rt->recording) pto_recording_add_submit(rt->recording, request);
-  if (rt->port->is_virtual) charge_submit(rt, submit, request->count, rt->hazards.edges - more->edges);
+  if (rt->port->is_virtual) charge_submit(rt, submit, request, rt->hazards.edges - more->edges);
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }
 

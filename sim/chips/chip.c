@@ -19,6 +19,7 @@
 
 /* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
 #define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
+#define MAX_L2_BYTES (UINT64_C(1) << 40)
 #define MAX_KHZ UINT64_C(100000000) /* 100 GHz */
 #define MAX_PER_CYCLE UINT64_C(1000000000)
 #define MAX_MBPS UINT64_C(1000000000)          /* 1 PB/s */
@@ -38,6 +39,7 @@ struct key {
 
 #define KEY(section, name, field, min, max, ...)                                                                       \
   { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max, __VA_ARGS__ }
+#define WORK_OFFSET(kind) (offsetof(struct pto_chip, work_ps) + (kind) * sizeof(uint64_t))
 #define FIELD(section, name, field, min, max) KEY(section, name, field, min, max, false, NO_FIELD, NULL)
 #define OPTIONAL(section, name, field, min, max) KEY(section, name, field, min, max, true, NO_FIELD, NULL)
 #define LIKE(section, name, field, min, max, other)                                                                    \
@@ -45,6 +47,13 @@ struct key {
 #define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
 
 static const char *const sharing_words[] = {"at_begin", "anew", NULL};
+static const char *const wiring_words[] = {"orchestrator", "scheduler", NULL};
+
+static const char *const dealing_words[] = {"ranges", "round_robin", NULL};
+
+static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
+
+static const char *const profiling_words[] = {"off", "on", NULL};
 
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
@@ -67,8 +76,21 @@ static const struct key keys[] = {
          vector_elems_per_cycle_16bit),
     FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
+    OPTIONAL("memory", "l2_bytes", l2_bytes, 1, MAX_L2_BYTES),
+    LIKE("rate", "l2_core_bandwidth_mbps", l2_core_bandwidth_mbps, 1, MAX_MBPS, core_bandwidth_mbps),
+    LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
     WORD("rate", "sharing", shares_anew, sharing_words),
+    WORD("chip", "dealing", deals_clusters, dealing_words),
+    WORD("chip", "profiling", has_profiling, profiling_words),
+    OPTIONAL("latency", "profiling_start_ps", profiling_start_ps, 0, MAX_LATENCY_PS),
+    OPTIONAL("control_ps", "profiling_dispatch", profiling_dispatch_ps, 0, MAX_WORK_PS),
+    OPTIONAL("control_ps", "profiling_poll", profiling_poll_ps, 0, MAX_WORK_PS),
+    WORD("chip", "graph", is_graph_prebuilt, graph_words),
+    WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
+    LIKE("latency", "pending_start_ps", pending_start_ps, 0, MAX_LATENCY_PS, kernel_start_ps),
+    OPTIONAL("latency", "cold_start_ps", cold_start_ps, 0, MAX_LATENCY_PS),
+    OPTIONAL("latency", "handshake_ps", handshake_ps, 0, MAX_LATENCY_PS),
     FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
     FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
@@ -77,6 +99,19 @@ static const struct key keys[] = {
 #define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),
     PTO_WORK_LIST(X)
 #undef X
+#define X(kind, work_name, other)                                                                                      \
+  {"control_ps",                                                                                                       \
+   work_name,                                                                                                          \
+   WORK_OFFSET(kind),                                                                                                  \
+   sizeof(uint64_t),                                                                                                   \
+   0,                                                                                                                  \
+   MAX_WORK_PS,                                                                                                        \
+   true,                                                                                                               \
+   other == PTO_WORK_COUNT ? NO_FIELD : WORK_OFFSET(other),                                                            \
+   NULL},
+        PTO_MORE_WORK_LIST(X)
+#undef X
+            LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
 };
 
 static const char *const sections[] = {"chip", "memory", "rate", "latency", "control_ps"};
@@ -221,6 +256,16 @@ static int take_key(void *context, const char *section, const char *name, const 
   return 1;
 }
 
+/* What a recorder adds, where one runs. */
+static void add_profiling(struct pto_chip *chip) {
+  if (!chip->has_profiling) return;
+  chip->kernel_start_ps += chip->profiling_start_ps;
+  chip->pending_start_ps += chip->profiling_start_ps;
+  chip->work_ps[PTO_WORK_DISPATCH] += chip->profiling_dispatch_ps;
+  chip->dispatch_more_ps += chip->profiling_dispatch_ps;
+  chip->work_ps[PTO_WORK_POLL] += chip->profiling_poll_ps;
+}
+
 static int parse(struct loader *loader) {
   int line = ini_parse_stream(read_line, loader, take_key, loader);
   if (loader->error->status != PTO_OK) return loader->error->status;
@@ -238,6 +283,9 @@ static int parse(struct loader *loader) {
                            keys[i].name);
   }
   set_absent(&loader->chip, loader->has_key);
+  add_profiling(&loader->chip);
+  if (loader->chip.l2_bytes && !loader->chip.shares_anew)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: l2_bytes needs sharing = anew", loader->label);
   if (loader->chip.scheduler_count > loader->chip.cluster_count)
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,

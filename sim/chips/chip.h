@@ -29,15 +29,26 @@ struct pto_chip {
   uint64_t cube_macs_per_cycle_16bit, cube_macs_per_cycle_8bit;
   uint64_t vector_elems_per_cycle; /* elements an AIV does a cycle, of dtypes of 32 bits and more and of bf16 */
   uint64_t vector_elems_per_cycle_16bit, vector_elems_per_cycle_8bit;
-  uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
-  uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
+  uint64_t core_bandwidth_mbps; /* global memory, MB/s, one core alone */
+  uint64_t chip_bandwidth_mbps; /* global memory, MB/s, all cores together */
+  uint64_t l2_bytes;            /* 0: there is no L2 cache */
+  uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;
   uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
+  uint64_t pending_start_ps;                     /* the same of a message that waited at the core for the one before */
+  uint64_t cold_start_ps;                        /* what the first message of a core takes besides, in the mean */
+  uint64_t handshake_ps;                         /* before the run: where all clocks begin */
+  uint64_t dispatch_more_ps;                     /* a message of the task whose message the scheduler sent last */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
   uint64_t signal_ps;                            /* from a signal to the core that waits for it */
   uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */
   uint64_t host_latency_ps, host_bandwidth_mbps; /* host link */
   uint64_t work_ps[PTO_WORK_COUNT];              /* price of control work, by kind */
+  uint32_t has_profiling;                        /* the next three are in the prices that they are of */
+  uint64_t profiling_start_ps, profiling_dispatch_ps, profiling_poll_ps;
+  uint32_t deals_clusters;    /* cluster c is of scheduler c mod schedulers, not of a range */
+  uint32_t is_graph_prebuilt; /* no orchestrator on the device; a resolver beside the schedulers */
+  uint32_t schedulers_wire;   /* edges are wired by a scheduler, not by the orchestrator */
 };
 
 /* Loads a shipped chip by name, else the file at that path.  PTO_OK, or PTO_EINVAL / PTO_ESYSTEM with file, line and

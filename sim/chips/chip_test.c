@@ -104,8 +104,14 @@ static void test_a_file_by_path_gives_the_same_chip_as_the_shipped_one(void **st
 static void full_text(char *text) {
   static const struct {
     const char *section, *lines;
-  } optional[] = {{"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
-                               "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"}};
+  } optional[] = {
+      {"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
+                   "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
+      {"[control_ps]\n", "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"
+                         "profiling_dispatch = 1\nprofiling_poll = 1\n"},
+      {"[memory]\n", "l2_bytes = 1\n"},
+      {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
+      {"[latency]\n", "pending_start_ps = 1\ncold_start_ps = 1\nhandshake_ps = 1\nprofiling_start_ps = 1\n"}};
   shipped_text("tiny", text);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(optional); i++) {
     char to[1024];
@@ -154,7 +160,21 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 FIELD("dispatch", work_ps[PTO_WORK_DISPATCH]),
                 FIELD("poll", work_ps[PTO_WORK_POLL]),
                 FIELD("fanout", work_ps[PTO_WORK_FANOUT]),
-                FIELD("complete", work_ps[PTO_WORK_COMPLETE])};
+                FIELD("complete", work_ps[PTO_WORK_COMPLETE]),
+                SAME(l2_bytes),
+                SAME(profiling_start_ps),
+                FIELD("profiling_dispatch", profiling_dispatch_ps),
+                FIELD("profiling_poll", profiling_poll_ps),
+                SAME(l2_core_bandwidth_mbps),
+                SAME(l2_chip_bandwidth_mbps),
+                SAME(pending_start_ps),
+                SAME(cold_start_ps),
+                SAME(handshake_ps),
+                FIELD("dispatch_more", dispatch_more_ps),
+                FIELD("alloc_tensors", work_ps[PTO_WORK_ALLOC_TENSORS]),
+                FIELD("manual_lookup", work_ps[PTO_WORK_MANUAL_LOOKUP]),
+                FIELD("lookup_entry", work_ps[PTO_WORK_LOOKUP_ENTRY]),
+                FIELD("first_submit", work_ps[PTO_WORK_FIRST_SUBMIT])};
   char text[TEXT_SIZE], path[64];
   struct pto_chip expected, loaded;
   struct pto_error error;
@@ -212,6 +232,15 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 7", &chip, &error), PTO_OK);
   assert_int_equal(chip.vector_elems_per_cycle_16bit, 50);
   assert_int_equal(chip.vector_elems_per_cycle_8bit, 7);
+  assert_int_equal(chip.pending_start_ps, chip.kernel_start_ps);
+  assert_int_equal(chip.l2_bytes, 0);
+  assert_int_equal(chip.l2_core_bandwidth_mbps, chip.core_bandwidth_mbps);
+  assert_int_equal(chip.l2_chip_bandwidth_mbps, chip.chip_bandwidth_mbps);
+  assert_int_equal(chip.dispatch_more_ps, chip.work_ps[PTO_WORK_DISPATCH]);
+  assert_int_equal(chip.cold_start_ps + chip.handshake_ps, 0);
+  assert_int_equal(chip.work_ps[PTO_WORK_ALLOC_TENSORS], chip.work_ps[PTO_WORK_SUBMIT]);
+  assert_int_equal(chip.work_ps[PTO_WORK_MANUAL_LOOKUP], chip.work_ps[PTO_WORK_LOOKUP]);
+  assert_int_equal(chip.work_ps[PTO_WORK_LOOKUP_ENTRY] + chip.work_ps[PTO_WORK_FIRST_SUBMIT], 0);
   assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 0", &chip, &error), PTO_EINVAL);
   assert_string_equal(error.sentence, " line 18: vector_elems_per_cycle_8bit = 0 is not within 1 to 1000000000");
 }
@@ -227,6 +256,31 @@ static void test_a_word_is_one_of_its_list(void **state) {
   assert_false(chip.shares_anew);
   assert_int_equal(load_with("rate", "sharing = 1", &chip, &error), PTO_EINVAL);
   assert_string_equal(error.sentence, " line 18: sharing = 1 is neither at_begin nor anew");
+}
+
+static void test_prices_of_profiling_count_where_it_is_on(void **state) {
+  static const char *const prices = "profiling_dispatch = 7\nprofiling_poll = 9";
+  char text[TEXT_SIZE], to[256], path[64];
+  struct pto_chip off, on;
+  struct pto_error error;
+  for (uint32_t is_on = 0; is_on <= 1; is_on++) {
+    shipped_text("tiny", text);
+    snprintf(to, sizeof to, "[control_ps]\n%s\n", prices);
+    replace(text, "[control_ps]\n", to);
+    replace(text, "[latency]\n", "[latency]\nprofiling_start_ps = 5\n");
+    replace(text, "[chip]\n", is_on ? "[chip]\nprofiling = on\n" : "[chip]\nprofiling = off\n");
+    assert_int_equal(load_text(text, strlen(text), is_on ? &on : &off, &error, path), PTO_OK);
+  }
+  assert_int_equal(off.kernel_start_ps, 100000);
+  assert_int_equal(on.kernel_start_ps, 100005);
+  assert_int_equal(off.pending_start_ps, 100000);
+  assert_int_equal(on.pending_start_ps, 100005);
+  assert_int_equal(off.work_ps[PTO_WORK_DISPATCH], 100000);
+  assert_int_equal(on.work_ps[PTO_WORK_DISPATCH], 100007);
+  assert_int_equal(on.dispatch_more_ps, 100007);
+  assert_int_equal(off.work_ps[PTO_WORK_POLL], 50000);
+  assert_int_equal(on.work_ps[PTO_WORK_POLL], 50009);
+  assert_int_equal(on.work_ps[PTO_WORK_COMPLETE], off.work_ps[PTO_WORK_COMPLETE]);
 }
 
 /* Each case alters tiny.ini and must be refused with exactly these words after the file's name. */
@@ -266,6 +320,7 @@ static void test_every_fault_of_a_file_is_named(void **state) {
        " line 28: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000"},
       {"complete = 50000", "complete = 1000000001", " line 44: complete = 1000000001 is not within 0 to 1000000000"},
       {"fanout = 20000\n", "", ": [control_ps] fanout is missing"},
+      {"ub_bytes =", "l2_bytes = 1\nub_bytes =", ": l2_bytes needs sharing = anew"},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
     char text[TEXT_SIZE], path[64], expected[PTO_SENTENCE_SIZE];
@@ -354,6 +409,7 @@ int main(void) {
       cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
       cmocka_unit_test(test_a_word_is_one_of_its_list),
+      cmocka_unit_test(test_prices_of_profiling_count_where_it_is_on),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),

@@ -89,6 +89,23 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
   return cost;
 }
 
+uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,
+                                 uint64_t hi) {
+  uint64_t sum = 0;
+  uint32_t param = 0;
+  for (uint32_t i = 0; i < args->tensor_count; i++) {
+    const struct pto_kernel_tensor *tensor = &args->tensors[i];
+    const uint64_t addr = (uint64_t)(uintptr_t)tensor->addr;
+    while (param < kernel->param_count && kernel->params[param].mode == PTO_SCALAR) param++;
+    const uint32_t mode = param < kernel->param_count ? kernel->params[param++].mode : PTO_INPUT;
+    if (addr < lo || addr >= hi) continue;
+    const uint64_t bytes = tensor_bytes(tensor, tensor_elems(tensor));
+    if (mode & PTO_INPUT) sum = pto_timing_add_saturating(sum, bytes);
+    if (mode & PTO_OUTPUT) sum = pto_timing_add_saturating(sum, bytes);
+  }
+  return share_of_block(sum, pto_max_u64(args->core->block_count, 1));
+}
+
 uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes) {
   return pto_timing_scale(bytes, MEGA, &timing->fifo_bandwidth_mbps);
 }

@@ -54,6 +54,11 @@ void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip);
  * kernel without a parameter list has no modes: each tensor is moved once, and the largest is its output. */
 struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args);
 
+/* What one block of `kernel` reads and writes of [lo, hi), as the default cost counts: each tensor that begins there
+ * once for its mode. */
+uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,
+                                 uint64_t hi);
+
 /* The cost of one block of `kernel`: what its cost function says or, where it has none, the default. */
 static inline struct pto_cost pto_timing_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
   return PTO_LIKELY(kernel->cost != NULL) ? kernel->cost(args) : pto_timing_default_cost(kernel, args);

@@ -27,8 +27,11 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
   cores->groups = pto_carve(base, &used, slot_count * sizeof *cores->groups);
   cores->free_groups = pto_carve(base, &used, slot_count * sizeof *cores->free_groups);
   cores->transfers = pto_carve(base, &used, core_count * sizeof *cores->transfers);
-  cores->streams.heap = pto_carve(base, &used, core_count * sizeof *cores->streams.heap);
-  cores->streams.shares = pto_carve(base, &used, (core_count + 1) * sizeof *cores->streams.shares);
+  struct pto_streams *const streams[] = {&cores->streams, &cores->l2_streams};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(streams); i++) {
+    streams[i]->heap = pto_carve(base, &used, core_count * sizeof *streams[i]->heap);
+    streams[i]->shares = pto_carve(base, &used, (core_count + 1) * sizeof *streams[i]->shares);
+  }
   cores->sentences = pto_carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
   return used;
 }
@@ -47,6 +50,8 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
   memset(cores, 0, sizeof *cores);
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
+  cores->pending_start_ps = chip->pending_start_ps;
+  cores->cold_start_ps = chip->cold_start_ps;
   cores->kernel_end_ps = chip->kernel_end_ps;
   cores->signal_ps = chip->signal_ps;
   cores->core_count = 3 * chip->cluster_count;
@@ -57,6 +62,10 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
   lay_out(cores, cores->memory.addr);
   cores->shares_anew = chip->shares_anew != 0;
+  cores->l2_bytes = chip->l2_bytes;
+  if (cores->l2_bytes)
+    pto_streams_set_rates(&cores->l2_streams, chip->l2_core_bandwidth_mbps, chip->l2_chip_bandwidth_mbps,
+                          cores->core_count);
   if (cores->shares_anew)
     pto_streams_set_rates(&cores->streams, chip->core_bandwidth_mbps, chip->chip_bandwidth_mbps, cores->core_count);
   const int status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
@@ -83,12 +92,21 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   pto_event_queue_reset(&cores->ends);
   pto_event_queue_reset(&cores->begins);
   pto_streams_reset(&cores->streams);
+  pto_streams_reset(&cores->l2_streams);
+  cores->streams_next_at = PTO_EVENT_NEVER;
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
   cores->now = 0;
   cores->sharers = 0;
   cores->open_group = 0;
   cores->free_group_count = cores->group_count;
   for (uint32_t i = 0; i < cores->group_count; i++) cores->free_groups[i] = cores->group_count - 1 - i;
+}
+
+/* Sixteenths of the mean, with the quartiles of measured chips: half of the cores are nearly warm, a few take three
+ * times the mean.  Neighbours differ. */
+uint64_t pto_virtual_cold_start_ps(uint64_t mean_ps, uint32_t core) {
+  static const uint8_t sixteenths[12] = {11, 0, 27, 5, 13, 40, 2, 17, 9, 38, 7, 23};
+  return mean_ps * sixteenths[core % PTO_ARRAY_LENGTH(sixteenths)] / 16;
 }
 
 /* The group that this message belongs to, opened by its first message and closed by its last. */
@@ -132,9 +150,21 @@ static PTO_COLD void store_sentence(struct pto_virtual_cores *cores, uint32_t co
            sentence);
 }
 
-/* The next message of the core to begin. */
-static inline const struct pto_message *front_of(const struct pto_virtual_cores *cores, uint32_t index) {
-  return &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
+/* Of `bytes` that the kernel moves, those of the L2 cache: its part of what tasks allocated, as far as all of that
+ * fits.
+ */
+static uint64_t l2_part(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                        const struct pto_kernel_args *args, uint64_t all_bytes, uint64_t bytes) {
+  if (cores->l2_bytes == 0) return 0;
+  const struct pto_port *port = cores->port;
+  const struct pto_kernel *kernel = message->payload->kernels[message->role];
+  const uint64_t within =
+      pto_min_u64(pto_timing_bytes_within(kernel, args, cores->allocated_lo, cores->allocated_hi), all_bytes);
+  if (within == 0) return 0;
+  unsigned __int128 part = (unsigned __int128)bytes * within / all_bytes;
+  const uint64_t allocated = port->allocated_bytes ? port->allocated_bytes(port->allocated_context) : 0;
+  if (allocated > cores->l2_bytes) part = part * cores->l2_bytes / allocated;
+  return (uint64_t)part;
 }
 
 /* What a call brings to core `index`; counts it among the sharers. */
@@ -148,72 +178,96 @@ static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, 
   return load;
 }
 
-/* The span, where there is room for it. */
-static inline struct pto_trace_span *record_span(const struct pto_virtual_cores *cores,
-                                                 const struct pto_message *message, uint64_t begin, uint64_t end) {
-  if (!cores->spans) return NULL;
+static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                               uint64_t end) {
+  if (!cores->spans) return;
   struct pto_trace_span *span = pto_trace_log_append(cores->spans);
-  if (!span) return NULL;
+  if (!span) return;
   *span = (struct pto_trace_span){.begin = begin,
                                   .end = end,
                                   .task = (uint32_t)message->payload->task_number,
                                   .block_index = message->block_index,
                                   .core = message->core,
                                   .role = message->role};
-  return span;
+}
+
+/* The span of what has just begun on `core`; NULL where it was not recorded. */
+static struct pto_trace_span *span_begun(const struct pto_virtual_cores *cores, uint32_t core) {
+  if (!cores->spans || cores->spans->count == 0) return NULL;
+  struct pto_trace_span *span = pto_trace_log_at(cores->spans, cores->spans->count - 1);
+  return span->core == core && span->begin == cores->now ? span : NULL;
+}
+
+static inline void find_next_stream(struct pto_virtual_cores *cores) {
+  cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
 /* From now on `core` moves the bytes of `load`; at the end of that, its other work may go on. */
-static void begin_stream(struct pto_virtual_cores *cores, uint32_t core, const struct pto_timing_load *load,
-                         struct pto_trace_span *span) {
-  cores->transfers[core] = (struct pto_virtual_transfer){.compute_end = cores->now + load->compute_ps, .span = span};
-  pto_streams_begin(&cores->streams, cores->now, load->bytes, core);
+static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, uint32_t core,
+                                      const struct pto_timing_load *load, uint64_t l2_bytes,
+                                      struct pto_trace_span *span) {
+  struct pto_virtual_transfer *transfer = &cores->transfers[core];
+  *transfer =
+      (struct pto_virtual_transfer){.l2_bytes = l2_bytes, .compute_end = cores->now + load->compute_ps, .span = span};
+  if (load->bytes > l2_bytes) {
+    pto_streams_begin(&cores->streams, cores->now, load->bytes - l2_bytes, core);
+  } else {
+    pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, core);
+    transfer->l2_bytes = 0;
+  }
+  find_next_stream(cores);
+}
+
+/* The core has moved its bytes. */
+static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
+  const struct pto_virtual_transfer *transfer = &cores->transfers[index];
+  struct pto_virtual_core *core = &cores->cores[index];
+  uint64_t next = pto_max_u64(cores->now, transfer->compute_end); /* the end; on a fiber, the next resume */
+  if (transfer->span) transfer->span->end = next;
+  if (!core->is_on_fiber) next = core->free_at = next + cores->kernel_end_ps;
+  pto_event_queue_insert(&cores->ends, next, index, index);
 }
 
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
-  cores->now = cores->streams.next_at;
-  const uint32_t count = pto_streams_end(&cores->streams, cores->instant);
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t index = cores->instant[i];
-    const struct pto_virtual_transfer *transfer = &cores->transfers[index];
-    struct pto_virtual_core *core = &cores->cores[index];
-    uint64_t next = pto_max_u64(cores->now, transfer->compute_end); /* the end; on a fiber, the next resume */
-    if (transfer->span) transfer->span->end = next;
-    if (!core->is_on_fiber) next = core->free_at = next + cores->kernel_end_ps;
-    pto_event_queue_insert(&cores->ends, next, index, index);
+  cores->now = cores->streams_next_at;
+  if (cores->l2_streams.next_at == cores->now) {
+    const uint32_t count = pto_streams_end(&cores->l2_streams, cores->instant);
+    for (uint32_t i = 0; i < count; i++) end_transfer(cores, cores->instant[i]);
   }
-}
-
-/* Runs the kernel of the front message of `index`, which has begun then. */
-static PTO_INLINE void run_kernel(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args) {
-  struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
-  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
-  if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
-  if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
-    pto_rendezvous_change(&cores->solo.waiting.rendezvous);
-  core->begun++;
-}
-
-static PTO_NOINLINE void run_front_with_stream(struct pto_virtual_cores *cores, uint32_t index,
-                                               const struct pto_kernel_args *args, const struct pto_timing_load *load) {
-  struct pto_trace_span *span = record_span(cores, front_of(cores, index), cores->now, cores->now);
-  run_kernel(cores, index, args);
-  begin_stream(cores, index, load, span);
+  if (cores->streams.next_at == cores->now) {
+    const uint32_t count = pto_streams_end(&cores->streams, cores->instant);
+    for (uint32_t i = 0; i < count; i++) {
+      const uint32_t index = cores->instant[i];
+      const uint64_t l2_bytes = cores->transfers[index].l2_bytes;
+      cores->transfers[index].l2_bytes = 0;
+      if (l2_bytes)
+        pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, index);
+      else
+        end_transfer(cores, index);
+    }
+  }
+  find_next_stream(cores);
 }
 
 /* Runs the front message of `index`. */
 static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
                                  const struct pto_timing_load *load) {
-  if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) {
-    run_front_with_stream(cores, index, args, load);
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
+  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  record_span(cores, &slot->message, cores->now, end);
+  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
+  if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
+  if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
+    pto_rendezvous_change(&cores->solo.waiting.rendezvous);
+  core->begun++;
+  if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) { /* the end is another, not known yet */
+    const uint64_t l2_bytes = l2_part(cores, &slot->message, args, load->bytes, load->bytes);
+    begin_stream(cores, index, load, l2_bytes, span_begun(cores, index));
     return;
   }
-  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
-  record_span(cores, front_of(cores, index), cores->now, end);
-  run_kernel(cores, index, args);
-  cores->cores[index].free_at = end + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, cores->cores[index].free_at, index, index);
+  core->free_at = end + cores->kernel_end_ps;
+  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
 /* ---- kernels that wait ---- */
@@ -246,7 +300,16 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
   if (cores->shares_anew && load.bytes > 0) {
-    begin_stream(cores, waiting->message.core, &load, NULL);
+    uint64_t l2_bytes = 0;
+    if (cores->l2_bytes) { /* the part that it is of all that the kernel moves */
+      struct pto_kernel_args args;
+      pto_message_args(&waiting->message, waiting->view, &args);
+      const struct pto_kernel *kernel = waiting->message.payload->kernels[waiting->message.role];
+      const struct pto_cost all = pto_timing_cost(kernel, &args);
+      const uint64_t all_bytes = pto_timing_add_saturating(all.bytes_in, all.bytes_out);
+      l2_bytes = l2_part(cores, &waiting->message, &args, pto_max_u64(all_bytes, load.bytes), load.bytes);
+    }
+    begin_stream(cores, waiting->message.core, &load, l2_bytes, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
@@ -274,6 +337,11 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
+}
+
+/* The next message of the core to begin. */
+static inline const struct pto_message *front_of(const struct pto_virtual_cores *cores, uint32_t index) {
+  return &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
 }
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
@@ -323,9 +391,9 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
-  PTO_ASSERT(pto_virtual_cores_next_time(cores, cores->shares_anew) == PTO_VIRTUAL_NEVER);
+  PTO_ASSERT(pto_virtual_cores_next_time(cores, true) == PTO_VIRTUAL_NEVER);
   pto_waiting_cores_break_deadlock(&cores->solo.waiting);
-  return pto_virtual_cores_next_time(cores, cores->shares_anew) != PTO_VIRTUAL_NEVER;
+  return pto_virtual_cores_next_time(cores, true) != PTO_VIRTUAL_NEVER;
 }
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
@@ -340,5 +408,6 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head + cores->streams.count;
+  return sharers == cores->sharers &&
+         running <= cores->ends.tail - cores->ends.head + cores->streams.count + cores->l2_streams.count;
 }

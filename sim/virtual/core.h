@@ -9,10 +9,13 @@
  *
  * Rules of time, for a message that arrives at a on a core that is free from f on:
  *   begins at   max(a, f) + kernel_start_ps, or with its sync_start group at the latest of the members' such times;
+ *               alone, and where it waited for the one before it (a < f), f + pending_start_ps;
+ *               the first message of a core counts as one that arrived at a + pto_virtual_cold_start_ps;
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
  * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
- * compute time is over; until then its end is not known.
+ * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of memory that
+ * tasks allocated is a second stream, of the L2's rates, after the first: a core has one port.
  * Events are taken in order of time; at one instant streams end first, then ends come before begins, each by core
  * index.  The kernel runs when its begin is taken, so kernels see memory in the order of their begins.
  *
@@ -67,21 +70,27 @@ struct pto_virtual_group {
 
 /* Of a core whose stream goes on: what follows when it ends. */
 struct pto_virtual_transfer {
+  uint64_t l2_bytes;           /* that it moves after those of the global memory */
   uint64_t compute_end;        /* when all other work of the kernel is done */
   struct pto_trace_span *span; /* whose end is open; NULL: none */
 };
 
 struct pto_virtual_cores {
-  struct pto_event_queue ends, begins; /* by core index; an end is also the next resume of a kernel that waits */
-  struct pto_streams streams;          /* none where kernels keep the share of their begin */
+  struct pto_event_queue ends, begins;    /* by core index; an end is also the next resume of a kernel that waits */
+  struct pto_streams streams, l2_streams; /* none where kernels keep the share of their begin */
+  uint64_t streams_next_at;               /* the earlier one's */
   struct pto_virtual_core *cores;
   struct pto_virtual_slot *slots;
   struct pto_core *views;
   uint64_t kernel_start_ps, kernel_end_ps;
+  uint64_t pending_start_ps, cold_start_ps;
   uint32_t slot_mask; /* a core has slot_mask + 1 slots, a power of two */
   uint32_t sharers;   /* cores whose kernel moves bytes now */
   uint64_t now;       /* of the event being taken */
   bool shares_anew;
+  uint64_t l2_bytes;                      /* 0: there is none */
+  uint64_t allocated_lo, allocated_hi;    /* where tasks allocate */
+  const struct pto_port *port;            /* knows how much they have now */
   struct pto_virtual_transfer *transfers; /* by core */
   struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
@@ -133,6 +142,9 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);
 
+/* What the first message of a core takes besides: so much in the mean over any 12 cores that follow each other. */
+uint64_t pto_virtual_cold_start_ps(uint64_t mean_ps, uint32_t core);
+
 /* ---- what every message is ---- */
 
 static inline struct pto_virtual_slot *pto_virtual_slot_at(const struct pto_virtual_cores *cores, uint32_t core,
@@ -152,37 +164,40 @@ static inline void pto_virtual_cores_send(struct pto_virtual_cores *cores, const
     pto_virtual_cores_send_special(cores, slot);
 }
 
-/* The message in `slot`, the first of `core` that has not begun, may do so from `base` on. */
+/* The message in `slot`, the first of `core` that has not begun, may do so from `base` on, if alone after `start_ps`.
+ */
 static inline void pto_virtual_cores_follow(struct pto_virtual_cores *cores, uint32_t core,
-                                            const struct pto_virtual_slot *slot, uint64_t base) {
+                                            const struct pto_virtual_slot *slot, uint64_t base, uint64_t start_ps) {
   if (PTO_UNLIKELY(slot->group))
     pto_virtual_cores_wait_for_group(cores, core, slot->group, base);
   else
-    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core, core);
+    pto_event_queue_insert(&cores->begins, base + start_ps, core, core);
 }
 
 /* The oldest message of core `index` that was sent and has not arrived does so at `time`. */
-static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
+static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, uint64_t time,
+                                            bool has_more) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->arrived);
   PTO_ASSERT(core->arrived != core->sent);
+  if (has_more && core->arrived == 0) time += pto_virtual_cold_start_ps(cores->cold_start_ps, index);
   slot->arrival = time;
   if (core->done != core->arrived++) return; /* waits behind others */
   PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
-  pto_virtual_cores_follow(cores, index, slot, time);
+  pto_virtual_cores_follow(cores, index, slot, time, cores->kernel_start_ps);
 }
 
-/* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none.  `shares_anew` here and below is that of the
- * cores, a constant where it is called: without it there are no streams to look at. */
-static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores, bool shares_anew) {
+/* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none.  `has_more` here and below is a
+ * constant where it is called: without it the chip has none of the optional rules. */
+static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores, bool has_more) {
   const uint64_t next_at = pto_min_u64(cores->ends.next_at, cores->begins.next_at);
-  return shares_anew ? pto_min_u64(next_at, cores->streams.next_at) : next_at;
+  return has_more ? pto_min_u64(next_at, cores->streams_next_at) : next_at;
 }
 
 /* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
  * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
-static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool shares_anew) {
-  if (shares_anew && cores->streams.next_at <= pto_virtual_cores_next_time(cores, false)) {
+static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
+  if (has_more && cores->streams_next_at <= pto_virtual_cores_next_time(cores, false)) {
     pto_virtual_cores_end_streams(cores);
     return PTO_VIRTUAL_NO_CORE;
   }
@@ -200,7 +215,9 @@ static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, b
   cores->sharers -= core->moves_bytes;
   if (++core->done != core->arrived) { /* the next one follows at once */
     const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.core, core->done);
-    pto_virtual_cores_follow(cores, event.core, slot, pto_max_u64(slot->arrival, core->free_at));
+    const bool has_waited = has_more && slot->arrival < core->free_at;
+    pto_virtual_cores_follow(cores, event.core, slot, pto_max_u64(slot->arrival, core->free_at),
+                             has_waited ? cores->pending_start_ps : cores->kernel_start_ps);
   }
   return event.core;
 }

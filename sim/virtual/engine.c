@@ -8,8 +8,11 @@
  *   - it sends a message that another actor requested: clock = max(clock, requested at) + dispatch price; it arrives
  * then
  *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
- * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
- * that it then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
+ * The first one may wire edges too: clock = max(clock, when the last of them was submitted) + their price.
+ * Where the graph is prebuilt, a resolver does what the runtime does at a completion, beside the schedulers: its clock
+ * = max(clock, the scheduler's) then, and is port.clock meanwhile; and nothing of a submit takes time. Elsewhere, while
+ * the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages that it
+ * then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
  *
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
  * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
@@ -23,22 +26,41 @@
 
 #include <string.h>
 
+/* Whether the chip has rules that the usual loop does not look for. */
+static bool has_more(const struct pto_chip *chip) {
+  return chip->is_graph_prebuilt || chip->shares_anew || chip->schedulers_wire || chip->cold_start_ps > 0 ||
+         chip->pending_start_ps != chip->kernel_start_ps || chip->dispatch_more_ps != chip->work_ps[PTO_WORK_DISPATCH];
+}
+
 /* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
  * visible, and messages that others requested, equal times in order of the requests.  It does one thing at a time, the
  * earliest first, a completion before a message of the same time. */
 struct scheduler {
   uint64_t clock;
+
   struct pto_event_queue completions, messages; /* all of rank 0 */
 };
+
+/* Edges that wait for the scheduler that wires them, the first one. */
+struct wiring {
+  uint64_t at; /* when the last of them was submitted; PTO_VIRTUAL_NEVER: there are none */
+  uint64_t ps; /* what they take */
+};
+#define WIRING_SCHEDULER 0u
 
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is */
+  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is, unless that is the resolver's */
   uint32_t first; /* the scheduler that acts first, the lowest of equals */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
-  uint64_t dispatch_ps, poll_ps;
+  uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
+  struct wiring wiring;
+  uint64_t last_tasks[PTO_CHIP_MAX_SCHEDULERS]; /* whose message each sent last; UINT64_MAX: it has sent none */
+  bool has_resolver;                            /* the graph is prebuilt */
+  uint64_t resolver_clock;
+  bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
@@ -50,10 +72,12 @@ _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
-static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
+static inline void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   uint64_t *at = engine->next_at;
   const struct scheduler *scheduler = &engine->schedulers[index];
-  at[index] = pto_max_u64(scheduler->clock, pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at));
+  uint64_t next_at = pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at);
+  if (has_more && index == WIRING_SCHEDULER) next_at = pto_min_u64(next_at, engine->wiring.at);
+  at[index] = pto_max_u64(scheduler->clock, next_at);
   /* Few chips have more than four, and these two comparisons do not wait for each other. */
   const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
   uint32_t first = at[upper] < at[lower] ? upper : lower;
@@ -70,40 +94,60 @@ static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index
   if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
 }
 
-static inline uint64_t next_time(const struct engine_virtual *engine, bool shares_anew) {
-  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, shares_anew), engine->next_at[engine->first]);
+static inline uint64_t next_time(const struct engine_virtual *engine, bool has_more) {
+  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, has_more), engine->next_at[engine->first]);
 }
 
 /* port.clock becomes the orchestrator's. */
-static inline void leave_scheduler(struct engine_virtual *engine) {
+static inline void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
-  engine->schedulers[engine->actor].clock = engine->port.clock;
+  const bool is_resolver = has_more && engine->has_resolver;
+  *(is_resolver ? &engine->resolver_clock : &engine->schedulers[engine->actor].clock) = engine->port.clock;
   engine->port.is_scheduler = false;
   engine->port.clock = engine->port.orchestrator_clock;
-  update_scheduler(engine, engine->actor);
+  if (!is_resolver) update_scheduler(engine, engine->actor, has_more);
 }
 
-static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index) {
+static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   engine->port.orchestrator_clock = engine->port.clock;
   engine->port.clock = engine->schedulers[index].clock;
+  if (has_more && engine->has_resolver) { /* the scheduler itself has done what it does */
+    update_scheduler(engine, index, true);
+    engine->port.clock = pto_max_u64(engine->port.clock, engine->resolver_clock);
+  }
   engine->port.is_scheduler = true;
   engine->actor = index;
 }
 
+static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
+  engine->schedulers[WIRING_SCHEDULER].clock = engine->next_at[WIRING_SCHEDULER] + engine->wiring.ps;
+  engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
+  update_scheduler(engine, WIRING_SCHEDULER, true);
+}
+
+/* What the next message of `core` takes its scheduler, which sends it now. */
+static inline uint64_t dispatch_price(struct engine_virtual *engine, uint32_t index, uint32_t core, bool has_more) {
+  if (!has_more) return engine->dispatch_ps;
+  const uint64_t last_task = engine->last_tasks[index];
+  engine->last_tasks[index] =
+      pto_virtual_slot_at(&engine->cores, core, engine->cores.cores[core].arrived)->message.payload->task_number;
+  return engine->last_tasks[index] == last_task ? engine->dispatch_more_ps : engine->dispatch_ps;
+}
+
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
  * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
-static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool shares_anew) {
+static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool has_more) {
   struct pto_virtual_cores *cores = &engine->cores;
   for (;;) {
     const uint32_t first = engine->first;
-    const uint64_t core_at = pto_virtual_cores_next_time(cores, shares_anew), scheduler_at = engine->next_at[first];
+    const uint64_t core_at = pto_virtual_cores_next_time(cores, has_more), scheduler_at = engine->next_at[first];
     const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
     if (next_at > limit) {
       engine->port.quiet_until = next_at;
       return false;
     }
     if (core_at <= scheduler_at) {
-      const uint32_t core = pto_virtual_cores_step(cores, shares_anew);
+      const uint32_t core = pto_virtual_cores_step(cores, has_more);
       if (core == PTO_VIRTUAL_NO_CORE) continue;
       const uint32_t owner = cores->cores[core].scheduler;
       pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
@@ -111,15 +155,21 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
       continue;
     }
     struct scheduler *scheduler = &engine->schedulers[first];
+    if (has_more && first == WIRING_SCHEDULER && engine->wiring.at < scheduler->completions.next_at &&
+        engine->wiring.at <= scheduler->messages.next_at) {
+      wire_edges(engine);
+      continue;
+    }
     if (scheduler->completions.next_at <= scheduler->messages.next_at) return true;
-    scheduler->clock = scheduler_at + engine->dispatch_ps;
-    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
-    update_scheduler(engine, first);
+    scheduler->clock =
+        scheduler_at + dispatch_price(engine, first, pto_event_queue_first(&scheduler->messages), has_more);
+    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock, has_more);
+    update_scheduler(engine, first, has_more);
   }
 }
 
-static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
-                            struct pto_completion *completion) {
+static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                                bool has_more) {
   struct engine_virtual *engine = engine_of(port);
   struct pto_virtual_core *core = &engine->cores.cores[message->core];
   const uint32_t owner = core->scheduler;
@@ -127,11 +177,11 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   const uint64_t requested_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->requested_at);
   core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
-  const bool is_own = port->is_scheduler && engine->actor == owner;
+  const bool is_own = port->is_scheduler && engine->actor == owner && !(has_more && engine->has_resolver);
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
   if (is_own && requested_at == port->clock && core->sent - core->arrived == 1) {
-    port->clock += engine->dispatch_ps;
-    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
+    port->clock += dispatch_price(engine, owner, message->core, has_more);
+    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock, has_more);
     return false;
   }
   pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
@@ -141,43 +191,52 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   return false;
 }
 
-/* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for streams. */
+static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                            struct pto_completion *completion) {
+  return dispatch(port, message, ready_at, false);
+}
+static bool engine_dispatch_with_more(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                                      struct pto_completion *completion) {
+  return dispatch(port, message, ready_at, true);
+}
+
+/* As the chip says; each of the two has its own copy of the loop, and the usual one does not look for optional rules.
+ */
 static PTO_NOINLINE bool advance_plainly(struct engine_virtual *engine, uint64_t limit) {
   return advance(engine, limit, false);
 }
-static PTO_NOINLINE bool advance_with_streams(struct engine_virtual *engine, uint64_t limit) {
+static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64_t limit) {
   return advance(engine, limit, true);
 }
 
 static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max,
-                                bool shares_anew) {
+                                bool has_more) {
   struct engine_virtual *engine = engine_of(port);
-  leave_scheduler(engine);
-  port->quiet_until = next_time(engine, shares_anew);
+  leave_scheduler(engine, has_more);
+  port->quiet_until = next_time(engine, has_more);
   if (port->clock < port->quiet_until || max == 0) return 0;
-  if (!(shares_anew ? advance_with_streams : advance_plainly)(engine, port->clock)) return 0;
+  if (!(has_more ? advance_with_more : advance_plainly)(engine, port->clock)) return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
   struct scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
   completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
-  enter_scheduler(engine, first);
+  enter_scheduler(engine, first, has_more);
   port->quiet_until = 0;
   return 1;
 }
 static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   return poll(port, completions, max, false);
 }
-static uint32_t engine_poll_with_streams(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+static uint32_t engine_poll_with_more(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   return poll(port, completions, max, true);
 }
 
 static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
-  leave_scheduler(engine);
+  leave_scheduler(engine, engine->has_more);
   /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
-  bool (*const go_on)(struct engine_virtual *, uint64_t) =
-      engine->cores.shares_anew ? advance_with_streams : advance_plainly;
+  bool (*const go_on)(struct engine_virtual *, uint64_t) = engine->has_more ? advance_with_more : advance_plainly;
   bool has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
   while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
     has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
@@ -187,13 +246,14 @@ static void engine_wait(struct pto_port *port) {
 }
 
 static void engine_resume(struct pto_port *port, uint64_t not_before) {
-  leave_scheduler(engine_of(port));
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine, engine->has_more);
   port->clock = pto_max_u64(port->clock, not_before);
 }
 
 static uint64_t engine_elapsed_ps(const struct pto_port *port) {
   const struct engine_virtual *engine = (const struct engine_virtual *)(const void *)port;
-  uint64_t elapsed = port->clock;
+  uint64_t elapsed = pto_max_u64(port->clock, engine->resolver_clock);
   if (port->is_scheduler) elapsed = pto_max_u64(elapsed, port->orchestrator_clock);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) elapsed = pto_max_u64(elapsed, engine->schedulers[i].clock);
   return elapsed;
@@ -205,19 +265,36 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   engine->cores.skips_kernels = port->skips_kernels;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
-    scheduler->clock = 0;
+    scheduler->clock = engine->handshake_ps;
+    engine->last_tasks[i] = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
+  engine->resolver_clock = engine->handshake_ps;
+  engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   port->is_scheduler = false;
-  port->clock = port->orchestrator_clock = port->quiet_until = 0;
+  port->clock = port->orchestrator_clock = engine->handshake_ps;
+  port->quiet_until = 0;
   return PTO_OK;
 }
 
 /* The last clocks stay readable through elapsed_ps. */
-static void engine_end_run(struct pto_port *port) { leave_scheduler(engine_of(port)); }
+static void engine_end_run(struct pto_port *port) {
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine, engine->has_more);
+}
+
+static void engine_wire(struct pto_port *port, uint64_t edges) {
+  struct engine_virtual *engine = engine_of(port);
+  PTO_ASSERT(!port->is_scheduler);
+  /* What waits already is wired with it, not before it was submitted.  Its time may be later now, and then it is not
+   * the first thing to do any more. */
+  engine->wiring = (struct wiring){.at = port->clock, .ps = engine->wiring.ps + edges * engine->edge_ps};
+  update_scheduler(engine, WIRING_SCHEDULER, true);
+  port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[WIRING_SCHEDULER]);
+}
 
 static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
@@ -227,6 +304,12 @@ static void engine_find_waits(struct pto_port *port, struct pto_core_waits *wait
   pto_waiting_cores_find_waits(&engine_of(port)->cores.solo.waiting, waits);
 }
 
+static void engine_bind_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+  struct pto_virtual_cores *cores = &engine_of(port)->cores;
+  cores->allocated_lo = (uint64_t)(uintptr_t)addr;
+  cores->allocated_hi = cores->allocated_lo + size_bytes;
+}
+
 static void engine_destroy(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_fini(&engine->cores);
@@ -234,13 +317,15 @@ static void engine_destroy(struct pto_port *port) {
   pto_reserve_fini(&memory);
 }
 
-#define OPS(poll_)                                                                                                     \
+#define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
-    .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = engine_dispatch, .poll = poll_,              \
-    .resume = engine_resume, .wait = engine_wait, .kernel_message = engine_kernel_message,                             \
-    .find_waits = engine_find_waits, .destroy = engine_destroy                                                         \
+    .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
+    .resume = engine_resume, .wait = engine_wait, .wire = wire_, .kernel_message = engine_kernel_message,              \
+    .find_waits = engine_find_waits, .bind_memory = engine_bind_memory, .destroy = engine_destroy                      \
   }
-static const struct pto_port_ops ops = OPS(engine_poll), ops_with_streams = OPS(engine_poll_with_streams);
+static const struct pto_port_ops ops = OPS(engine_dispatch, engine_poll, NULL),
+                                 more_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, NULL),
+                                 wiring_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, engine_wire);
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
@@ -258,22 +343,50 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   return used;
 }
 
+static bool has_more_prices(const uint64_t *work_ps) {
+  bool has = false;
+#define X(kind, name, other)                                                                                           \
+  has |= work_ps[kind] != ((other) == PTO_WORK_COUNT ? 0 : work_ps[(other) % PTO_WORK_COUNT]);
+  PTO_MORE_WORK_LIST(X)
+#undef X
+  return has;
+}
+
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
-  engine->port = pto_solo_port(chip->shares_anew ? &ops_with_streams : &ops, chip, "virtual");
+  engine->has_more = has_more(chip);
+  const struct pto_port_ops *const its_ops = chip->schedulers_wire && !chip->is_graph_prebuilt ? &wiring_ops
+                                             : engine->has_more                                ? &more_ops
+                                                                                               : &ops;
+  engine->port = pto_solo_port(its_ops, chip, "virtual");
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.elapsed_ps = engine_elapsed_ps;
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
+  engine->dispatch_more_ps = chip->dispatch_more_ps;
+  engine->handshake_ps = chip->handshake_ps;
   engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
   engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
+  engine->edge_ps = chip->work_ps[PTO_WORK_EDGE];
+  const bool wires = chip->schedulers_wire && !chip->is_graph_prebuilt;
+  if (wires) engine->work_ps[PTO_WORK_EDGE] = 0;
+  engine->has_resolver = chip->is_graph_prebuilt != 0;
+  if (engine->has_resolver) { /* what is left is done at a completion */
+    for (uint32_t kind = 0; kind < PTO_WORK_COUNT; kind++)
+      if (kind != PTO_WORK_FANOUT && kind != PTO_WORK_COMPLETE) engine->work_ps[kind] = 0;
+  }
+  engine->port.has_more_prices = wires || has_more_prices(engine->work_ps);
 }
 
-/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */
+/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on, or every one whose number is s modulo schedulers.
+ */
 static void assign_cores(struct engine_virtual *engine, const struct pto_chip *chip) {
-  for (uint32_t core = 0; core < engine->cores.core_count; core++)
-    engine->cores.cores[core].scheduler = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
+  for (uint32_t core = 0; core < engine->cores.core_count; core++) {
+    const uint64_t cluster = core / 3, schedulers = chip->scheduler_count;
+    engine->cores.cores[core].scheduler =
+        (uint8_t)(chip->deals_clusters ? cluster % schedulers : cluster * schedulers / chip->cluster_count);
+  }
 }
 
 int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
@@ -291,6 +404,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
     pto_reserve_fini(&memory);
     return status;
   }
+  engine->cores.port = &engine->port;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
   *port_out = &engine->port;

@@ -15,6 +15,7 @@
 
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace.h>
+#include <sim/virtual/core.h>
 
 /* An engine with its trace, whose log is made by hand: only its spans are used. */
 struct bench {
@@ -138,6 +139,38 @@ static void test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end(v
   bench_end(&b);
 }
 
+static uint64_t allocated_now;
+static uint64_t allocated_bytes(const void *context) { return allocated_now; }
+
+/* The L2 moves 4 bytes a ps. */
+static void test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  char heap[4], outside[4];
+  const uint64_t part = 400, all = 5000;
+  chip.shares_anew = true;
+  chip.l2_bytes = 1000;
+  bench_begin(&b, chip);
+  b.port->allocated_bytes = allocated_bytes;
+  b.port->ops->bind_memory(b.port, heap, sizeof heap);
+  allocated_now = 1000;
+  dispatch(&b, pto_script_message_of(0, 0, 1000, heap, &part), 0);    /* begins at 13: 600 bytes, then 400 of the L2 */
+  dispatch(&b, pto_script_message_of(1, 0, 1000, outside, &part), 0); /* begins at 16 */
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 0, 720);
+  expect_span(&b, 0, 0, 13, 713);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 1, 1023);
+  expect_span(&b, 1, 1, 16, 1016);
+  allocated_now = 4000;                                              /* a quarter of it fits */
+  dispatch(&b, pto_script_message_of(0, 0, 1000, heap, &all), 2000); /* begins at 2013: 750 bytes, then 250 */
+  b.port->ops->wait(b.port);
+  struct pto_completion completion;
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  expect_span(&b, 2, 2, 2013, 2826); /* 2763, and 62.5 */
+  bench_end(&b);
+}
+
 static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(2, 1));
@@ -160,6 +193,86 @@ static void test_a_pending_message_begins_when_the_first_ends_without_the_schedu
   wait_until(&b, 820);
   expect_completion(&b, 1, 822);
   expect_span(&b, 1, 1, 128, 178);
+  bench_end(&b);
+}
+
+static void test_a_message_that_waited_at_the_core_starts_in_its_own_time(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.pending_start_ps = 4;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0);  /* sent at 3, begins at 13, visible at 118 */
+  dispatch(&b, pto_script_message(1, 50, 0, 0), 114); /* sent at 117, begins at 118 + 4, visible at 177 */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 174); /* sent at 177, in time for nothing: begins at 187 */
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 1, 179);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 2, 204);
+  expect_span(&b, 1, 1, 122, 172);
+  expect_span(&b, 2, 2, 187, 197);
+  bench_end(&b);
+}
+
+static void test_the_first_message_of_a_core_is_slower(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.cold_start_ps = 32;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(0, 10, 0, 0), 0); /* sent at 3; 22 more, begins at 35 */
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 0); /* sent at 6; 0 more, begins at 16 */
+  dispatch(&b, pto_script_message(2, 10, 0, 0), 0); /* sent at 9; 54 more, begins at 73 */
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 0); /* as always */
+  for (uint32_t i = 0; i < 4; i++) {
+    struct pto_completion completion;
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  }
+  expect_span(&b, 0, 1, 16, 26);
+  expect_span(&b, 1, 0, 35, 45);
+  expect_span(&b, 2, 3, 41, 51);
+  expect_span(&b, 3, 2, 73, 83);
+  bench_end(&b);
+  uint64_t sum = 0;
+  for (uint32_t core = 5; core < 17; core++) sum += pto_virtual_cold_start_ps(1600, core);
+  assert_int_equal(sum, 12 * 1600);
+}
+
+static void test_all_clocks_begin_after_the_handshake(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.handshake_ps = 1000;
+  bench_begin(&b, chip);
+  assert_int_equal(b.port->clock, 1000);
+  assert_int_equal(b.port->elapsed_ps(b.port), 1000);
+  submit(&b, pto_script_message(1, 100, 0, 0));
+  wait_until(&b, 1138);
+  expect_completion(&b, 0, 1140);
+  bench_end(&b);
+}
+
+static void test_further_messages_of_a_task_are_sent_for_less(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  chip.dispatch_more_ps = 1;
+  bench_begin(&b, chip);
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_message message = pto_script_message(i, 10, 0, 0);
+    pto_script_tasks[i].payload.task_number = 7;
+    dispatch(&b, message, 0); /* sent at 3, 4, 5 */
+  }
+  dispatch(&b, pto_script_message(0, 10, 0, 0), 0); /* of another one: at 8 */
+  struct pto_message elsewhere = pto_script_message(3, 10, 0, 0);
+  pto_script_tasks[4].payload.task_number = 7;
+  dispatch(&b, elsewhere, 0); /* by the other scheduler, which has sent none of it: at 3 */
+  struct pto_completion completion;
+  b.port->ops->wait(b.port);
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  expect_span(&b, 0, 7, 13, 23);
+  expect_span(&b, 1, 7, 13, 23);
+  expect_span(&b, 2, 7, 14, 24);
+  expect_span(&b, 3, 7, 15, 25);
   bench_end(&b);
 }
 
@@ -239,6 +352,52 @@ static void test_a_scheduler_does_what_came_up_first(void **state) {
   wait_until(&b, 159);
   expect_completion(&b, 2, 161);
   expect_span(&b, 2, 2, 144, 154);
+  bench_end(&b);
+}
+
+static void test_the_first_scheduler_wires_edges_where_the_chip_says_so(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  assert_int_equal(chip.schedulers_wire, 0);
+  chip.work_ps[PTO_WORK_EDGE] = 4;
+  bench_begin(&b, chip);
+  assert_null(b.port->ops->wire); /* the orchestrator does */
+  assert_int_equal(b.port->work_ps[PTO_WORK_EDGE], 4);
+  bench_end(&b);
+  chip.schedulers_wire = true;
+  bench_begin(&b, chip);
+  assert_int_equal(b.port->work_ps[PTO_WORK_EDGE], 0);
+  submit(&b, pto_script_message(1, 100, 0, 0)); /* asked for at 20, as its edges: */
+  b.port->ops->wire(b.port, 5);                 /* wired until 40, sent at 43, visible at 158 */
+  submit(&b, pto_script_message(4, 100, 0, 0)); /* of the other scheduler: asked for at 40, sent at 43 */
+  wait_until(&b, 158);
+  expect_completion(&b, 0, 160);
+  expect_completion(&b, 1, 160);
+  bench_end(&b);
+}
+
+static void test_a_resolver_handles_completions_where_the_graph_is_prebuilt(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(2, 2);
+  chip.is_graph_prebuilt = chip.schedulers_wire = true;
+  bench_begin(&b, chip);
+  assert_null(b.port->ops->wire);
+  submit(&b, pto_script_message(1, 100, 0, 0)); /* asked for at 0: sent at 3, visible at 118 */
+  submit(&b, pto_script_message(4, 102, 0, 0)); /* of the other scheduler: visible at 120 */
+  submit(&b, pto_script_message(2, 109, 0, 0)); /* sent at 6, visible at 130 */
+  assert_int_equal(b.port->clock, 0);
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 2); /* the resolver's clock: 134 */
+  assert_int_equal(b.port->clock, 134);
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 134); /* sent after the completion of 130, which is over at 132 */
+  wait_until(&b, 120);
+  expect_completion(&b, 1, 134); /* taken in at 122, handled after the first */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  wait_until(&b, 130);
+  expect_completion(&b, 2, 141);
+  wait_until(&b, 162); /* sent at 137, begins at 147 */
+  expect_completion(&b, 3, 164);
   bench_end(&b);
 }
 
@@ -409,13 +568,20 @@ int main(void) {
       cmocka_unit_test(test_the_longer_of_memory_and_vector_decides),
       cmocka_unit_test(test_a_third_core_at_the_memory_gets_a_third_of_the_chip),
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
+      cmocka_unit_test(test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
+      cmocka_unit_test(test_a_message_that_waited_at_the_core_starts_in_its_own_time),
+      cmocka_unit_test(test_the_first_message_of_a_core_is_slower),
+      cmocka_unit_test(test_all_clocks_begin_after_the_handshake),
+      cmocka_unit_test(test_further_messages_of_a_task_are_sent_for_less),
       cmocka_unit_test(test_a_message_behind_none_waits_for_the_scheduler),
       cmocka_unit_test(test_two_schedulers_work_at_the_same_time),
       cmocka_unit_test(test_one_scheduler_takes_in_completions_one_after_the_other),
       cmocka_unit_test(test_a_message_asked_for_elsewhere_waits_for_its_own_scheduler),
       cmocka_unit_test(test_a_scheduler_does_what_came_up_first),
+      cmocka_unit_test(test_the_first_scheduler_wires_edges_where_the_chip_says_so),
+      cmocka_unit_test(test_a_resolver_handles_completions_where_the_graph_is_prebuilt),
       cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
       cmocka_unit_test(test_the_orchestrator_sees_completions_up_to_its_own_time),
       cmocka_unit_test(test_resume_takes_the_orchestrator_to_what_it_waited_for),

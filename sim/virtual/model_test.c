@@ -16,6 +16,8 @@
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace_digest.h>
 
+#include <stdlib.h>
+
 #define SCRIPTS 1000
 #define MAX_CORES 36
 
@@ -27,10 +29,13 @@ struct player {
   struct pto_trace_log spans;
   uint32_t held[MAX_CORES], in_flight, group_count;
   uint64_t ready_at[PTO_MODEL_MESSAGES];
-  uint64_t last_clock[PTO_CHIP_MAX_SCHEDULERS + 1];
+  uint64_t last_clock[PTO_MODEL_ACTORS];
 };
 
 static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)pto_rng_below(&player->rng, bound); }
+
+#define ALLOCATED UINT64_C(1000)
+static uint64_t allocated_bytes(const void *context) { return ALLOCATED; }
 
 static struct pto_chip random_chip(struct player *player) {
   struct pto_chip chip = pto_script_chip(1 + below(player, MAX_CORES / 3), 1);
@@ -40,10 +45,26 @@ static struct pto_chip random_chip(struct player *player) {
   chip.kernel_end_ps = 1 + below(player, 20);
   chip.core_bandwidth_mbps = 1 + below(player, 3000000);
   chip.chip_bandwidth_mbps = 1 + below(player, 9000000);
-  chip.shares_anew = below(player, 2);
   chip.work_ps[PTO_WORK_DISPATCH] = below(player, 12);
   chip.work_ps[PTO_WORK_POLL] = below(player, 12);
   chip.work_ps[PTO_WORK_COMPLETE] = below(player, 60);
+  chip.work_ps[PTO_WORK_EDGE] = 1 + below(player, 9);
+  chip.pending_start_ps = chip.kernel_start_ps;
+  chip.dispatch_more_ps = chip.work_ps[PTO_WORK_DISPATCH];
+  if (below(player, 4) == 0) return chip; /* without any optional rule */
+  if (below(player, 2)) chip.shares_anew = true;
+  if (chip.shares_anew && below(player, 2)) {
+    chip.l2_bytes = 1 + below(player, 2000);
+    chip.l2_core_bandwidth_mbps = 1 + below(player, 9000000);
+    chip.l2_chip_bandwidth_mbps = 1 + below(player, 20000000);
+  }
+  if (below(player, 3) == 0) chip.is_graph_prebuilt = true;
+  if (below(player, 2)) chip.deals_clusters = true;
+  if (below(player, 2)) chip.schedulers_wire = true;
+  if (below(player, 2)) chip.pending_start_ps = below(player, 20);
+  if (below(player, 2)) chip.cold_start_ps = below(player, 200);
+  if (below(player, 2)) chip.handshake_ps = below(player, 200);
+  if (below(player, 2)) chip.dispatch_more_ps = below(player, 12);
   return chip;
 }
 
@@ -61,16 +82,34 @@ static bool pick_core(struct player *player, uint32_t *core) {
 
 static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8_t flags, uint64_t ready_at) {
   uint64_t elems = below(player, 4) ? below(player, 300) : 0, bytes = below(player, 3) ? below(player, 300) : 0;
-  struct pto_message message = pto_script_message(core, elems, bytes, 0);
+  const uint32_t number = player->model.count;
+  static char heap[16], outside[16];
+  static uint64_t sizes[PTO_MODEL_MESSAGES];
+  sizes[number] = below(player, 400);
+  const bool is_allocated = below(player, 2);
+  struct pto_message message = pto_script_message_of(core, elems, bytes, is_allocated ? heap : outside, &sizes[number]);
+  player->port->ops->bind_memory(player->port, heap, sizeof heap);
+  uint64_t l2_bytes = 0;
+  if (player->model.chip.l2_bytes && is_allocated) {
+    l2_bytes = sizes[number] < bytes ? sizes[number] : bytes;
+    if (ALLOCATED > player->model.chip.l2_bytes) l2_bytes = l2_bytes * player->model.chip.l2_bytes / ALLOCATED;
+  }
   message.flags = flags;
+  message.block_index = number; /* known by this: some are of the task of the one before */
+  uint64_t task = number;
+  if (number > 0 && below(player, 3) == 0) task = player->model.messages[number - 1].task;
+  pto_script_tasks[number].payload.task_number = task;
   player->ready_at[player->model.count] = ready_at;
   player->held[core]++;
   player->in_flight++;
   player->model.open_group = flags & PTO_MESSAGE_LAST ? 0 : group;
-  pto_model_dispatch(
-      &player->model,
-      (struct pto_model_message){.core = core, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
-      ready_at);
+  pto_model_dispatch(&player->model,
+                     (struct pto_model_message){.core = core,
+                                                .task = task,
+                                                .l2_bytes = l2_bytes,
+                                                .group = group,
+                                                .cost = {.vector_elems = elems, .bytes_in = bytes}},
+                     ready_at);
   player->port->ops->dispatch(player->port, &message, ready_at, NULL);
 }
 
@@ -111,9 +150,7 @@ static bool poll(struct player *player) {
   assert_int_equal(player->port->ops->poll(player->port, completions, 4), has_one);
   if (has_one) {
     struct pto_model_message *message = &model->messages[next.ticket];
-    model->actor = next.scheduler;
-    model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_POLL];
-    message->state = PTO_MODEL_POLLED;
+    pto_model_take_in(model, &next);
     assert_int_equal(completions[0].ticket, next.ticket);
     assert_int_equal(completions[0].core, message->core);
     player->held[message->core]--;
@@ -139,6 +176,15 @@ static void charge(struct player *player, enum pto_actor actor, uint32_t count) 
   pto_port_charge(player->port, actor, PTO_WORK_COMPLETE, count);
 }
 
+static void wire(struct player *player) {
+  struct pto_model *model = &player->model;
+  if (player->port->is_scheduler || !player->port->ops->wire) return;
+  const uint64_t edges = 1 + below(player, 5);
+  model->wiring_at = player->port->clock;
+  model->wiring_ps += edges * model->chip.work_ps[PTO_WORK_EDGE];
+  player->port->ops->wire(player->port, edges);
+}
+
 static void play(struct player *player) {
   uint32_t core, steps = 50 + below(player, 400), busy = below(player, 10);
   for (uint32_t step = 0; step < steps; step++) {
@@ -149,6 +195,8 @@ static void play(struct player *player) {
       dispatch_group(player);
     } else if (choice < 12) {
       charge(player, below(player, 2) ? PTO_ACTOR_CURRENT : PTO_ACTOR_ORCHESTRATOR, below(player, 1 + busy));
+    } else if (choice < 13) {
+      wire(player);
     } else if (choice < 17) {
       poll(player);
     } else if (choice < 19) {
@@ -173,15 +221,16 @@ static void compare_timelines(const struct player *player) {
   assert_int_equal(model->begun_count, model->count);
   for (uint32_t i = 0; i < model->count; i++) {
     const struct pto_trace_span *span = pto_trace_log_at(&player->spans, i);
-    const struct pto_model_message *message = &model->messages[span->task];
-    assert_int_equal(span->task, model->begun[i]);
-    assert_int_equal(pto_script_log[i], model->begun[i]);
+    const struct pto_model_message *message = &model->messages[span->block_index];
+    assert_int_equal(span->block_index, model->begun[i]);
+    assert_int_equal(span->task, message->task);
+    assert_int_equal(pto_script_log[i], message->task);
     assert_int_equal(span->begin, message->begin);
     assert_int_equal(span->end, message->end);
     assert_int_equal(span->core, message->core);
     /* Of any timeline: a core does one thing at a time, nothing starts before its cause, kernels run in order of begin.
      */
-    assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->task]);
+    assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->block_index]);
     assert_true(span->begin >= last_begin);
     core_end[span->core] = span->end;
     last_begin = span->begin;
@@ -197,17 +246,21 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   player->rng.state = seed;
   player->model.chip = random_chip(player);
   player->model.actor = PTO_MODEL_ORCHESTRATOR;
+  for (uint32_t i = 0; i < PTO_MODEL_ACTORS; i++)
+    if (i >= PTO_MODEL_ORCHESTRATOR || i < player->model.chip.scheduler_count)
+      player->model.clocks[i] = player->model.chip.handshake_ps;
   player->trace = (struct pto_trace){
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
   const struct pto_engine_config config = {.chip = &player->model.chip};
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
   player->port->trace = &player->trace;
+  player->port->allocated_bytes = allocated_bytes;
   assert_int_equal(player->port->ops->begin_run(player->port, NULL, 0), PTO_OK);
   play(player);
   player->port->ops->end_run(player->port);
   uint64_t elapsed = 0;
-  for (uint32_t i = 0; i <= PTO_MODEL_ORCHESTRATOR; i++) elapsed = pto_max_u64(elapsed, player->model.clocks[i]);
+  for (uint32_t i = 0; i < PTO_MODEL_ACTORS; i++) elapsed = pto_max_u64(elapsed, player->model.clocks[i]);
   assert_int_equal(player->port->elapsed_ps(player->port), elapsed);
   player->port->ops->destroy(player->port);
   return pto_trace_digest(&player->trace);
@@ -215,19 +268,20 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
 
 static void test_random_scripts_run_as_the_model_says(void **state) {
   static struct player player;
+  const uint64_t script_count = getenv("PTO_TEST_LONG") ? 100 * SCRIPTS : SCRIPTS;
   uint64_t messages = 0;
   assert_true(pto_reserve_init(&player.spans.memory, 1 << 20));
   player.spans.record_bytes = sizeof(struct pto_trace_span);
   player.spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
-  print_message("seeds 1 to %d\n", SCRIPTS);
-  for (uint64_t seed = 1; seed <= SCRIPTS; seed++) {
+  print_message("seeds 1 to %llu\n", (unsigned long long)script_count);
+  for (uint64_t seed = 1; seed <= script_count; seed++) {
     uint64_t digest = play_script(&player, seed);
     compare_timelines(&player);
     messages += player.model.count;
     if (seed % 50 == 0) assert_true(play_script(&player, seed) == digest);
   }
   print_message("%llu messages\n", (unsigned long long)messages);
-  assert_true(messages > 50 * SCRIPTS);
+  assert_true(messages > 50 * script_count);
   pto_reserve_fini(&player.spans.memory);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Streams that share a rate, against a model that serves each of them its share picosecond by picosecond; and what must
- * hold whatever the model says: all bytes asked for are served, no stream faster than its cap, all together not faster
- * than the total, none idle while one waits.
+ * hold whatever the model says: all bytes asked for are served, no stream faster than its cap.
  */
 #include <setjmp.h>
 #include <stdarg.h>

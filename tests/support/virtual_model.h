@@ -11,11 +11,14 @@
 
 #define PTO_MODEL_MESSAGES 512
 #define PTO_MODEL_ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS
+#define PTO_MODEL_RESOLVER (PTO_CHIP_MAX_SCHEDULERS + 1)
+#define PTO_MODEL_ACTORS (PTO_CHIP_MAX_SCHEDULERS + 2)
 
 enum pto_model_state {
   PTO_MODEL_ASKED,
   PTO_MODEL_ARRIVED,
-  PTO_MODEL_STREAMS, /* begun, and it has not got all its bytes */
+  PTO_MODEL_STREAMS,    /* begun, and it has not got all its bytes of the global memory */
+  PTO_MODEL_STREAMS_L2, /* all these, but not those of the L2 cache */
   PTO_MODEL_BEGUN,
   PTO_MODEL_VISIBLE,
   PTO_MODEL_POLLED
@@ -24,10 +27,13 @@ enum pto_model_state {
 struct pto_model_message {
   enum pto_model_state state;
   uint32_t core, group; /* 0: alone */
+  uint64_t task;        /* its number; blocks of one task have the same */
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
-  uint64_t compute_end;                 /* of one that streams */
-  unsigned __int128 asked_units, units; /* of 2⁻²⁰ · 10⁻⁶ bytes, and what of them it has not got */
+  uint64_t compute_end; /* of one that streams */
+  uint64_t l2_bytes;    /* of the cost's, those of the L2 cache */
+  unsigned __int128 l2_units;
+  unsigned __int128 units; /* of 2⁻²⁰ · 10⁻⁶ bytes, which it has not got */
 };
 
 struct pto_model {
@@ -35,10 +41,13 @@ struct pto_model {
   struct pto_model_message messages[PTO_MODEL_MESSAGES]; /* in order of dispatch; index = ticket */
   uint32_t count;
   uint32_t open_group; /* messages of the open group do not start; 0: none */
-  uint64_t clocks[PTO_CHIP_MAX_SCHEDULERS + 1];
+  uint64_t clocks[PTO_MODEL_ACTORS];
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
-  uint64_t served_until;                           /* streams have got what is theirs up to then */
+  uint64_t wiring_at, wiring_ps; /* edges that the first scheduler has yet to wire; ps is 0 where there are none */
+  uint64_t last_task[PTO_CHIP_MAX_SCHEDULERS]; /* whose message the scheduler sent last, */
+  bool has_sent[PTO_CHIP_MAX_SCHEDULERS];      /* if any */
+  uint64_t served_until;                       /* streams have got what is theirs up to then */
 };
 
 struct pto_model_next {
@@ -48,6 +57,7 @@ struct pto_model_next {
     PTO_MODEL_END,
     PTO_MODEL_BEGIN,
     PTO_MODEL_COMPLETION,
+    PTO_MODEL_WIRING,
     PTO_MODEL_SENDING
   } what;
   uint64_t time;
@@ -56,9 +66,20 @@ struct pto_model_next {
 
 static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t core) {
   uint32_t owner = 0;
+  if (model->chip.deals_clusters) {
+    for (uint32_t cluster = core / 3; cluster > 0; cluster--)
+      owner = owner + 1 < model->chip.scheduler_count ? owner + 1 : 0;
+    return owner;
+  }
   while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count)
     owner++;
   return owner;
+}
+
+/* The table of cold cores once more. */
+static inline uint64_t pto_model_cold_start(const struct pto_model *model, uint32_t core) {
+  static const uint64_t sixteenths[] = {11, 0, 27, 5, 13, 40, 2, 17, 9, 38, 7, 23};
+  return model->chip.cold_start_ps * sixteenths[core % 12] / 16;
 }
 
 /* Time from which the message could begin, its group aside; false where something is before it on its core. */
@@ -91,26 +112,33 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
       return true;
     }
   }
-  *time += model->chip.kernel_start_ps;
+  const bool has_waited = !group && *time > model->messages[ticket].arrival;
+  *time += has_waited ? model->chip.pending_start_ps : model->chip.kernel_start_ps;
   return true;
 }
 
-/* Units a picosecond of each stream, as many as there are now; 0: there is none. */
-static inline unsigned __int128 pto_model_share(const struct pto_model *model) {
-  const unsigned __int128 cap = (unsigned __int128)model->chip.core_bandwidth_mbps << 20;
-  const unsigned __int128 total = (unsigned __int128)model->chip.chip_bandwidth_mbps << 20;
+/* Units a picosecond of each stream of that kind, as many as there are now; 0: there is none. */
+static inline unsigned __int128 pto_model_share(const struct pto_model *model, enum pto_model_state kind) {
+  const struct pto_chip *chip = &model->chip;
+  const bool is_l2 = kind == PTO_MODEL_STREAMS_L2;
+  const unsigned __int128 cap = is_l2 ? chip->l2_core_bandwidth_mbps : chip->core_bandwidth_mbps;
+  const unsigned __int128 total = is_l2 ? chip->l2_chip_bandwidth_mbps : chip->chip_bandwidth_mbps;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < model->count; i++) count += model->messages[i].state == PTO_MODEL_STREAMS;
+  for (uint32_t i = 0; i < model->count; i++) count += model->messages[i].state == kind;
   if (count == 0) return 0;
-  return cap < total / count ? cap : total / count;
+  return cap << 20 < (total << 20) / count ? cap << 20 : (total << 20) / count;
 }
 
 /* Lets `time` be: each stream has got its share until then. */
 static inline void pto_model_serve(struct pto_model *model, uint64_t time) {
-  const unsigned __int128 got = pto_model_share(model) * (time - model->served_until);
+  const unsigned __int128 shares[] = {pto_model_share(model, PTO_MODEL_STREAMS),
+                                      pto_model_share(model, PTO_MODEL_STREAMS_L2)};
   for (uint32_t i = 0; i < model->count; i++) {
     struct pto_model_message *message = &model->messages[i];
-    if (message->state == PTO_MODEL_STREAMS) message->units -= got < message->units ? got : message->units;
+    const bool is_l2 = message->state == PTO_MODEL_STREAMS_L2;
+    const unsigned __int128 got = shares[is_l2] * (time - model->served_until);
+    unsigned __int128 *units = is_l2 ? &message->l2_units : &message->units;
+    if (message->state == PTO_MODEL_STREAMS || is_l2) *units -= got < *units ? got : *units;
   }
   model->served_until = time;
 }
@@ -145,6 +173,11 @@ static inline struct pto_model_next pto_model_scheduler_next(const struct pto_mo
     }
     if (is_first) next = other;
   }
+  if (scheduler == 0 && model->wiring_ps) {
+    bool is_first = next.what == PTO_MODEL_NOTHING || model->wiring_at < next.time ||
+                    (model->wiring_at == next.time && next.what == PTO_MODEL_SENDING);
+    if (is_first) next = (struct pto_model_next){.what = PTO_MODEL_WIRING, .time = model->wiring_at};
+  }
   if (next.what != PTO_MODEL_NOTHING) next.time = pto_max_u64(next.time, model->clocks[scheduler]);
   return next;
 }
@@ -153,10 +186,13 @@ static inline struct pto_model_next pto_model_find_next(const struct pto_model *
   struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
   for (uint32_t i = 0; i < model->count; i++) {
     struct pto_model_next other = {.ticket = i};
-    if (model->messages[i].state == PTO_MODEL_STREAMS) {
-      const unsigned __int128 share = pto_model_share(model);
+    const enum pto_model_state state = model->messages[i].state;
+    if (state == PTO_MODEL_STREAMS || state == PTO_MODEL_STREAMS_L2) {
+      const unsigned __int128 share = pto_model_share(model, state);
+      const unsigned __int128 left =
+          state == PTO_MODEL_STREAMS ? model->messages[i].units : model->messages[i].l2_units;
       other.what = PTO_MODEL_SERVED;
-      other.time = model->served_until + (uint64_t)((model->messages[i].units + share - 1) / share);
+      other.time = model->served_until + (uint64_t)((left + share - 1) / share);
     } else if (model->messages[i].state == PTO_MODEL_BEGUN) {
       other.what = PTO_MODEL_END;
       other.time = model->messages[i].visible;
@@ -186,14 +222,39 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   message->begin = time;
   model->begun[model->begun_count++] = ticket;
   if (model->chip.shares_anew && load.bytes > 0) {
-    message->state = PTO_MODEL_STREAMS;
+    message->state = load.bytes > message->l2_bytes ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
     message->compute_end = time + load.compute_ps;
-    message->units = message->asked_units = ((unsigned __int128)load.bytes * 1000000) << 20;
+    message->units = ((unsigned __int128)(load.bytes - message->l2_bytes) * 1000000) << 20;
+    message->l2_units = ((unsigned __int128)message->l2_bytes * 1000000) << 20;
     return;
   }
   message->state = PTO_MODEL_BEGUN;
   message->end = time + pto_timing_work_ps(&timing, &load, sharers);
   message->visible = message->end + model->chip.kernel_end_ps;
+}
+
+/* The scheduler sends the message now, at its clock. */
+static inline void pto_model_send(struct pto_model *model, uint32_t scheduler, uint32_t ticket) {
+  struct pto_model_message *message = &model->messages[ticket];
+  bool is_first = true;
+  for (uint32_t i = 0; i < ticket; i++) is_first &= model->messages[i].core != message->core;
+  const bool is_more = model->has_sent[scheduler] && model->last_task[scheduler] == message->task;
+  model->clocks[scheduler] += is_more ? model->chip.dispatch_more_ps : model->chip.work_ps[PTO_WORK_DISPATCH];
+  model->has_sent[scheduler] = true;
+  model->last_task[scheduler] = message->task;
+  message->arrival = model->clocks[scheduler] + (is_first ? pto_model_cold_start(model, message->core) : 0);
+  message->state = PTO_MODEL_ARRIVED;
+}
+
+/* The scheduler takes in a completion; who handles it is the actor from now on. */
+static inline void pto_model_take_in(struct pto_model *model, const struct pto_model_next *completion) {
+  uint64_t *clock = &model->clocks[completion->scheduler];
+  *clock = completion->time + model->chip.work_ps[PTO_WORK_POLL];
+  model->messages[completion->ticket].state = PTO_MODEL_POLLED;
+  model->actor = completion->scheduler;
+  if (!model->chip.is_graph_prebuilt) return;
+  model->actor = PTO_MODEL_RESOLVER;
+  model->clocks[PTO_MODEL_RESOLVER] = pto_max_u64(model->clocks[PTO_MODEL_RESOLVER], *clock);
 }
 
 /* Up to the next completion; false where that is later than `limit`. */
@@ -205,9 +266,16 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
       *completion = next;
       return true;
     }
+    if (next.what == PTO_MODEL_WIRING) {
+      model->clocks[0] = next.time + model->wiring_ps;
+      model->wiring_ps = 0;
+      continue;
+    }
     struct pto_model_message *message = &model->messages[next.ticket];
     if (next.what < PTO_MODEL_COMPLETION) pto_model_serve(model, next.time);
-    if (next.what == PTO_MODEL_SERVED) {
+    if (next.what == PTO_MODEL_SERVED && message->state == PTO_MODEL_STREAMS && message->l2_bytes) {
+      message->state = PTO_MODEL_STREAMS_L2;
+    } else if (next.what == PTO_MODEL_SERVED) {
       message->state = PTO_MODEL_BEGUN;
       message->end = pto_max_u64(next.time, message->compute_end);
       message->visible = message->end + model->chip.kernel_end_ps;
@@ -216,9 +284,8 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
     } else if (next.what == PTO_MODEL_BEGIN) {
       pto_model_begin(model, next.ticket, next.time);
     } else {
-      model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_DISPATCH];
-      message->arrival = model->clocks[next.scheduler];
-      message->state = PTO_MODEL_ARRIVED;
+      model->clocks[next.scheduler] = next.time;
+      pto_model_send(model, next.scheduler, next.ticket);
     }
   }
 }
@@ -235,12 +302,9 @@ static inline void pto_model_dispatch(struct pto_model *model, struct pto_model_
     has_earlier |= model->messages[i].state == PTO_MODEL_ASKED;
   }
   message.state = PTO_MODEL_ASKED;
-  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier) {
-    model->clocks[owner] += model->chip.work_ps[PTO_WORK_DISPATCH];
-    message.arrival = model->clocks[owner];
-    message.state = PTO_MODEL_ARRIVED;
-  }
   model->messages[model->count++] = message;
+  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier)
+    pto_model_send(model, owner, model->count - 1);
 }
 
 #endif

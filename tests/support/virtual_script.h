@@ -23,6 +23,11 @@ union pto_script_task {
     char header[sizeof(struct pto_payload)];
     union pto_scalar scalars[4];
   } body;
+  struct {
+    char header[sizeof(struct pto_payload)];
+    struct pto_kernel_tensor tensor;
+    union pto_scalar scalars[4];
+  } with_tensor;
 };
 
 static union pto_script_task pto_script_tasks[PTO_SCRIPT_TASKS];
@@ -66,6 +71,20 @@ static inline struct pto_message pto_script_message(uint32_t core, uint64_t elem
       .payload = &task->payload, .run = pto_script_run, .ticket = number, .core = (uint16_t)core, .scalar_count = 3};
 }
 
+/* The same of a kernel that has a tensor of `tensor_bytes` at `addr`. */
+static inline struct pto_message pto_script_message_of(uint32_t core, uint64_t elems, uint64_t bytes, void *addr,
+                                                       const uint64_t *tensor_bytes) {
+  struct pto_message message = pto_script_message(core, elems, bytes, 0);
+  union pto_script_task *task = &pto_script_tasks[message.ticket];
+  task->with_tensor.tensor =
+      (struct pto_kernel_tensor){.addr = addr, .shape = tensor_bytes, .ndims = 1, .dtype = PTO_UINT8};
+  task->with_tensor.scalars[0].u64 = elems;
+  task->with_tensor.scalars[1].u64 = bytes;
+  task->with_tensor.scalars[2].i64 = 0;
+  task->payload.tensor_count = message.tensor_count = 1;
+  return message;
+}
+
 /* A chip in small round numbers: an element and (for a core alone) a byte take 1 ps; two cores share the memory without
  * loss. */
 static inline struct pto_chip pto_script_chip(uint32_t clusters, uint32_t schedulers) {
@@ -88,7 +107,11 @@ static inline struct pto_chip pto_script_chip(uint32_t clusters, uint32_t schedu
                           .vector_elems_per_cycle_8bit = 1,
                           .core_bandwidth_mbps = 1000000,
                           .chip_bandwidth_mbps = 2000000,
+                          .l2_core_bandwidth_mbps = 4000000,
+                          .l2_chip_bandwidth_mbps = 4000000,
                           .kernel_start_ps = 10,
+                          .pending_start_ps = 10,
+                          .dispatch_more_ps = 3,
                           .kernel_end_ps = 5,
                           .host_bandwidth_mbps = 1};
   chip.work_ps[PTO_WORK_SUBMIT] = 20;
