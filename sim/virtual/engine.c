@@ -51,16 +51,16 @@ struct wiring {
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is, unless that is the resolver's */
-  uint32_t first; /* the scheduler that acts first, the lowest of equals */
+  uint32_t actor;    /* while port.is_scheduler: whose clock port.clock is, unless that is the resolver's */
+  uint32_t first;    /* the scheduler that acts first, the lowest of equals */
+  bool has_more;     /* rules that the usual loop does not look for */
+  bool has_resolver; /* the graph is prebuilt */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
   struct wiring wiring;
   uint64_t last_tasks[PTO_CHIP_MAX_SCHEDULERS]; /* whose message each sent last; UINT64_MAX: it has sent none */
-  bool has_resolver;                            /* the graph is prebuilt */
   uint64_t resolver_clock;
-  bool has_more; /* rules that the usual loop does not look for */
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
