@@ -88,7 +88,7 @@ program_source = $(filter orchestration/%/$(1).c orchestration/$(1).c,$(PROGRAM_
 program_parts = $(call obj,$(program_source) $(PARTS_$(1)))
 PROGRAMS := $(foreach p,$(PROGRAM_SRC),$(B)/programs/$(call program_name,$(p)).so)
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
-ADOPTED := $(if $(HAVE_CXX),$(patsubst tests/compat/orchestrations/%.cpp,$(B)/compat/%.so,$(ADOPTED_SRC)) \
+ADOPTED := $(if $(and $(HAVE_CXX),$(ADOPTED_SRC)),$(patsubst tests/compat/orchestrations/%.cpp,$(B)/compat/%.so,$(ADOPTED_SRC)) \
              $(B)/compat/spmd-a5.so $(B)/compat/host_access-hbg.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(FUZZ_SRC:%.c=$(B)/tests/%)

@@ -4,7 +4,8 @@
  * "pto-values" (docs/schemas/pto-values.json), else 0 where the session's options assume that.
  *
  * An element is the one that was written last before the question: by the orchestration, then it is in memory; by a
- * task, then the file gives it for that task and parameter, or for the array; by none of them, then it is in memory where
+ * task, then the file gives it for that task and parameter, or for the array; by none of them, then it is in memory
+ * where
  * --input brought it, else the file gives it for the array.
  *
  * Owned by the session, until its fini.  The control thread.

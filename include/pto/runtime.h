@@ -133,8 +133,8 @@ PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struc
 PTO_API PTO_MUST_CHECK int pto_poll(struct pto_runtime *rt);
 
 /* For bindings of other languages: the calls that follow were made at a line of a source, and findings name that line.
- * Borrowed until the runtime is destroyed; a line has one struct.  NULL, and the begin of a run: from C, a call is named
- * by where it returns to. */
+ * Borrowed until the runtime is destroyed; a line has one struct.  NULL, and the begin of a run: from C, a call is
+ * named by where it returns to. */
 struct pto_place {
   const char *file;
   uint32_t line;

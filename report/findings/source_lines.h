@@ -17,7 +17,8 @@ struct pto_source_lines;
 struct pto_source_lines *pto_source_lines_create(void);
 void pto_source_lines_destroy(struct pto_source_lines *lines);
 
-/* Where the call stands that returns to `call`, or what pto_call_from has said of it; "" where the address lies in no loaded file.  Returns `text`. */
+/* Where the call stands that returns to `call`, or what pto_call_from has said of it; "" where the address lies in no
+ * loaded file.  Returns `text`. */
 const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size);
 
 #endif

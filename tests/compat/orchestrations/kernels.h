@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the orchestrations of this folder have in common: the func_ids of tests/compat/adopted_calls_test.c, and their arguments.
+ * What the orchestrations of this folder have in common: the func_ids of tests/compat/adopted_calls_test.c, and their
+ * arguments.
  *
  * tensor(0) is f32[64] with 0, 1, 2, …; tensor(1) is f32[64] of zeros, which the test looks at; tensor(2) is i32[8] of
  * zeros.  scalar(0) chooses among variants.
