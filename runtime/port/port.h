@@ -154,8 +154,8 @@ struct pto_port_ops {
   /* Nothing to do until something completes: runs kernels (one, or a few short ones), or blocks, or moves virtual time
    * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
-  /* The same for a caller that looks at memory in between: also returns soon where nothing completes.  NULL: wait does.
-   */
+  /* The same for a caller that looks at memory in between: also returns soon where nothing completes, in virtual time
+   * at the next event.  NULL: wait does. */
   void (*pause)(struct pto_port *port);
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */

@@ -245,6 +245,19 @@ static void engine_wait(struct pto_port *port) {
   port->quiet_until = 0;
 }
 
+/* To the next event, which the next poll takes.  Where there is none, cores that poll memory look once more: the
+ * orchestration may have written it, or be about to. */
+static void engine_pause(struct pto_port *port) {
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine, engine->has_more);
+  const uint64_t next_at = next_time(engine, engine->has_more);
+  if (next_at == PTO_VIRTUAL_NEVER)
+    (void)pto_virtual_cores_break_deadlock(&engine->cores);
+  else
+    port->clock = pto_max_u64(port->clock, next_at);
+  port->quiet_until = 0;
+}
+
 static void engine_resume(struct pto_port *port, uint64_t not_before) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, engine->has_more);
@@ -320,7 +333,7 @@ static void engine_destroy(struct pto_port *port) {
 #define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
     .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
-    .resume = engine_resume, .wait = engine_wait, .wire = wire_, .kernel_message = engine_kernel_message,              \
+    .resume = engine_resume, .wait = engine_wait, .pause = engine_pause, .wire = wire_, .kernel_message = engine_kernel_message,              \
     .find_waits = engine_find_waits, .bind_memory = engine_bind_memory, .destroy = engine_destroy                      \
   }
 static const struct pto_port_ops ops = OPS(engine_dispatch, engine_poll, NULL),

@@ -272,6 +272,39 @@ static void test_an_orchestration_polls_until_a_task_has_written(void **state) {
   run_everywhere(polls, look_at_nothing);
 }
 
+/* A kernel tells the orchestration that it runs, and returns when it is told to. */
+static int meet_orchestration(const struct pto_kernel_args *a) {
+  _Atomic uint32_t *cells = a->tensors[0].addr;
+  int status = 0;
+  pto_atomic_store(&cells[0], 1, memory_order_release);
+  while (!status && !pto_atomic_load(&cells[1], memory_order_acquire)) status = pto_core_yield(a, false);
+  return status;
+}
+static int polls_for_a_poll(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t shape[] = {2};
+  struct pto_kernel meet = fixture_kernel_with("o", PTO_KERNEL_WAITS, meet_orchestration);
+  _Atomic uint32_t *cells = (void *)f->memory;
+  uint32_t calls = 0;
+  memset(f->memory, 0, 8);
+  struct pto_tensor t = pto_external_tensor(rt, f->memory, PTO_INT32, 1, shape);
+  fixture_expect(rt, pto_submit_aiv(rt, &meet, (struct pto_param[]){pto_output(&t)}, 1), PTO_OK);
+  for (; !pto_atomic_load(&cells[0], memory_order_acquire); calls++) fixture_expect(rt, pto_poll(rt), PTO_OK);
+  /* Once more, so that the kernel has looked in vain before its word comes. */
+  fixture_expect(rt, pto_poll(rt), PTO_OK);
+  fixture_expect(rt, pto_poll(rt), PTO_OK);
+  pto_atomic_store(&cells[1], 1, memory_order_release);
+  assert_true(calls < 1000000);
+  return 0;
+}
+static void test_an_orchestration_and_a_kernel_poll_for_each_other(void **state) {
+  (void)state;
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    open_on(engines[e], PTO_DEPS_EXACT);
+    fixture_run(&fixture, polls_for_a_poll, PTO_OK);
+    fixture_close(&fixture);
+  }
+}
+
 static int polls_for_ever(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 8);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
@@ -317,6 +350,7 @@ int main(void) {
       cmocka_unit_test(test_an_output_begins_with_its_value),
       cmocka_unit_test(test_initial_values_are_for_what_gets_its_memory),
       cmocka_unit_test(test_an_orchestration_polls_until_a_task_has_written),
+      cmocka_unit_test(test_an_orchestration_and_a_kernel_poll_for_each_other),
       cmocka_unit_test(test_an_endless_poll_is_told),
       cmocka_unit_test(test_in_virtual_time_a_poll_goes_to_the_next_event),
   };
