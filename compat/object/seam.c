@@ -3,9 +3,10 @@
  * The seam of a kernel's shared object: linked into each one, in C, and hidden, so that the object's own calls arrive
  * here and no other's do.
  *
- * What would stop the thread (condition variables, sleeping, yielding) lets the core wait; mutexes are one for all
- * kernels; thread-local variables are the core's; blocks of code are counted, so that a poll without a call is seen.
- * Without a table, before the loader has written it, and where no kernel runs, each does what is harmless.
+ * What would stop the thread (condition variables, sleeping, yielding) lets the core wait; clocks are the engine's;
+ * mutexes are one for all kernels; thread-local variables are the core's; blocks of code are counted, so that a poll
+ * without a call is seen. Without a table, before the loader has written it, and where no kernel runs, each does what
+ * is harmless.
  */
 #include "seam_calls.h"
 
@@ -128,6 +129,20 @@ HIDDEN void pto_compat_std_notify_one(void *condition) __asm__("_ZNSt18condition
 void pto_compat_std_wait(void *condition, void *lock) { (void)pthread_cond_wait(condition, lock); }
 void pto_compat_std_notify_all(void *condition) { (void)pthread_cond_broadcast(condition); }
 void pto_compat_std_notify_one(void *condition) { (void)pthread_cond_broadcast(condition); }
+
+/* ---- clocks: the engine's, in nanoseconds ---- */
+
+#define SECOND UINT64_C(1000000000)
+HIDDEN int64_t pto_compat_steady_now(void) __asm__("_ZNSt6chrono3_V212steady_clock3nowEv");
+HIDDEN int64_t pto_compat_system_now(void) __asm__("_ZNSt6chrono3_V212system_clock3nowEv");
+int64_t pto_compat_steady_now(void) { return pto_compat_seam ? (int64_t)pto_compat_seam->ticks(SECOND) : 0; }
+int64_t pto_compat_system_now(void) { return pto_compat_steady_now(); }
+HIDDEN int clock_gettime(clockid_t clock, struct timespec *now) {
+  (void)clock;
+  const int64_t ns = pto_compat_steady_now();
+  *now = (struct timespec){.tv_sec = (time_t)(ns / (int64_t)SECOND), .tv_nsec = (long)(ns % (int64_t)SECOND)};
+  return 0;
+}
 
 /* ---- mutexes ---- */
 

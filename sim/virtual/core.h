@@ -103,6 +103,7 @@ struct pto_virtual_cores {
   bool skips_kernels;  /* they take their time and are not called */
   uint32_t open_group; /* index + 1 of the group being sent; 0: none */
   uint64_t signal_ps;  /* from a signal to the core that waits for it */
+  uint64_t idle_since; /* since when nothing runs but cores that poll */
   char *sentences;     /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   struct pto_reserve memory;
   struct pto_solo solo;
