@@ -30,7 +30,7 @@ extern "C" void aicpu_orchestration_entry(const ChipStorageTaskArgs &orch) {
   L2TaskArgs of_a_chip;
   const Tensor second = whole.view(shape, shape);
   later.add_input(first);
-  later.add_output(second);
+  later.add_inout(second); /* ordered: outputs alone are not */
   pto2_rt_submit_aic_task(COPY, later);
   MixedKernels kernels;
   kernels.aiv0_kernel_id = COPY;

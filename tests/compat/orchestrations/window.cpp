@@ -9,7 +9,7 @@ extern "C" void aicpu_orchestration_entry(const ChipTaskArgs &orch) {
   for (uint32_t i = 0; i < 200; i++) {
     PTO2_SCOPE() { /* a ring keeps the slots of its open scope */
       CoreTaskArgs args;
-      args.add_output(first);
+      args.add_inout(first); /* ordered: outputs alone are not */
       args.add_scalar(static_cast<float>(i));
       if (oldest.is_valid()) args.set_dependencies(&oldest, 1);
       const PTO2TaskId task = rt_submit_aiv_task(FILL, args).task_id();
