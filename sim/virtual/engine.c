@@ -333,8 +333,9 @@ static void engine_destroy(struct pto_port *port) {
 #define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
     .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
-    .resume = engine_resume, .wait = engine_wait, .pause = engine_pause, .wire = wire_, .kernel_message = engine_kernel_message,              \
-    .find_waits = engine_find_waits, .bind_memory = engine_bind_memory, .destroy = engine_destroy                      \
+    .resume = engine_resume, .wait = engine_wait, .pause = engine_pause, .wire = wire_,                                \
+    .kernel_message = engine_kernel_message, .find_waits = engine_find_waits, .bind_memory = engine_bind_memory,       \
+    .destroy = engine_destroy                                                                                          \
   }
 static const struct pto_port_ops ops = OPS(engine_dispatch, engine_poll, NULL),
                                  more_ops = OPS(engine_dispatch_with_more, engine_poll_with_more, NULL),
