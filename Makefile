@@ -62,7 +62,7 @@ ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
 TEST_SRC := $(wildcard formats/*_test.c device/*_test.c \
-              $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph check report cli tests bench))
+              $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph compat check report cli tests bench))
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <check/adopt/object_cache.h>
+#include <compat/kernel/object_cache.h>
 #include <compat/kernel/kernel.h>
 #include <runtime/base/base.h>
 #include <runtime/base/thread.h>
@@ -84,7 +84,7 @@ static void *compile_orchestration(void *argument) {
   ADD("%s/entry.cpp", o->compat);
 #undef ADD
   words[count] = NULL;
-  const struct pto_object_request request = {o->folder, o->source, words};
+  const struct pto_object_request request = {.folder = o->folder, .source = o->source, .words = words};
   o->status = pto_object_cache_get(&request, o->object, &o->is_new, &o->error);
   return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shared objects of an adopted program: its orchestration and its kernels, compiled, kept by contents
- * (check/adopt/object_cache.h) and loaded.
+ * (compat/kernel/object_cache.h) and loaded.
  *
  * Objects are in objects/ and kernels/ of the folder that the environment variable PTO_ADOPTED names, else of
  * build/adopted in the working folder.  The headers are those of the folder compat/ that PTO_COMPAT names, else of the

@@ -3,7 +3,7 @@
  * Objects are compiled once, and again when a header changes; what does not compile is told by file and line, and
  * leaves no file.
  */
-#include <check/adopt/object_cache.h>
+#include <compat/kernel/object_cache.h>
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -24,9 +24,13 @@ static void write_file(const char *path, const char *text) {
   assert_int_equal(fclose(file), 0);
 }
 
+static int refuse_header(void *context, const char *path, struct pto_error *error) {
+  return strcmp(path, context) == 0 ? pto_error_set(error, PTO_EINVAL, "%s: refused", path) : PTO_OK;
+}
+
 static int get(const char *compiler, char path[PATH_MAX], bool *is_new, struct pto_error *error) {
   const char *words[] = {compiler, "-shared", "-fPIC", include, source, NULL};
-  const struct pto_object_request request = {cache, source, words};
+  const struct pto_object_request request = {.folder = cache, .source = source, .words = words};
   return pto_object_cache_get(&request, path, is_new, error);
 }
 
@@ -75,6 +79,20 @@ static void test_failures(void **state) {
   assert_string_equal(error.sentence, expected);
 }
 
+static void test_a_refused_file_keeps_no_object(void **state) {
+  char path[PATH_MAX];
+  struct pto_error error;
+  bool is_new;
+  const char *words[] = {"cc", "-shared", "-fPIC", include, source, NULL};
+  const struct pto_object_request request = {cache, source, words, refuse_header, header};
+  write_file(header, "#define VALUE 3\n");
+  write_file(source, "#include \"a b.h\"\nint value(void);\nint value(void) { return VALUE; }\n");
+  const size_t before = count_files();
+  assert_int_equal(pto_object_cache_get(&request, path, &is_new, &error), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "a b.h: refused"));
+  assert_int_equal(count_files(), before);
+}
+
 static int set_up(void **state) {
   if (!mkdtemp(folder)) return -1;
   snprintf(source, sizeof source, "%s/s.c", folder);
@@ -91,6 +109,7 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_contents), cmocka_unit_test(test_failures)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_contents), cmocka_unit_test(test_failures),
+                                     cmocka_unit_test(test_a_refused_file_keeps_no_object)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

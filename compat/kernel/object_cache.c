@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <check/adopt/object_cache.h>
+#include <compat/kernel/object_cache.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 
 #include <formats/mapped_file.h>
 #include <runtime/base/base.h>
-#include <orchestration/loader/program_run.h>
 
 #define MOST_MESSAGE_BYTES (1u << 20)
 
@@ -34,17 +33,28 @@ static int make_folders(const char *folder, struct pto_error *error) {
   return PTO_OK;
 }
 
+static uint64_t digest_bytes(const void *data, size_t size, uint64_t digest) {
+  const unsigned char *bytes = data;
+  for (; size >= 8; bytes += 8, size -= 8) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    digest = pto_mix64(digest ^ word);
+  }
+  for (; size > 0; bytes++, size--) digest = pto_mix64(digest ^ *bytes);
+  return digest;
+}
+
 /* The digest of a file's bytes; false where it cannot be read. */
 static bool digest_file(const char *path, uint64_t *digest) {
   struct pto_mapped_file file;
   struct pto_error unused;
   if (pto_mapped_file_init(&file, path, &unused)) return false;
-  *digest = pto_xxh64(file.data, file.size_bytes, *digest);
+  *digest = digest_bytes(file.data, file.size_bytes, *digest ^ file.size_bytes);
   pto_mapped_file_fini(&file);
   return true;
 }
 
-static uint64_t digest_text(const char *text, uint64_t digest) { return pto_xxh64(text, strlen(text) + 1, digest); }
+static uint64_t digest_text(const char *text, uint64_t digest) { return digest_bytes(text, strlen(text) + 1, digest); }
 
 /* ---- what an object is made of ---- */
 
@@ -69,7 +79,7 @@ static int make_key(const struct pto_object_request *request, uint64_t *key, str
                          request->words[0]);
   const int64_t identity[] = {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
   *key = digest_text(compiler, 0);
-  *key = pto_xxh64(identity, sizeof identity, *key);
+  *key = digest_bytes(identity, sizeof identity, *key);
   for (const char *const *word = request->words; *word; word++) *key = digest_text(*word, *key);
   return PTO_OK;
 }
@@ -90,23 +100,42 @@ static bool next_file(char **at, char **file) {
   return true;
 }
 
-/* Of the key and the contents of all files of the list; false where one of them is gone. */
-static bool make_digest(const char *list_path, uint64_t key, uint64_t *digest) {
+/* The compiler's list as text that the caller frees, and where its files begin; NULL: there is none. */
+static char *read_list(const char *path, char **at) {
   struct pto_mapped_file list;
   struct pto_error unused;
-  *digest = key;
-  if (pto_mapped_file_init(&list, list_path, &unused)) return false;
-  char *text = list.data ? strndup((const char *)list.data, list.size_bytes) : NULL,
-       *at = text ? strstr(text, ": ") : NULL, *file;
-  bool is_whole = at != NULL;
+  if (pto_mapped_file_init(&list, path, &unused)) return NULL;
+  char *text = list.data ? strndup((const char *)list.data, list.size_bytes) : NULL;
   pto_mapped_file_fini(&list);
-  if (at) at += 2;
+  *at = text ? strstr(text, ": ") : NULL;
+  if (*at) {
+    *at += 2;
+    return text;
+  }
+  free(text);
+  return NULL;
+}
+
+/* Of the key and the contents of all files of the list; false where one of them is gone. */
+static bool make_digest(const char *list_path, uint64_t key, uint64_t *digest) {
+  char *at, *file, *text = read_list(list_path, &at);
+  bool is_whole = text != NULL;
+  *digest = key;
   while (is_whole && next_file(&at, &file)) {
     *digest = digest_text(file, *digest);
     is_whole = digest_file(file, digest);
   }
   free(text);
   return is_whole;
+}
+
+static int check_files(const struct pto_object_request *request, const char *list_path, struct pto_error *error) {
+  if (!request->check_file) return PTO_OK;
+  char *at, *file, *text = read_list(list_path, &at);
+  int status = PTO_OK;
+  while (text && status == PTO_OK && next_file(&at, &file)) status = request->check_file(request->context, file, error);
+  free(text);
+  return status;
 }
 
 /* ---- compiling ---- */
@@ -118,15 +147,19 @@ static int tell_failure(const struct pto_object_request *request, int fd, struct
   if (!text) return pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", request->source);
   if (pread(fd, text, MOST_MESSAGE_BYTES, 0) < 0) text[0] = '\0';
   char *found = strstr(text, mark), *line = found;
+  const char *missing = strstr(text, "undefined reference to ");
   while (line && line > text && line[-1] != '\n') line--;
-  if (!found)
+  if (missing)
+    pto_error_set(error, PTO_EINVAL, "%.400s: %.*s: no library has it", request->source, (int)strcspn(missing, "\n"),
+                  missing);
+  else if (!found)
     pto_error_set(error, PTO_EINVAL, "%.400s: %s did not compile it: %.*s", request->source, request->words[0],
                   (int)strcspn(text, "\n"), text);
   else {
     /* "FILE:LINE:COLUMN: fatal error: …" */
     const char *file_end = strchr(line, ':'), *line_end = file_end ? strchr(file_end + 1, ':') : NULL;
-    pto_error_set(error, PTO_EINVAL, "%.*s: %.*s", line_end && line_end < found ? (int)(line_end - line) : 0, line,
-                  (int)strcspn(found + strlen(mark), "\n"), found + strlen(mark));
+    pto_error_set(error, PTO_EINVAL, "%.*s: %.*s (%s)", line_end && line_end < found ? (int)(line_end - line) : 0, line,
+                  (int)strcspn(found + strlen(mark), "\n"), found + strlen(mark), request->words[0]);
   }
   free(text);
   return PTO_EINVAL;
@@ -144,12 +177,30 @@ static int spawn(char *const *words, int text_fd, pid_t *pid) {
   return reason;
 }
 
+static int wait_for(pid_t pid) {
+  int ended = 0;
+  while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+}
+
+bool pto_object_compiler_tell(char *const *words, char *text, size_t size) {
+  const int fd = memfd_create("compiler", MFD_CLOEXEC);
+  pid_t pid;
+  if (fd < 0) return false;
+  const bool is_done = spawn(words, fd, &pid) == 0 && wait_for(pid) == 0;
+  const ssize_t length = is_done ? pread(fd, text, size - 1, 0) : -1;
+  close(fd);
+  if (length < 0) return false;
+  text[length] = '\0';
+  return true;
+}
+
 /* Makes `object` and `list`, which are new files. */
 static int compile(const struct pto_object_request *request, char *object, char *list, struct pto_error *error) {
   static char md[] = "-MMD", mf[] = "-MF", o[] = "-o";
   char *words[PTO_OBJECT_MOST_WORDS + 6];
   size_t count = 0;
-  int ended = 0;
   pid_t pid;
   while (request->words[count] && count < PTO_OBJECT_MOST_WORDS) {
     words[count] = (char *)(uintptr_t)request->words[count];
@@ -161,11 +212,8 @@ static int compile(const struct pto_object_request *request, char *object, char 
   if (reason)
     status = pto_error_set(error, PTO_ESYSTEM, "%.400s: no process for %.100s: %s", request->source, words[0],
                            strerror(reason));
-  else {
-    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
-    }
-    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) status = tell_failure(request, text_fd, error);
-  }
+  else if (wait_for(pid) != 0)
+    status = tell_failure(request, text_fd, error);
   if (text_fd >= 0) close(text_fd);
   return status;
 }
@@ -187,6 +235,7 @@ int pto_object_cache_get(const struct pto_object_request *request, char path[PAT
   snprintf(new_list, sizeof new_list, "%s.%d.%u", list, (int)getpid(), number++);
   snprintf(new_object, sizeof new_object, "%s.so", new_list);
   status = compile(request, new_object, new_list, error);
+  if (status == PTO_OK) status = check_files(request, new_list, error);
   if (status == PTO_OK && !make_digest(new_list, key, &digest))
     status = pto_error_set(error, PTO_ESYSTEM, "%.400s: a file that it includes has gone", request->source);
   snprintf(path, PATH_MAX, "%s/%016" PRIx64 ".so", request->folder, digest);
