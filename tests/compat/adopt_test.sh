@@ -74,6 +74,7 @@ holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
 holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
+holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
@@ -114,6 +115,13 @@ holds '- a func_id that no file gives' was 'scale.cpp:21: .*func_id 1'
 holds '- a signature that is too short' was 'test_wrong.py: TestFewSignatures: generate_args gives 3 tensors, the orchestration.s signature expects 2'
 holds '- arguments that do not match' was 'needs 4 arguments; 2 tensors and 0 scalars are given'
 holds '- a source that is not there' was 'nowhere.cpp: there is no such file'
+holds 'the same without kernels, the large one too' \
+  says 0 '^adopt: 6 cases, 6 built, 6 run, 0 verified, 6 unjudged$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --platform a2a3virtual --no-compute --assume-zero
+holds '- with as many clusters as are asked for' \
+  says 1 '^unjudged +a5 ' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5virtual --no-compute --assume-zero --clusters 2
+holds '- in virtual time alone' says 2 '^ptosim: adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --no-compute
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
 holds 'pytest runs them, without the manual one' says 0 '^4 passed, 2 skipped' pytest "$scenes/test_scenes.py" --platform a2a3sim
 holds 'and by name' says 0 '^1 passed' pytest "$scenes/test_scenes.py" --platform a2a3virtual -k TestScaleHostBuilt

@@ -29,6 +29,10 @@ if text=$(compile 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)
 refuses "worker_chip_message_queue.h: queues between a worker process"
 { echo '#include "aicpu/worker_chip_orch_endpoint.h"'; entry ''; } >"$work/body"
 refuses "worker_chip_orch_endpoint.h: queues between a worker process"
+for h in l3_l2_orch_endpoint l3_l2_message_queue; do
+  { echo "#include \"aicpu/$h.h\""; entry ''; } >"$work/body"
+  refuses "aicpu/$h.h: queues between a worker process"
+done
 { echo '#include "orchestration_api.h"'; entry ''; } >"$work/body"
 refuses "before 11 July 2026 is another API"
 entry 'TensorCreateInfo info(t.shapes, t.ndims); info.set_initial_value(1.0f);' >"$work/body"
@@ -49,6 +53,8 @@ entry 'args.launch_spec.set_core_num(1);' >"$work/body"
 refuses "set_core_num"
 echo 'extern "C" void entry(int) {}' >"$work/body"
 refuses "the entry of an orchestration is void NAME(const ChipTaskArgs &)"
+echo 'extern "C" void entry(PTO2Runtime *rt, const ChipStorageTaskArgs &orch) {}' >"$work/body"
+refuses "PTO2Runtime: aicpu_build_graph is another runtime"
 entry '' >"$work/body"
 refuses "PTO_COMPAT_ARCHITECTURE: 1 is a2a3, 2 is a5" -DPTO_COMPAT_ARCHITECTURE=3
 echo "$passed passed, $failed failed"
