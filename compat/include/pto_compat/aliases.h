@@ -2,8 +2,8 @@
 /*
  * Names that the existing runtime has given up since 20 April 2026: sources of that time compile.
  *
- * Others are beside what they mean: Tensor, L0TaskArgs, Arg, ContinuousTensor.  What is older is refused by name, and so
- * is aicpu_build_graph, a runtime of its own until 29 April, whose entry takes a PTO2Runtime.
+ * Others are beside what they mean: Tensor, L0TaskArgs, Arg, ContinuousTensor.  What is older is refused by name, and
+ * so is aicpu_build_graph, a runtime of its own until 29 April, whose entry takes a PTO2Runtime.
  */
 #ifndef PTO_COMPAT_ALIASES_H
 #define PTO_COMPAT_ALIASES_H
