@@ -203,7 +203,8 @@ static bool is_called(void *context) {
 }
 
 /* Cores that poll may poll the clock: before each look that nothing has led to, this thread sleeps a 16th of how long
- * that has been so.  So a wait for a time may be as long as all the looks, 0.2 s, and a poll for ever ends after them. */
+ * that has been so.  So a wait for a time may be as long as all the looks, 0.2 s, and a poll for ever ends after them.
+ */
 #define LONGEST_LOOK_NS UINT64_C(200000)
 static void let_time_pass(struct pto_threads_engine *engine, bool is_first_look) {
   const uint64_t now = pto_clock_ns();
