@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_SIZE 8192
+#define TEXT_SIZE 16384
 
 static void shipped_text(const char *name, char *text) {
   struct pto_chip_file file;
@@ -28,15 +28,20 @@ static void shipped_text(const char *name, char *text) {
 }
 
 /* Loads `text` as a file of its own; *path (64 bytes) is its name while it lasted. */
-static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
+static int load_sheet(const char *text, size_t size, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                      struct pto_error *error, char *path) {
   strcpy(path, "/tmp/pto-chip-XXXXXX");
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(write(fd, text, size), size);
   close(fd);
-  int status = pto_chip_load(path, chip, error);
+  int status = pto_chip_load_sheet(path, chip, sheet, error);
   unlink(path);
   return status;
+}
+
+static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
+  return load_sheet(text, size, chip, NULL, error, path);
 }
 
 /* `text` with its first `from` replaced by `to`. */
@@ -108,6 +113,7 @@ static void full_text(char *text) {
       {"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
                    "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
       {"[control_ps]\n", "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"
+                         "loop = 1\nlook = 1\n"
                          "profiling_dispatch = 1\nprofiling_poll = 1\n"},
       {"[memory]\n", "l2_bytes = 1\n"},
       {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
@@ -171,6 +177,8 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 SAME(cold_start_ps),
                 SAME(handshake_ps),
                 FIELD("dispatch_more", dispatch_more_ps),
+                FIELD("loop", loop_ps),
+                FIELD("look", look_ps),
                 FIELD("alloc_tensors", work_ps[PTO_WORK_ALLOC_TENSORS]),
                 FIELD("manual_lookup", work_ps[PTO_WORK_MANUAL_LOOKUP]),
                 FIELD("lookup_entry", work_ps[PTO_WORK_LOOKUP_ENTRY]),
@@ -237,7 +245,7 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(chip.l2_core_bandwidth_mbps, chip.core_bandwidth_mbps);
   assert_int_equal(chip.l2_chip_bandwidth_mbps, chip.chip_bandwidth_mbps);
   assert_int_equal(chip.dispatch_more_ps, chip.work_ps[PTO_WORK_DISPATCH]);
-  assert_int_equal(chip.cold_start_ps + chip.handshake_ps, 0);
+  assert_int_equal(chip.cold_start_ps + chip.handshake_ps + chip.loop_ps + chip.look_ps, 0);
   assert_int_equal(chip.work_ps[PTO_WORK_ALLOC_TENSORS], chip.work_ps[PTO_WORK_SUBMIT]);
   assert_int_equal(chip.work_ps[PTO_WORK_MANUAL_LOOKUP], chip.work_ps[PTO_WORK_LOOKUP]);
   assert_int_equal(chip.work_ps[PTO_WORK_LOOKUP_ENTRY] + chip.work_ps[PTO_WORK_FIRST_SUBMIT], 0);
@@ -256,6 +264,18 @@ static void test_a_word_is_one_of_its_list(void **state) {
   assert_false(chip.shares_anew);
   assert_int_equal(load_with("rate", "sharing = 1", &chip, &error), PTO_EINVAL);
   assert_string_equal(error.sentence, " line 18: sharing = 1 is neither at_begin nor anew");
+}
+
+static void test_a_key_that_means_nothing_without_another_one_is_refused(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(load_with("control_ps", "look = 7", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": look needs loop");
+  assert_int_equal(load_with("control_ps", "loop = 7\nlook = 7", &chip, &error), PTO_OK);
+  assert_int_equal(load_with("memory", "l2 = lru", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": l2 = lru needs l2_bytes");
+  assert_int_equal(load_with("memory", "l2 = lru\nl2_bytes = 7", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": l2_bytes needs sharing = anew");
 }
 
 static void test_prices_of_profiling_count_where_it_is_on(void **state) {
@@ -400,6 +420,65 @@ static void test_damaged_files_are_refused_or_mean_what_they_say(void **state) {
   }
 }
 
+static void test_a_sheet_has_each_number_with_its_tag_and_source(void **state) {
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char tiny[TEXT_SIZE];
+  shipped_text("tiny", tiny);
+  snprintf(text, sizeof text,
+           "; a head\n; of two lines\n[chip]\n; no head\nname = x ; assumed\nclusters = 1\n"
+           "schedulers = 1 ;measured:  a clock, 2026 \nslots_per_core = 2 ; public: a page\n%s",
+           strstr(tiny, "[memory]"));
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_string_equal(sheet.about, "; a head\n; of two lines\n");
+  static const struct {
+    const char *key, *value, *source;
+    enum pto_chip_tag tag;
+  } expected[] = {{"name", "x", "", PTO_CHIP_ASSUMED},
+                  {"clusters", "1", "", PTO_CHIP_UNTAGGED},
+                  {"schedulers", "1", "a clock, 2026", PTO_CHIP_MEASURED},
+                  {"slots_per_core", "2", "a page", PTO_CHIP_VENDOR},
+                  {"kernel_start_ps", "100000", "100 ns", PTO_CHIP_UNTAGGED}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
+    const struct pto_chip_note *note = pto_chip_sheet_find(&sheet, expected[i].key);
+    assert_non_null(note);
+    assert_string_equal(note->value, expected[i].value);
+    assert_string_equal(note->source, expected[i].source);
+    assert_int_equal(note->tag, expected[i].tag);
+  }
+  assert_null(pto_chip_sheet_find(&sheet, "era"));
+}
+
+/* What is written is the same chip and the same sheet; a key that is set stands in its section. */
+static void test_a_written_sheet_is_the_same_chip(void **state) {
+  struct pto_chip_sheet sheet, again;
+  struct pto_chip chip, loaded;
+  struct pto_error error;
+  const char *name;
+  char path[64];
+  for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
+    for (uint32_t set = 0; set < 2; set++) {
+      char text[TEXT_SIZE] = "";
+      assert_int_equal(pto_chip_load_sheet(name, &chip, &sheet, &error), PTO_OK);
+      const struct pto_chip_note note = {
+          .key = "first_submit", .value = "6900000", .tag = PTO_CHIP_MEASURED, .source = "a capture, 2026"};
+      if (set) assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_OK);
+      FILE *stream = fmemopen(text, sizeof text - 1, "w");
+      pto_chip_sheet_write(&sheet, stream);
+      fclose(stream);
+      assert_int_equal(load_sheet(text, strlen(text), &loaded, &again, &error, path), PTO_OK);
+      if (set) chip.work_ps[PTO_WORK_FIRST_SUBMIT] = 6900000;
+      assert_memory_equal(&chip, &loaded, sizeof chip);
+      assert_memory_equal(&sheet, &again, sizeof sheet);
+    }
+  }
+  assert_int_equal(pto_chip_sheet_set(&sheet, &(struct pto_chip_note){.key = "speed", .value = "1"}, &error),
+                   PTO_EINVAL);
+  assert_string_equal(error.sentence, "a chip file has no key speed");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_shipped_chips_have_the_shapes_of_the_hardware),
@@ -409,12 +488,15 @@ int main(void) {
       cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
       cmocka_unit_test(test_a_word_is_one_of_its_list),
+      cmocka_unit_test(test_a_key_that_means_nothing_without_another_one_is_refused),
       cmocka_unit_test(test_prices_of_profiling_count_where_it_is_on),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
       cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
+      cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
+      cmocka_unit_test(test_a_written_sheet_is_the_same_chip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
