@@ -133,6 +133,7 @@ struct pto_runtime {
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
   uint32_t recorded_depth;                  /* of its scope; 0: there is none */
   uint32_t recorded_count;                  /* begun so far */
+  bool is_boundary;                         /* a submit's parameters are a recording's: none is in place of another */
   uint64_t part_of;                         /* number of the task that ends the launch which is submitted now; 0 */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */

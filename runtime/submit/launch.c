@@ -35,8 +35,9 @@ static int check_argument(struct pto_runtime *rt, struct pto_recorded *recorded,
   boundary->offset_bytes =
       pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
   if ((t->buffer.base + boundary->offset_bytes) % boundary->align_bytes)
-    return PTO_REFUSE(rt, PTO_EINVAL, "boundary argument %u begins %llu bytes into its buffer; its tasks read %u at once",
-                      index, (unsigned long long)boundary->offset_bytes, boundary->align_bytes);
+    return PTO_REFUSE(rt, PTO_EINVAL,
+                      "boundary argument %u begins %llu bytes into its buffer; its tasks read %u at once", index,
+                      (unsigned long long)boundary->offset_bytes, boundary->align_bytes);
   return PTO_OK;
 }
 
@@ -69,8 +70,7 @@ static int check(struct pto_runtime *rt, struct pto_recorded *recorded, const st
     return PTO_REFUSE(rt, PTO_EINVAL, "%u scalars at a null pointer", launch->scalar_count);
   if (rt->scope_depth == PTO_MAX_SCOPE_DEPTH)
     return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most, and a launch has one", PTO_MAX_SCOPE_DEPTH);
-  for (uint32_t i = 0; i < launch->count && !status; i++)
-    status = check_argument(rt, recorded, &launch->params[i], i);
+  for (uint32_t i = 0; i < launch->count && !status; i++) status = check_argument(rt, recorded, &launch->params[i], i);
   return status ? status : check_scalars(rt, recorded, launch);
 }
 
@@ -130,7 +130,10 @@ static int submit_end(struct pto_runtime *rt, const struct pto_recorded_launch *
   if (count) memcpy(params, launch->params, count * sizeof *params);
   if (temporaries) params[count++] = pto_output(temporaries);
   const struct pto_submit_request request = {ours, params, call, count, PTO_TASK_EMPTY, false};
-  return pto_submit_request(rt, &request, task_out);
+  rt->is_boundary = true;
+  const int status = pto_submit_request(rt, &request, task_out);
+  rt->is_boundary = false;
+  return status;
 }
 
 static void fill_initials(struct pto_runtime *rt, const struct pto_recorded *recorded,
@@ -208,8 +211,7 @@ int pto_submit_recorded(struct pto_runtime *rt, struct pto_recorded *recorded, c
   end_scope(rt);
   if (status) return status;
   const uint64_t last_count = recorded->lists[PTO_RECORDED_ARRAY_BEFORE].count - recorded->first_last;
-  const struct pto_launch last = {.no_kernel = true,
-                                  .after = &recorded->handles[recorded->first_last],
-                                  .after_count = (uint32_t)last_count};
+  const struct pto_launch last = {
+      .no_kernel = true, .after = &recorded->handles[recorded->first_last], .after_count = (uint32_t)last_count};
   return submit_end(rt, launch, &last, NULL, call, task_out);
 }

@@ -225,10 +225,10 @@ static void keep(struct pto_runtime *rt, struct pto_submit_work *submit, const s
   task->launch = *request->launch;
   task->launch.after_count = task->launch.initial_count = 0;
   task->launch.initial = NULL;
-  task->request = (struct pto_submit_request){
-      .call = request->call,
-      .kind = is_alloc ? PTO_TASK_BARRIER : request->kind,
-      .is_single = request->kind == PTO_TASK_KERNEL && pto_launch_is_single(&task->launch)};
+  task->request =
+      (struct pto_submit_request){.call = request->call,
+                                  .kind = is_alloc ? PTO_TASK_BARRIER : request->kind,
+                                  .is_single = request->kind == PTO_TASK_KERNEL && pto_launch_is_single(&task->launch)};
   place_temporaries(recorded, submit, number);
   add_edges(rt, submit, request->launch, task);
   task->first_tensor = count_of(recorded, PTO_RECORDED_ARRAY_TENSORS);
@@ -239,6 +239,9 @@ static void keep(struct pto_runtime *rt, struct pto_submit_work *submit, const s
 int pto_recorded_keep(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_submit_request *request,
                       struct pto_task *task_out) {
   uint32_t sources[PTO_MAX_ACCESSES];
+  /* a template's work has those of the submit that made it */
+  for (uint32_t i = 0; i < submit->tensor_count; i++)
+    submit->params[i].tensor = request->params[submit->params[i].index].value.tensor;
   const int status = check(rt, submit, request, sources);
   if (!status) {
     keep(rt, submit, request, sources);
@@ -253,10 +256,12 @@ int pto_recorded_keep(struct pto_runtime *rt, struct pto_submit_work *submit, co
 /* As those of a task without kernels. */
 static int check_boundary(struct pto_runtime *rt, const struct pto_param *boundary, uint32_t count) {
   const struct pto_launch launch = {.no_kernel = true};
-  const struct pto_submit_request request = {.launch = &launch, .params = boundary, .count = count,
-                                             .kind = PTO_TASK_EMPTY};
+  const struct pto_submit_request request = {
+      .launch = &launch, .params = boundary, .count = count, .kind = PTO_TASK_EMPTY};
   struct pto_submit_work *work = &rt->templates[PTO_TEMPLATES].work;
+  rt->is_boundary = true;
   int status = pto_params_prepare(rt, work, &request);
+  rt->is_boundary = false;
   if (status) return status;
   for (uint32_t i = 0; i < work->tensor_count && !status; i++)
     if (work->params[i].is_allocated_now)

@@ -49,12 +49,12 @@ struct pto_recorded_initial {
 
 /* Arrays that grow together. */
 enum {
-  PTO_RECORDED_ARRAY_TASKS,   /* struct pto_recorded_task */
-  PTO_RECORDED_ARRAY_PARAMS,  /* struct pto_param; of tensors: a pointer to their own */
-  PTO_RECORDED_ARRAY_TENSORS, /* struct pto_tensor; a predicate's too */
-  PTO_RECORDED_ARRAY_PLACES,  /* struct pto_recorded_place, one a tensor */
-  PTO_RECORDED_ARRAY_BEFORE,  /* uint32_t: 0 the begin of a launch, else 1 more than a task's number */
-  PTO_RECORDED_ARRAY_SCALARS, /* struct pto_recorded_kept_scalar */
+  PTO_RECORDED_ARRAY_TASKS,    /* struct pto_recorded_task */
+  PTO_RECORDED_ARRAY_PARAMS,   /* struct pto_param; of tensors: a pointer to their own */
+  PTO_RECORDED_ARRAY_TENSORS,  /* struct pto_tensor; a predicate's too */
+  PTO_RECORDED_ARRAY_PLACES,   /* struct pto_recorded_place, one a tensor */
+  PTO_RECORDED_ARRAY_BEFORE,   /* uint32_t: 0 the begin of a launch, else 1 more than a task's number */
+  PTO_RECORDED_ARRAY_SCALARS,  /* struct pto_recorded_kept_scalar */
   PTO_RECORDED_ARRAY_INITIALS, /* struct pto_recorded_initial */
   PTO_RECORDED_ARRAY_ACCESSES, /* struct pto_recorded_access, until its end */
   PTO_RECORDED_ARRAY_COUNT
