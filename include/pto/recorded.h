@@ -21,7 +21,7 @@
  * predicates' values, scalars but for those that a launch patches.  Each boundary tensor of a launch has the mode,
  * dtype, shape, strides and overlap mode of the recording's.
  *
- * Ownership: the caller's, until destroy, which comes before the runtime's; kernels must outlive it.  Threads: as
+ * Ownership: the caller's, until destroy, before or after the runtime's; kernels must outlive it.  Threads: as
  * runtime.h, the control thread within a run.  Recording allocates memory, a launch does not.
  */
 #ifndef PTO_RECORDED_H

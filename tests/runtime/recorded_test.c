@@ -63,16 +63,17 @@ static int nothing_runs_while_it_is_recorded(struct pto_runtime *rt, struct fixt
 }
 
 static int is_one_task_for_the_rest(struct pto_runtime *rt, struct fixture *f) {
-  const struct pto_tensor in = fixture_bytes(f, 0, 64), out = fixture_bytes(f, 64, 64), other = fixture_bytes(f, 128, 8);
+  const struct pto_tensor in = fixture_bytes(f, 0, 64), out = fixture_bytes(f, 64, 64),
+                          other = fixture_bytes(f, 128, 8);
   struct pto_recorded *recorded = fork_of(rt, &in, &out);
   struct pto_task launch;
-  FIXTURE_DO(rt, .label = 1, .modes = "o", .tensors = {&in});     /* 0 */
-  FIXTURE_DO(rt, .label = 2, .modes = "i", .tensors = {&out});    /* 1 */
-  FIXTURE_DO(rt, .label = 3, .modes = "o", .tensors = {&other});  /* 2 */
+  FIXTURE_DO(rt, .label = 1, .modes = "o", .tensors = {&in});                    /* 0 */
+  FIXTURE_DO(rt, .label = 2, .modes = "i", .tensors = {&out});                   /* 1 */
+  FIXTURE_DO(rt, .label = 3, .modes = "o", .tensors = {&other});                 /* 2 */
   fixture_expect(rt, launch_fork(rt, recorded, &in, &out, 10, &launch), PTO_OK); /* 3, tasks 4 to 6, 7 */
-  FIXTURE_DO(rt, .label = 4, .modes = "i", .tensors = {&out});    /* 8 */
-  FIXTURE_DO(rt, .label = 5, .modes = "o", .tensors = {&in});     /* 9 */
-  FIXTURE_DO(rt, .label = 6, .launch = {.after = &launch, .after_count = 1}); /* 10 */
+  FIXTURE_DO(rt, .label = 4, .modes = "i", .tensors = {&out});                   /* 8 */
+  FIXTURE_DO(rt, .label = 5, .modes = "o", .tensors = {&in});                    /* 9 */
+  FIXTURE_DO(rt, .label = 6, .launch = {.after = &launch, .after_count = 1});    /* 10 */
   for (uint64_t end = 3; end <= 7; end += 4) { /* its begin and its end come after both, and not after the third */
     assert_int_equal(fixture_reasons(rt, 0, end), PTO_EDGE_RAW);
     assert_int_equal(fixture_reasons(rt, 1, end), PTO_EDGE_WAR);
@@ -87,8 +88,8 @@ static int is_one_task_for_the_rest(struct pto_runtime *rt, struct fixture *f) {
   assert_int_equal(fixture_reasons(rt, 7, 10), PTO_EDGE_EXPLICIT);
   for (uint64_t t = 0; t < 11; t++) assert_int_equal(task_at(rt, t)->part_of, t >= 3 && t <= 6 ? 7 : 0);
   /* 0, 1 → begin; begin → 4 → 5, 6 → end; 0, 1 → end; end → 8, 9, 10; 0 → 9 is replaced */
-  assert_int_equal(fixture_edges(rt), 2 + 1 + 2 + 2 + 2 + 3 + (fixture_reasons(rt, 0, 9) != 0) +
-                                          (fixture_reasons(rt, 4, 9) != 0));
+  assert_int_equal(fixture_edges(rt),
+                   2 + 1 + 2 + 2 + 2 + 3 + (fixture_reasons(rt, 0, 9) != 0) + (fixture_reasons(rt, 4, 9) != 0));
   fixture_drain(rt);
   assert_true(fixture_position(1) < fixture_position(10) && fixture_position(2) < fixture_position(10));
   assert_true(fixture_position(10) < fixture_position(11) && fixture_position(10) < fixture_position(12));
@@ -135,8 +136,8 @@ static int what_else_is_recorded(struct pto_runtime *rt, struct fixture *f) {
   struct pto_recorded *recorded;
   struct pto_task first, second, barrier, alloc;
   fixture_expect(rt, pto_recorded_begin(rt, boundary, 1), PTO_OK);
-  FIXTURE_DO(rt, .label = 1, .out = &first);                                                     /* 1 */
-  FIXTURE_DO(rt, .label = 2, .launch = {.after = &first, .after_count = 1}, .out = &second);     /* 2 */
+  FIXTURE_DO(rt, .label = 1, .out = &first);                                                           /* 1 */
+  FIXTURE_DO(rt, .label = 2, .launch = {.after = &first, .after_count = 1}, .out = &second);           /* 2 */
   fixture_expect(rt, pto_submit_barrier(rt, (struct pto_task[]){first, second}, 2, &barrier), PTO_OK); /* 3 */
   const struct pto_tensor t = fixture_managed(rt, 64);
   fixture_expect(rt, pto_alloc_tensors(rt, &t, 1, &alloc), PTO_OK); /* 4 */
@@ -148,8 +149,8 @@ static int what_else_is_recorded(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
   const struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 1};
   fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
-  static const uint8_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 3}, {0, 4}, {0, 5}, {0, 6}, {3, 7}, {5, 7}, {6, 7},
-                                     {4, 7}, {7, 8}};
+  static const uint8_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 3}, {0, 4}, {0, 5},
+                                     {0, 6}, {3, 7}, {5, 7}, {6, 7}, {4, 7}, {7, 8}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(edges); i++)
     assert_int_equal(fixture_reasons(rt, edges[i][0], edges[i][1]), PTO_EDGE_EXPLICIT);
   assert_int_equal(fixture_reasons(rt, 5, 6) | fixture_reasons(rt, 3, 8), 0);
@@ -197,7 +198,8 @@ static int each_launch_has_temporaries_of_its_own(struct pto_runtime *rt, struct
   struct pto_recorded *recorded;
   fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
   const struct pto_tensor filled = fixture_managed(rt, 40), t = fixture_managed(rt, 32);
-  const struct pto_param of_write[] = {pto_scalar_u64(2), pto_output(&t)}, of_add[] = {pto_input(&t), pto_output(&last)};
+  const struct pto_param of_write[] = {pto_scalar_u64(2), pto_output(&t)},
+                         of_add[] = {pto_input(&t), pto_output(&last)};
   const struct pto_initial initial = {.param = 0, .bits = 9};
   const struct pto_param fills = pto_output(&filled);
   const struct pto_launch launch_of_fill = {.no_kernel = true, .initial = &initial, .initial_count = 1};
@@ -583,7 +585,10 @@ static const struct fixture_case cases[] = {
     {.name = "temporaries, parts, initial values, scalars", .body = each_launch_has_temporaries_of_its_own},
     {.name = "temporaries with poison", .body = each_launch_has_temporaries_of_its_own, .poison = true},
     {.name = "many launches in one scope", .body = many_launches_in_one_scope},
-    {.name = "too many launches in one scope", .body = too_many_launches_in_one_scope, .status = PTO_ESCOPE, .window = 16,
+    {.name = "too many launches in one scope",
+     .body = too_many_launches_in_one_scope,
+     .status = PTO_ESCOPE,
+     .window = 16,
      .sentence = "the scope holds 15 tasks"},
     {.name = "a launch in a deep scope", .body = in_a_deep_scope},
     {.name = "predicates, MIX, blocks that start together", .body = any_task, .engine = "virtual"},
@@ -591,13 +596,16 @@ static const struct fixture_case cases[] = {
     {.name = "the same on two clusters", .body = any_task, .clusters = 2},
     {.name = "larger than the window", .body = larger_than_the_window, .window = 16},
     {.name = "larger than the heap", .body = larger_than_the_heap},
-    {.name = "a return within a recording", .body = returns_within_a_recording, .status = PTO_EUSER,
+    {.name = "a return within a recording",
+     .body = returns_within_a_recording,
+     .status = PTO_EUSER,
      .sentence = "the orchestration returned within a recording"},
-    {.name = "a kernel that refuses a patched scalar", .body = a_patched_scalar_that_the_kernel_refuses,
-     .status = PTO_EINVAL, .sentence = "task 1 of a recording: five is wrong"},
+    {.name = "a kernel that refuses a patched scalar",
+     .body = a_patched_scalar_that_the_kernel_refuses,
+     .status = PTO_EINVAL,
+     .sentence = "task 1 of a recording: five is wrong"},
     {.name = "each mistake and its sentence", .body = make_each_mistake},
 };
-
 
 int main(void) {
   const struct CMUnitTest tests[] = {
