@@ -41,7 +41,6 @@ struct scheduler {
   uint64_t clock;
 
   struct pto_event_queue completions, messages; /* all of rank 0 */
-  struct pto_turns turns;                       /* where it goes round in a loop */
 };
 
 /* Edges that wait for the scheduler that wires them, the first one. */
@@ -66,6 +65,7 @@ struct engine_virtual {
   uint64_t last_tasks[PTO_CHIP_MAX_SCHEDULERS]; /* whose message each sent last; UINT64_MAX: it has sent none */
   uint64_t resolver_clock;
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
+  struct pto_turns turns[PTO_CHIP_MAX_SCHEDULERS]; /* where has_turns */
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
   struct pto_reserve memory;        /* holds this struct too */
@@ -94,14 +94,14 @@ static PTO_INLINE uint64_t next_asked(const struct engine_virtual *engine, uint3
 
 static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32_t index) {
   const struct scheduler *scheduler = &engine->schedulers[index];
-  return pto_turns_next(&scheduler->turns, scheduler->clock, next_asked(engine, index, true));
+  return pto_turns_next(&engine->turns[index], scheduler->clock, next_asked(engine, index, true));
 }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static PTO_INLINE void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (has_more && engine->has_turns) {
-    pto_turns_act(&scheduler->turns, scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
+    pto_turns_act(&engine->turns[index], scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
     set_next(engine, index, next_in_turns(engine, index));
     return;
   }
@@ -131,8 +131,8 @@ static PTO_INLINE void note_completion(struct engine_virtual *engine, uint32_t c
   struct scheduler *scheduler = &engine->schedulers[owner];
   pto_event_queue_insert(&scheduler->completions, time, 0, core);
   if (has_more && engine->has_turns) {
-    pto_turns_note(&scheduler->turns, scheduler->clock, time, core);
-    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, scheduler->turns.found_at));
+    pto_turns_note(&engine->turns[owner], scheduler->clock, time, core);
+    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, engine->turns[owner].found_at));
   } else {
     hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, time));
   }
@@ -190,7 +190,7 @@ static PTO_INLINE void send_first(struct engine_virtual *engine, uint32_t index,
   const uint32_t core = pto_event_queue_pop(&scheduler->messages).core;
   scheduler->clock = time + dispatch_price(engine, index, core, has_more);
   pto_virtual_cores_arrive(&engine->cores, core, scheduler->clock, has_more);
-  if (has_more && engine->has_turns) pto_turns_add(&scheduler->turns, core);
+  if (has_more && engine->has_turns) pto_turns_add(&engine->turns[index], core);
   update_scheduler(engine, index, has_more);
 }
 
@@ -214,10 +214,10 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     struct scheduler *scheduler = &engine->schedulers[first];
     if (has_more && engine->has_turns) {
       if (scheduler_at > scheduler->clock) { /* a turn's looks are over; what it does then it begins now */
-        pto_turns_look(&scheduler->turns, &scheduler->completions, scheduler_at);
+        pto_turns_look(&engine->turns[first], &scheduler->completions, scheduler_at);
         scheduler->clock = scheduler_at;
       }
-      if (pto_turns_has_found(&scheduler->turns)) return true;
+      if (pto_turns_has_found(&engine->turns[first])) return true;
     }
     if (has_more && first == WIRING_SCHEDULER && is_wiring_next(engine, scheduler)) {
       wire_edges(engine);
@@ -274,9 +274,9 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
 static PTO_INLINE uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (!(has_more && engine->has_turns)) return pto_event_queue_pop(&scheduler->completions).core;
-  const uint32_t core = pto_turns_take(&scheduler->turns);
+  const uint32_t core = pto_turns_take(&engine->turns[index]);
   const struct pto_virtual_core *its = &engine->cores.cores[core];
-  if (its->arrived - its->polled == 1) pto_turns_remove(&scheduler->turns, core);
+  if (its->arrived - its->polled == 1) pto_turns_remove(&engine->turns[index], core);
   return core;
 }
 
@@ -353,7 +353,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
     engine->last_tasks[i] = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
-    if (engine->has_turns) pto_turns_reset(&scheduler->turns, engine->cores.core_count);
+    if (engine->has_turns) pto_turns_reset(&engine->turns[i], engine->cores.core_count);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
@@ -434,7 +434,7 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
     uint64_t *is_running = pto_carve(base, &used, word_bytes);
     uint32_t *found = pto_carve(base, &used, ring_size * sizeof *found);
     if (base)
-      engine->schedulers[i].turns = (struct pto_turns){
+      engine->turns[i] = (struct pto_turns){
           .loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running, .found = found};
   }
   return used;
