@@ -126,5 +126,8 @@ void pto_hazards_forget(struct pto_hazards *hazards, uint32_t space, const struc
 /* A task that the host has to wait for before it reads (or writes) these bytes; UINT32_MAX where all have finished. */
 uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
                                      bool is_write);
+/* Of the tasks that write these bytes, finished or not, and that no later one has replaced: the slot of the one that
+ * was submitted first; UINT32_MAX where there is none. */
+uint32_t pto_hazards_first_writer(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region);
 
 #endif

@@ -79,6 +79,8 @@ struct pto_trace_scope {
  * were submitted before it, a sync for all of them, and is over before anything later is submitted. */
 struct pto_trace_host_access {
   uint64_t begin, end;    /* addresses of its bytes */
+  uint64_t tensor_begin;  /* of the tensor that it is an element of, or is, as is the next */
+  uint64_t tensor_end;    /* one behind the last byte */
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */

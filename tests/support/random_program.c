@@ -202,6 +202,7 @@ void random_program_make(struct random_program *program, uint64_t seed) {
   struct pto_rng rng = {seed};
   uint32_t buffer_bytes[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS], buffer_count = RANDOM_EXTERNALS;
   for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) buffer_bytes[i] = 1024;
+  program->kept_heap_bytes = 0;
   program->seed = seed;
   program->op_count = 10 + below(&rng, below(&rng, 4) ? 60 : RANDOM_MAX_OPS - 10);
   uint32_t scope_rate = 4 + below(&rng, 20);

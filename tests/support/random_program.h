@@ -66,6 +66,7 @@ struct random_op {
 
 struct random_program {
   uint64_t seed;
+  uint64_t kept_heap_bytes; /* not 0: scopes keep their buffers (config.keep_released), in heap rings of this size */
   uint32_t op_count;
   struct random_op ops[RANDOM_MAX_OPS];
 };
