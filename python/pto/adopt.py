@@ -333,12 +333,11 @@ def _case_folder(place, name):
     return folder
 
 
-def _run_manifest(manifest, folder, rounds, record):
-    """Lets `ptosim adopt` run it, with its outputs in the folder as output0.npy and so on.  Their names, and its report."""
+def _run_manifest(manifest, folder, rounds, record, outputs=()):
+    """Lets `ptosim adopt` run it, with these outputs in the folder as output0.npy and so on.  Its report."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     record["manifest"] = str(path)
-    outputs = [item["name"] for item in manifest["tensors"] if item["direction"] != "in" and 0 not in item["shape"]]
     command = [_ptosim(), "adopt", str(path), "--engine", state.engine, "--rounds", str(rounds), "--quiet",
                "--json", str(folder / "report.json"), *shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))]
     for number, name in enumerate(outputs):
@@ -354,14 +353,15 @@ def _run_manifest(manifest, folder, rounds, record):
     if not result.get("run"):
         said = result.get("reason") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
         raise AssertionError(said.replace("ptosim: ", "", 1))
-    return outputs, result
+    return result
 
 
 def _run(scene, case, args, rounds, record):
     """Runs the case; outputs are in the memory of its tensors.  The names of all that are."""
     folder = _case_folder(_scene_place(scene), f"{type(scene).__name__}-{case['name']}")
     manifest = _describe(scene, case, args, folder)
-    outputs, _ = _run_manifest(manifest, folder, rounds, record)
+    outputs = [item["name"] for item in manifest["tensors"] if item["direction"] != "in" and 0 not in item["shape"]]
+    _run_manifest(manifest, folder, rounds, record, outputs)
     for number, name in enumerate(outputs):
         _load(folder / f"output{number}.npy", getattr(args, name))
     for item in pathlib.Path(folder).glob("*.npy"):
@@ -441,7 +441,7 @@ class _Generated(pytest.Item):
             record.update(name=manifest["name"], case=manifest["name"], mode=manifest["mode"])
             if state.mode != "list":
                 folder = _case_folder(place, _safe(manifest["name"]))
-                _, result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
+                result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
                 record["verified"] = result.get("verified")
                 assert record["verified"] is not False, result.get("reason") or "the golden differs"
         except (AssertionError, Refused) as reason:

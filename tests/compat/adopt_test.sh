@@ -65,6 +65,20 @@ changed scale no_source 's/scale_kernel.cpp/nowhere.cpp/'
 changed scale no_entry 's/scale_entry/other_entry/'
 changed scale short 's/"shape": \[16\], "bytes"/"shape": [17], "bytes"/'
 changed scale later 's/"version": 1/"version": 2/'
+changed scale no_golden 's/no_golden.golden\|scale.golden/gone.golden/'
+# NAME LINE…: a manifest of an orchestration of these lines
+written() {
+  local name=$1
+  shift
+  printf '%s\n' "$@" >"$work/$name.cpp"
+  changed scale "$name" "s|$scenes/scale.cpp|$name.cpp|"
+}
+entry='extern "C" void scale_entry(const ChipTaskArgs &) {}'
+written older_api '' '#include "orchestration_api.h"' "$entry"
+written newer_header '#include "pto_orchestration_api_v3.h"' "$entry"
+written newer_call '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' '  rt_submit_all(o);' '}'
+cp tests/compat/kernels/broken.cpp "$work"
+changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
 holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
 holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
@@ -85,6 +99,14 @@ holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file,
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
 holds 'another version' adopts 3 'later.json: is "pto-adopted" version 2, expected "pto-adopted" version 1' later
+holds 'a golden that is not there' adopts 3 'gone.golden: No such file or directory, expected the bytes of tensor out of .*no_golden.json' no_golden
+holds 'a header of an older API' \
+  adopts 3 'older_api.cpp:2: #error "orchestration_api.h: host_build_graph before 11 July 2026 is another API; include pto_' older_api
+holds 'a header of a newer one' adopts 3 'newer_header.cpp:1: .*pto_orchestration_api_v3.h' newer_header
+holds 'a call of a newer one' adopts 3 'newer_call.cpp:3: .*rt_submit_all' newer_call
+holds 'a kernel that does not compile' adopts 3 'broken.cpp:8: .*no_such_instruction' broken_kernel
+head -c 300 "$work/scale.json" >"$work/cut.json"
+holds 'a manifest that is cut' adopts 3 'cut.json: line [0-9]+' cut
 holds 'nothing half-built stays' has_no_half
 holds 'JUnit has the failure' adopts 1 'failures="1"' wrong --junit -
 holds 'a manifest takes no platform' adopts 2 '^ptosim: adopt: --platform is for a folder$' scale --platform a5sim
