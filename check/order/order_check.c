@@ -196,12 +196,11 @@ static void report_released(struct reporter *t, uint32_t creator_access, uint32_
                                 .tasks = {task_of(graph, creator), task_of(graph, node)},
                                 .params = {param_of(graph, creator_access), param_of(graph, access)}};
   finding.group = pto_mix64(pair_key(graph, creator, node) ^ (finding.params[0] << 8) ^ finding.params[1]);
-  pto_findings_add(t->findings, &finding, "let the scope end behind this use",
-                   "%s %s after the scope of %s, which allocated it, has ended%s",
-                   pto_text_node(&t->text, node, later, sizeof later),
-                   pto_text_access(&t->text, access, use, sizeof use),
-                   pto_text_node(&t->text, creator, earlier, sizeof earlier),
-                   places(t, creator, node, place, sizeof place));
+  pto_findings_add(
+      t->findings, &finding, "let the scope end behind this use",
+      "%s %s after the scope of %s, which allocated it, has ended%s",
+      pto_text_node(&t->text, node, later, sizeof later), pto_text_access(&t->text, access, use, sizeof use),
+      pto_text_node(&t->text, creator, earlier, sizeof earlier), places(t, creator, node, place, sizeof place));
 }
 
 /* The first access to a buffer of the runtime's is its allocation. */

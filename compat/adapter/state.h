@@ -42,7 +42,7 @@ struct pto_compat_created {
 
 /* What the kernels of a task are called with, and what it created. */
 struct PTO_COMPAT_LINES pto_compat_record {
-  uint64_t number; /* of the run */
+  uint64_t number;               /* of the run */
   const struct pto_place *place; /* of its submit; NULL: memory was short */
   const struct pto_compat_kernel *kernels[3];
   uint32_t roles;
