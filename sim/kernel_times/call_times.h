@@ -20,7 +20,7 @@
 #include <sim/kernel_times/stages.h>
 
 #define PTO_CALL_TIMES_PLACES 256u /* a power of two */
-#define PTO_CALL_TIMES_WORDS 48u
+#define PTO_CALL_TIMES_WORDS 32u
 
 /* What a call takes. */
 struct pto_call_time {
@@ -32,8 +32,8 @@ struct pto_call_time {
 struct pto_call_place {
   const struct pto_kernel *kernel; /* NULL: free */
   struct pto_cost cost;
-  uint32_t core_kind, block_count, word_count;
-  uint32_t words[PTO_CALL_TIMES_WORDS]; /* of each tensor dtype and rank, then its extents, low and high half */
+  uint32_t core_kind, block_count, tensor_count;
+  uint64_t words[PTO_CALL_TIMES_WORDS]; /* of each tensor dtype and rank, then its extents */
   struct pto_call_time time;
 };
 
