@@ -292,8 +292,9 @@ static void test_stages_are_there_as_a_whole_or_not_at_all(void **state) {
   assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_OK);
   assert_true(chip.has_stages);
   const struct pto_chip_stages *s = &chip.stages;
-  const uint64_t values[] = {s->start_ps,       s->trip_ps,       s->gm_to_l1_mbps, s->l1_to_l0a_mbps, s->l1_to_l0b_mbps,
-                             s->l0c_to_gm_mbps, s->gm_to_ub_mbps, s->ub_to_gm_mbps, s->cube_percent};
+  const uint64_t values[] = {s->start_ps,       s->trip_ps,        s->gm_to_l1_mbps,
+                             s->l1_to_l0a_mbps, s->l1_to_l0b_mbps, s->l0c_to_gm_mbps,
+                             s->gm_to_ub_mbps,  s->ub_to_gm_mbps,  s->cube_percent};
   for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(values); i++) assert_int_equal(values[i], i + 1);
   replace(text, "gm_to_ub_mbps = 7\n", "");
   assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_EINVAL);
@@ -316,8 +317,7 @@ static void test_a_table_of_kernel_times_is_shipped_or_lies_beside_the_chip_file
     assert_string_equal(chip.kernel_times, cases[i].is);
   }
   assert_int_equal(load_with("chip", "kernel_times = a b", &chip, &error), PTO_EINVAL);
-  assert_string_equal(error.sentence,
-                      " line 5: kernel_times = 'a b': letters, digits, '/', '_', '-' and '.' only");
+  assert_string_equal(error.sentence, " line 5: kernel_times = 'a b': letters, digits, '/', '_', '-' and '.' only");
 }
 
 static void test_prices_of_profiling_count_where_it_is_on(void **state) {

@@ -207,7 +207,7 @@ static struct split split_call(struct pto_virtual_cores *cores, const struct pto
 
 /* What a call brings to core `index`; counts it among the sharers. */
 static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, uint32_t index,
-                                               const struct pto_message *message, const struct pto_kernel_args *args) {
+                                             const struct pto_message *message, const struct pto_kernel_args *args) {
   struct pto_virtual_core *core = &cores->cores[index];
   const struct pto_cost cost = pto_timing_cost(kernel_of(message), args);
   const struct pto_call_time call =

@@ -228,8 +228,8 @@ static void test_a_call_takes_what_the_table_says(void **state) {
   char path[32];
   struct bench b;
   for (uint32_t is_anew = 0; is_anew <= 1; is_anew++) {
-    struct pto_chip chip =
-        chip_with_table(path, "script,AIV,b2,0,300,0,0,2,,,\nscript,AIV,b8,0,900,0,0,2,,,\nscript,AIC,b0,0,9,0,0,0,,,\n");
+    struct pto_chip chip = chip_with_table(
+        path, "script,AIV,b2,0,300,0,0,2,,,\nscript,AIV,b8,0,900,0,0,2,,,\nscript,AIC,b0,0,9,0,0,0,,,\n");
     chip.shares_anew = is_anew;
     bench_begin(&b, chip);
     unlink(path);
@@ -241,7 +241,7 @@ static void test_a_call_takes_what_the_table_says(void **state) {
     wait_until(&b, 838);
     expect_completion(&b, 1, 840);
     expect_span(&b, 1, 1, 333, 833);
-    dispatch(&b, pto_script_message(0, 2, 0, 0), 0); /* begins at 853 */
+    dispatch(&b, pto_script_message(0, 2, 0, 0), 0);  /* begins at 853 */
     dispatch(&b, pto_script_message(1, 2, 20, 0), 0); /* no row, no stages; begins at 856 */
     wait_until(&b, 867);
     expect_completion(&b, 2, 869);
