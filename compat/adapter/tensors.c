@@ -19,6 +19,12 @@ uint64_t pto_compat_numel(uint32_t ndims, const uint32_t *shape) {
 }
 
 struct pto_compat_task *pto_compat_find_task(struct pto_compat *compat, uint64_t id) {
+  if (id & PTO_COMPAT_INNER_BIT) {
+    const struct pto_compat_definition *definition = compat->definition;
+    const uint64_t step = id & ~PTO_COMPAT_INNER_BIT;
+    return compat->graph == PTO_COMPAT_GRAPH_RECORDED && step < definition->count ? &definition->steps[step].task
+                                                                                  : NULL;
+  }
   const uint32_t local = (uint32_t)id;
   if (id >> 32 >= PTO_COMPAT_RINGS || local >= compat->rings[id >> 32].count) return NULL;
   return &compat->rings[id >> 32].tasks[local];
@@ -84,6 +90,7 @@ void pto_compat_end_scope(struct pto_compat *compat, uint32_t depth) {
 
 /* The buffer that the named owner created at the address. */
 static const struct pto_buffer *find_created(struct pto_compat *compat, const struct pto_compat_tensor *tensor) {
+  if (tensor->owner == PTO_COMPAT_NO_TASK) return NULL;
   const struct pto_compat_task *task = pto_compat_find_task(compat, tensor->owner);
   if (!task || !task->record) return NULL;
   for (uint32_t i = 0; i < task->record->created_count; i++)
@@ -100,9 +107,21 @@ static const struct pto_compat_creation *find_creation(const struct pto_compat *
   return NULL;
 }
 
+/* Its scope has ended, and other tasks have its memory by now. */
+static void explain_stale(struct pto_compat *compat, const struct pto_compat_tensor *tensor, char *sentence,
+                          size_t sentence_size) {
+  const struct pto_compat_record *record = pto_compat_find_task(compat, tensor->owner)->record;
+  const char *file = record->place ? record->place->file : "";
+  const char *slash = strrchr(file, '/');
+  snprintf(sentence, sentence_size,
+           "a tensor that task %llu (%s:%u) created is used after its scope has ended, and its memory was given to later "
+           "tasks",
+           (unsigned long long)record->number, slash ? slash + 1 : file, record->place ? record->place->line : 0);
+}
+
 static bool find_buffer(struct pto_compat *compat, const struct pto_compat_tensor *tensor, struct pto_buffer *buffer,
                         uint64_t *offset_bytes, uint64_t *owner_out) {
-  const struct pto_buffer *created = tensor->owner == PTO_COMPAT_NO_TASK ? NULL : find_created(compat, tensor);
+  const struct pto_buffer *created = find_created(compat, tensor);
   *offset_bytes = 0;
   *owner_out = PTO_COMPAT_NO_TASK;
   if (created) {
@@ -142,6 +161,11 @@ int pto_compat_resolve(struct pto_compat *compat, const struct pto_compat_tensor
     snprintf(sentence, sentence_size, "a descriptor without memory (its address is 0)");
     return PTO_EINVAL;
   }
+  if (tensor->owner != PTO_COMPAT_NO_TASK && (tensor->owner & PTO_COMPAT_INNER_BIT) &&
+      !pto_compat_find_task(compat, tensor->owner)) {
+    snprintf(sentence, sentence_size, "a descriptor that was created in a graph lasts as long as the graph's function");
+    return PTO_EINVAL;
+  }
   uint64_t offset_bytes;
   memset(result, 0, sizeof *result);
   if (!find_buffer(compat, tensor, &result->buffer, &offset_bytes, owner_out)) {
@@ -149,6 +173,10 @@ int pto_compat_resolve(struct pto_compat *compat, const struct pto_compat_tensor
              "%llu bytes at a descriptor's address are neither the caller's memory nor a buffer of an open scope",
              (unsigned long long)tensor->size_bytes);
     return PTO_EINVAL;
+  }
+  if (result->buffer.base == 0 && pto_get_buffer_addr(compat->rt, result->buffer) == 0) {
+    explain_stale(compat, tensor, sentence, sentence_size);
+    return PTO_ESTALE;
   }
   const uint64_t element_bytes = pto_dtype_size((uint32_t)dtype);
   if (offset_bytes % element_bytes) {

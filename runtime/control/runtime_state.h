@@ -130,6 +130,11 @@ struct pto_runtime {
   struct pto_error error;                   /* the run's first error, else the last refused call's */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_recording *recording;          /* that is being made; NULL */
+  struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
+  uint32_t recorded_depth;                  /* of its scope; 0: there is none */
+  uint32_t recorded_count;                  /* begun so far */
+  bool is_boundary;                         /* a submit's parameters are a recording's: none is in place of another */
+  uint64_t part_of;                         /* number of the task that ends the launch which is submitted now; 0 */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */
   struct pto_published_counters *published; /* NULL: they are not published */
@@ -147,6 +152,12 @@ int pto_runtime_refuse(struct pto_runtime *rt, int status, const char *format, .
 /* Ends the run with its first error; later ones are dropped. */
 int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...) PTO_PRINTF(3, 4);
 
+/* For calls that a recording of tasks has no place for. */
+static inline int pto_runtime_check_unrecorded(struct pto_runtime *rt, const char *what) {
+  if (PTO_LIKELY(!rt->recorded)) return PTO_OK;
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: not between pto_recorded_begin and pto_recorded_end", what);
+}
+
 /* PTO_OK where calls of a run may go on; else the run's error, or PTO_EINVAL outside a run. */
 static inline int pto_runtime_check(struct pto_runtime *rt) {
   if (PTO_LIKELY(rt->is_running && !rt->has_failed)) return PTO_OK;
@@ -155,7 +166,7 @@ static inline int pto_runtime_check(struct pto_runtime *rt) {
 
 /* Whenever one of them may have come or gone. */
 static inline void pto_runtime_count_listeners(struct pto_runtime *rt) {
-  rt->has_listeners = rt->recording || rt->trace.record || rt->port->is_virtual;
+  rt->has_listeners = rt->recording || rt->recorded || rt->trace.record || rt->port->is_virtual;
 }
 
 static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {
@@ -210,6 +221,9 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
                       char **piece_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
+/* Where memory of ended scopes is kept: the oldest task of those in this ring may be retired now, and its buffers are
+ * stale.  False where there is none. */
+bool pto_space_release(struct pto_runtime *rt, uint32_t ring);
 /* The tasks, and bytes of the heap, that the open scope at `depth` keeps in its ring. */
 void pto_space_of_scope(const struct pto_runtime *rt, uint32_t depth, uint64_t *tasks, uint64_t *bytes);
 /* For the wait picture, before a failure: the submit (or, where that is NULL, the call) that goes on finds a table
@@ -227,7 +241,9 @@ static inline uint32_t pto_payload_held_count(const struct pto_payload *payload)
 _Static_assert(PTO_MAX_ACCESSES < PTO_GUARD_ALIGN, "a count of held memory fits below the guard's address");
 
 /* buffers.c */
-/* Drops a scope's records, and with managed ones every access to their memory. */
+/* Drops the records of a list, and with managed ones every access to their memory. */
+void pto_buffers_drop(struct pto_runtime *rt, uint32_t *list);
+/* The same for a scope's, but for those that config.keep_released keeps. */
 void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list);
 /* Forgets all accesses and all ranges but those of outside registrations. */
 void pto_buffers_end_run(struct pto_runtime *rt);

@@ -2,6 +2,7 @@
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/submit/record.h>
+#include <runtime/submit/recorded.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -178,6 +179,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->hazards.edges = rt->hazards.live_edges = rt->hazards.next_number = rt->hazards.dropped = 0;
   rt->hazards.found_count = 0;
   rt->hazards.is_out_of_chunks = false;
+  rt->part_of = 0;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
@@ -198,7 +200,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
     ring->high_water = pto_task_ring_high_water(ring);
-    ring->tail = ring->open_begin = ring->done_end = ring->head;
+    ring->tail = ring->open_begin = ring->released_end = ring->done_end = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
   pto_list_chunks_reset(&rt->chunks);
@@ -208,6 +210,9 @@ static void give_up_tasks(struct pto_runtime *rt) {
 static void end_state(struct pto_runtime *rt) {
   while (rt->scope_depth) pto_scopes_pop(rt);
   pto_scopes_pop(rt);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++)
+    while (pto_space_release(rt, i)) {
+    }
   pto_buffers_end_run(rt);
   if (rt->has_failed) give_up_tasks(rt);
   pto_space_retire(rt);
@@ -254,6 +259,7 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
                      refused[0] ? ": " : "", refused);
   }
+  pto_recorded_abandon(rt);
   if (rt->scope_depth && !rt->has_failed)
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");

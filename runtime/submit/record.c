@@ -14,6 +14,7 @@ static void record_params(struct pto_runtime *rt, const struct pto_submit_work *
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
     param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
+    param->is_released = (uint16_t)work->record->is_released;
     param->has_initial = work->initial != NULL;
     param->initial_bits = work->initial ? work->initial->bits : 0;
   }
@@ -43,6 +44,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .is_sync_start = launch->sync_start,
                                   .is_sequential = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
                                   .has_predicate = launch->predicate.tensor != NULL,
+                                  .part_of = rt->part_of,
                                   .call = request->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};

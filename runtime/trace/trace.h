@@ -50,7 +50,9 @@ struct pto_trace_task {
   uint16_t is_sync_start, has_predicate;
   uint16_t is_sequential; /* its blocks run one after another */
   uint16_t reserved;
-  const void *call;              /* where the program's call of the public function returns to */
+  uint64_t part_of; /* a launch of recorded tasks, but for its last one: the number of that, which stands for all of
+                     * them; 0: of none */
+  const void *call; /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
@@ -61,7 +63,8 @@ struct pto_trace_param {
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
   uint64_t buffer_number;   /* for people: buffers in order of creation; an identity within the run */
   uint32_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
-  uint32_t has_initial;     /* its elements begin with initial_bits */
+  uint16_t is_released;     /* the scope that keeps the buffer had ended (config.keep_released) */
+  uint16_t has_initial;     /* its elements begin with initial_bits */
   uint64_t initial_bits;
 };
 
@@ -78,12 +81,15 @@ struct pto_trace_scope {
  * were submitted before it, a sync for all of them, and is over before anything later is submitted. */
 struct pto_trace_host_access {
   uint64_t begin, end;    /* addresses of its bytes */
+  uint64_t tensor_begin;  /* of the tensor that it is an element of, or is, as is the next */
+  uint64_t tensor_end;    /* one behind the last byte */
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */
   const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
   uint32_t is_sync; /* then of the rest task_count alone says something */
+  uint32_t is_released; /* as in struct pto_trace_param */
 };
 
 enum pto_edge_reason {
