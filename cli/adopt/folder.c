@@ -57,6 +57,17 @@ static int start(const char *const *words, struct child *child) {
 
 /* ---- where the plugin is ---- */
 
+/* What every case gets; false where a path cannot be handed on. */
+static bool set_options(const struct pto_run_options *options) {
+  char text[2 * PATH_MAX] = "", clusters[32] = "";
+  if (!options->no_compute) return true;
+  if (options->values && strchr(options->values, '\'')) return false;
+  if (options->clusters) snprintf(clusters, sizeof clusters, " --clusters %u", options->clusters);
+  snprintf(text, sizeof text, "--no-compute%s%s%s%s%s", options->assume_zero ? " --assume-zero" : "", clusters,
+           options->values ? " --values '" : "", options->values ? options->values : "", options->values ? "'" : "");
+  return setenv("PTO_ADOPT_OPTIONS", text, 1) == 0;
+}
+
 static bool set_environment(const struct pto_adopt_options *options) {
   static const char *const relative[] = {"../python", "../lib/pto/python"};
   const char *before = getenv("PYTHONPATH");
@@ -146,6 +157,8 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
   if (p == PTO_ARRAY_LENGTH(pythons))
     return pto_complain(PTO_EXIT_USAGE, "adopt: scene tests want a python3 with pytest and torch: apt-get install "
                                         "python3-pytest python3-torch");
+  if (!set_options(&options->run))
+    return pto_complain(PTO_EXIT_USAGE, "adopt: --values: a path with a quotation mark cannot be handed on");
   if (!set_environment(options))
     return pto_complain(PTO_EXIT_FAILED, "adopt: the plugin pto/adopt.py is not beside ptosim");
   const char *const words[] = {pythons[p], "-m",        "pytest",     "-p",     "no:cacheprovider",

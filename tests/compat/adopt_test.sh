@@ -89,6 +89,7 @@ holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
 holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
+holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
@@ -172,6 +173,13 @@ holds '- a configuration without kernels' was 'no_kernels/kernel_config.py: ther
 holds '- a generated kernel that is not there' was 'add.cpp: there is no such file, expected the source of add'
 holds 'nothing half-built stays of them' has_no_half
 holds 'of a5 in virtual time, one by luck or wrong' scene 1 'WAR task 0 \(add\) .*luck.cpp' test_scenes.py a5virtual
+holds 'the same without kernels, the large one too' \
+  says 0 '^adopt: 6 cases, 6 built, 6 run, 0 verified, 6 unjudged$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --platform a2a3virtual --no-compute --assume-zero
+holds '- with as many clusters as are asked for' \
+  says 1 '^unjudged +a5 ' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5virtual --no-compute --assume-zero --clusters 2
+holds '- in virtual time alone' says 2 '^ptosim: adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --no-compute
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
 holds 'pytest runs them, by name, without the manual one' says 0 '^2 passed, [0-9]+ deselected' \
   pytest "$scenes/test_scenes.py" --platform a2a3virtual -k 'TestScale'

@@ -41,6 +41,8 @@ count $? "does not compile: $text"
 {
   echo '#include "aicpu/worker_chip_message_queue.h"'
   echo '#include "aicpu/worker_chip_orch_endpoint.h"'
+  echo '#include "aicpu/l3_l2_orch_endpoint.h"'
+  echo '#include "aicpu/l3_l2_message_queue.h"'
   echo '#include "orchestration_api.h"'
   echo 'static void graph(const GraphTaskArgs &) {}'
   entry 'GraphTaskArgs boundary; rt_submit_graph(&graph, boundary);
@@ -51,6 +53,7 @@ count $? "does not compile: $text"
     args.launch_spec.set_core_num(1);'
 } >"$work/body"
 refuses -- 'worker_chip_message_queue.h: queues between a worker process' 'worker_chip_orch_endpoint.h: queues between a worker process' \
+  'aicpu/l3_l2_orch_endpoint.h: queues between a worker process' 'aicpu/l3_l2_message_queue.h: queues between a worker process' \
   'before 11 July 2026 is another API' 'graphs are of host_build_graph' 'no temporaries' 'not both in one call' \
   'numbers or enumerations' 'several chips' 'set_core_num'
 entry 'TensorCreateInfo info(t.shapes, t.ndims); info.set_initial_value(1.0f);' >"$work/body"
@@ -59,6 +62,8 @@ entry 'args.launch_spec.set_block_num(1);' >"$work/body"
 refuses -DPTO_COMPAT_ARCHITECTURE=2 -- set_block_num
 echo 'extern "C" void entry(int) {}' >"$work/body"
 refuses -- 'the entry of an orchestration is void NAME(const ChipTaskArgs &)'
+echo 'extern "C" void entry(PTO2Runtime *rt, const ChipStorageTaskArgs &orch) {}' >"$work/body"
+refuses -- 'PTO2Runtime: aicpu_build_graph is another runtime'
 entry '' >"$work/body"
 refuses -DPTO_COMPAT_ARCHITECTURE=3 -- 'PTO_COMPAT_ARCHITECTURE: 1 is a2a3, 2 is a5'
 echo "$passed passed, $failed failed"
