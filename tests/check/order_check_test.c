@@ -270,22 +270,95 @@ static int host_between(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, pto_read_element(rt, &b, &index, &value), PTO_OK); /* waits for the task */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);              /* so this is after it */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &b), PTO_OK);
-  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* under pto it waits for writers alone */
+  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* waits for a reader by a rule alone */
   return 0;
 }
 
-static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_under_pto(void **state) {
+static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_without_the_rule(void **state) {
   (void)state;
   run(host_between);
   judge(PTO_DEPS_EXACT);
   expect_clean();
   judge(PTO_DEPS_PTO);
+  expect_clean();
+  judge(PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
   assert_int_equal(findings.total, 1);
   expect_finding(
       0, PTO_FINDING_WAR,
       "task 2 (kernel) param 0 reads buffer 2 [0:32]; host access 1 (before task 3) writes it [3:4]; both touch "
-      "[3:4]; no path under rules pto; read an element that task 2 writes first, which waits for it");
+      "[3:4]; no path under rules pto,no-host-waits-for-readers; read an element that task 2 writes first, which waits "
+      "for it");
   assert_true(findings.items[0].tasks[0] == 2 && findings.items[0].tasks[1] == PTO_FINDING_NONE);
+  close_run();
+}
+
+/* Readers, of which the host's write waits for those behind a writer of its tensor. */
+static int host_behind_readers(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor a = fixture_bytes(f, 0, 8), b = fixture_bytes(f, 8, 8), c = fixture_bytes(f, 16, 16),
+                          tail = fixture_bytes(f, 24, 8), d = fixture_bytes(f, 32, 8), made = fixture_managed(rt, 8);
+  uint64_t index = 0;
+  uint8_t value = 1;
+  struct pto_task writer, user;
+  const struct pto_tensor *const one[] = {&d};
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);               /* 0: nothing wrote a */
+  fixture_expect(rt, pto_write_element(rt, &a, &index, &value), PTO_OK); /* does not wait */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &b), PTO_OK);               /* 1 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &b), PTO_OK);               /* 2: not after 1 */
+  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* waits for 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tail), PTO_OK);            /* 3 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &c), PTO_OK);               /* 4: after 3, for another byte */
+  fixture_expect(rt, pto_write_element(rt, &c, &index, &value), PTO_OK); /* waits for 4 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &made), PTO_OK);            /* 5 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &made), PTO_OK);            /* 6 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &made), PTO_OK);            /* 7: not after 6, which is after 5 */
+  fixture_expect(rt, pto_write_element(rt, &made, &index, &value), PTO_OK);
+  fixture_expect(rt, fixture_submit(rt, "o", one, &writer), PTO_OK); /* 8 */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  FIXTURE_DO(rt, .label = 9, .modes = "b", .tensors = {&d}, .launch = {.after = &writer, .after_count = 1},
+             .out = &user);
+  FIXTURE_DO(rt, .label = 10, .modes = "i", .tensors = {&d}, .launch = {.after = &user, .after_count = 1});
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, pto_write_element(rt, &d, &index, &value), PTO_OK); /* waits for 8 and 9, which is after 8 */
+  return 0;
+}
+
+static void test_the_host_waits_for_readers_behind_a_writer_of_its_tensor(void **state) {
+  (void)state;
+  run(host_behind_readers);
+  static const uint64_t pairs[][2] = {
+      {0, PTO_FINDING_NONE}, {1, 2}, {1, PTO_FINDING_NONE}, {6, 7}, {10, PTO_FINDING_NONE}};
+  judge(PTO_DEPS_EXACT);
+  expect_clean();
+  judge(PTO_DEPS_PTO);
+  assert_int_equal(findings.total, PTO_ARRAY_LENGTH(pairs));
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(pairs); i++) {
+    const struct pto_finding *finding = &findings.items[i];
+    if (finding->tasks[0] != pairs[i][0] || finding->tasks[1] != pairs[i][1] || finding->kind != PTO_FINDING_WAR)
+      fail_msg("%s", finding->sentence);
+  }
+  close_run();
+}
+
+static int alloc_in_a_manual_scope(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor made = fixture_managed(rt, 8), other = fixture_bytes(f, 0, 8);
+  struct pto_task task;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  fixture_expect(rt, pto_alloc_tensors(rt, &made, 1, &task), PTO_OK); /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &made), PTO_OK);         /* 1: not after 0, no edge */
+  FIXTURE_DO(rt, .modes = "io", .tensors = {&made, &other},
+             .launch = {.after = &task, .after_count = 1}); /* 2: not after 1 */
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
+
+static void test_an_allocation_conflicts_with_nothing(void **state) {
+  (void)state;
+  run(alloc_in_a_manual_scope);
+  for (uint32_t rules = PTO_DEPS_EXACT; rules <= PTO_DEPS_PTO; rules++) {
+    judge(rules);
+    assert_int_equal(findings.total, 1);
+    assert_true(findings.items[0].tasks[0] == 1 && findings.items[0].tasks[1] == 2);
+  }
   close_run();
 }
 
@@ -401,7 +474,6 @@ static const struct {
   const char *program, *case_name; /* NULL: every case */
   uint32_t kinds;                  /* 1 << enum pto_finding_kind */
 } under_pto[] = {{"inplace_update", NULL, 1u << PTO_FINDING_WAR},
-                 {"scalar_data", NULL, 1u << PTO_FINDING_WAR},
                  {"task_bench", "random_dag", 1u << PTO_FINDING_WAR},
                  {"task_bench", "bgemm", 1u << PTO_FINDING_WAR | 1u << PTO_FINDING_WAW},
                  {"war_reuse", NULL, 1u << PTO_FINDING_WAR | 1u << PTO_FINDING_WAW}};
@@ -453,7 +525,9 @@ int main(void) {
       cmocka_unit_test(test_in_a_manual_scope_explicit_edges_alone_order_and_what_they_leave_out_is_told),
       cmocka_unit_test(test_no_access_expires_however_small_the_window_was),
       cmocka_unit_test(test_a_wish_for_fuzzy_overlap_makes_an_edge_and_never_a_conflict),
-      cmocka_unit_test(test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_under_pto),
+      cmocka_unit_test(test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_without_the_rule),
+      cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer_of_its_tensor),
+      cmocka_unit_test(test_an_allocation_conflicts_with_nothing),
       cmocka_unit_test(test_views_are_told_in_the_indices_of_the_whole_buffer_or_else_in_its_bytes),
       cmocka_unit_test(test_explicit_edges_that_others_imply_are_notes_which_say_whether_the_other_rules_need_them),
       cmocka_unit_test(test_conflicts_of_the_same_kernels_params_and_places_are_one_group),
