@@ -64,6 +64,15 @@ static void add_task_accesses(struct pto_access_graph *graph, uint32_t node) {
   }
 }
 
+/* Whether explicit dependencies alone order it.  A launch of recorded tasks has a scope of its own, whose first task
+ * comes after what the scope around it makes it come after. */
+static bool is_manual(const struct pto_access_graph *graph, const struct pto_trace_task *task) {
+  const struct pto_trace_scope *scope = pto_trace_log_at(&graph->trace->scopes, task->scope_serial);
+  if (task->part_of && scope->first_task == task->number)
+    scope = pto_trace_log_at(&graph->trace->scopes, scope->parent);
+  return scope->kind == PTO_SCOPE_MANUAL;
+}
+
 static void add_node(struct pto_access_graph *graph, bool is_host, uint32_t index) {
   const uint32_t node = graph->node_count++;
   graph->nodes[node] = (struct pto_graph_node){.index = index, .is_host = is_host, .first_access = graph->access_count};
@@ -77,9 +86,9 @@ static void add_node(struct pto_access_graph *graph, bool is_host, uint32_t inde
                                     .writes = host->is_write};
   } else {
     const struct pto_trace_task *task = pto_graph_task(graph, node);
-    const struct pto_trace_scope *scope = pto_trace_log_at(&graph->trace->scopes, task->scope_serial);
     graph->node_of_task[index] = node;
-    graph->nodes[node].is_manual = scope->kind == PTO_SCOPE_MANUAL;
+    graph->nodes[node].is_manual = is_manual(graph, task);
+    graph->nodes[node].is_part = task->part_of != 0;
     add_task_accesses(graph, node);
   }
   graph->nodes[node].access_count = (uint32_t)(graph->access_count - graph->nodes[node].first_access);
@@ -299,7 +308,7 @@ static bool has_no_edge(void *context, const struct pto_index_access *access) {
 static bool enter(struct maker *m, uint32_t access_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *access = &graph->accesses[access_index];
-  if (!is_ordered(graph, access)) return true;
+  if (!is_ordered(graph, access) || graph->nodes[m->node].is_part) return true;
   const bool is_unseen = graph->nodes[m->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING);
   const bool is_write = access->writes && !is_unseen;
   const bool keeps_reads = graph->rules == PTO_DEPS_EXACT || has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);

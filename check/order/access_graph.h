@@ -28,6 +28,7 @@
 struct pto_graph_node {
   uint32_t index; /* of the task or of the host's access in the trace */
   bool is_host, is_manual;
+  bool is_part; /* of a launch of recorded tasks but for its last one: no later task sees what it touches */
   /* Under reduce-implied, of the 64 tasks before it, bit 0 the last: those that it comes after, and those of them to
    * which it has no edge because others imply it. */
   uint64_t ancestors, dropped;

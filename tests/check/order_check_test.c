@@ -182,12 +182,14 @@ static void test_a_use_after_the_end_of_the_scope_is_told_where_the_run_let_it_b
   fixture_run(&fixture, late, PTO_OK);
   judge(PTO_DEPS_EXACT);
   assert_int_equal(findings.total, 2);
-  expect_finding(0, PTO_FINDING_RELEASED,
-                 "task 2 (kernel) param 0 reads buffer 1 [8:24] after the scope of task 0 (kernel), which allocated it, "
-                 "has ended; let the scope end behind this use");
-  expect_finding(1, PTO_FINDING_RELEASED,
-                 "host access 0 (before task 3) reads buffer 1 [3:4] after the scope of task 0 (kernel), which allocated "
-                 "it, has ended; let the scope end behind this use");
+  expect_finding(
+      0, PTO_FINDING_RELEASED,
+      "task 2 (kernel) param 0 reads buffer 1 [8:24] after the scope of task 0 (kernel), which allocated it, "
+      "has ended; let the scope end behind this use");
+  expect_finding(
+      1, PTO_FINDING_RELEASED,
+      "host access 0 (before task 3) reads buffer 1 [3:4] after the scope of task 0 (kernel), which allocated "
+      "it, has ended; let the scope end behind this use");
   assert_true(findings.items[0].tasks[0] == 0 && findings.items[0].tasks[1] == 2);
   assert_true(findings.items[0].params[0] == 1 && findings.items[0].params[1] == 0);
   close_run();

@@ -50,9 +50,10 @@ struct pto_runtime {
   uint32_t clusters;
   uint64_t run_number;
   uint64_t task_count;
-  struct pto_error run_error;  /* the first that ended the run */
-  struct pto_error last_error; /* of the last refused call */
-  unsigned char *local;        /* one core's memories */
+  struct pto_recorded *recorded; /* what submits go to instead of being executed; NULL */
+  struct pto_error run_error;    /* the first that ended the run */
+  struct pto_error last_error;   /* of the last refused call */
+  unsigned char *local;          /* one core's memories */
 };
 
 /* Clusters that runtimes made from now on claim to have; the oracle's command line sets it. */
@@ -64,6 +65,9 @@ struct oracle_buffer *oracle_buffer_find(struct pto_runtime *rt, struct pto_buff
 int oracle_buffer_allocate(struct pto_runtime *rt, struct oracle_buffer *buffer);
 /* Refuses a call (`last_error`), or ends the run (`run_error`) where the status is one that does. */
 int oracle_refuse(struct pto_runtime *rt, int status, const char *format, ...) PTO_PRINTF(3, 4);
+/* Keeps a submit of a recording. */
+int oracle_recorded_keep(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                         uint32_t count, struct pto_task *task_out);
 /* PTO_OK within a run that has not failed; else what every call then answers. */
 int oracle_enter(struct pto_runtime *rt);
 

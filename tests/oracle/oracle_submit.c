@@ -349,6 +349,7 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
                struct pto_task *task_out) {
   int status = oracle_enter(rt);
   if (status != PTO_OK) return status;
+  if (rt->recorded) return oracle_recorded_keep(rt, launch, params, count, task_out);
   struct submission s = {.rt = rt, .params = params, .count = count};
   s.kernels[0] = launch->aic;
   s.kernels[1] = launch->aiv0;
@@ -390,6 +391,8 @@ int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, cons
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
   int status = oracle_enter(rt);
+  if (status == PTO_OK && rt->recorded)
+    return oracle_recorded_keep(rt, &(struct pto_launch){.no_kernel = true}, NULL, 0, task_out);
   if (status == PTO_OK) status = check_after(rt, after, count);
   return status == PTO_OK ? task_done(rt, task_out) : status;
 }
@@ -401,6 +404,7 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   if (count > PTO_MAX_TENSORS) return oracle_refuse(rt, PTO_EINVAL, "alloc_tensors: %u tensors", count);
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
+  if (rt->recorded) return oracle_recorded_keep(rt, &(struct pto_launch){.no_kernel = true}, params, count, task_out);
   struct submission s = {.rt = rt, .params = params, .count = count, .name = "alloc_tensors"};
   status = check_params(&s);
   if (status == PTO_OK) status = check_aliasing(&s);

@@ -4,9 +4,9 @@
  * puts it behind the pieces of the page.
  */
 static int prepare(struct pto_program_run *run) {
-  static const char *const matrices[] = {"poly", "turned", "tripled", "doubled", "negative", "scaled"};
+  static const char *const matrices[] = {"poly", "turned", "tripled", "doubled", "negative", "scaled", "ninefold"};
   pto_array_fill_uniform(run, pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, matrix), -1, 1);
-  for (int i = 0; i < 6; i++) pto_program_array(run, matrices[i], PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, matrix);
+  for (int i = 0; i < 7; i++) pto_program_array(run, matrices[i], PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, matrix);
   pto_program_array(run, "sums", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, column);
   pto_program_array(run, "tens", PTO_ARRAY_OUTPUT, PTO_INT32, 1, numbers);
   pto_program_array(run, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 1, pair);
@@ -16,7 +16,7 @@ static int prepare(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   static int (*const lessons[])(struct pto_runtime *, struct pto_program_run *) = {
-      managed_buffers, views, scopes, manual_scope, blocks, mix, predicates, held, host_read, refusal};
+      managed_buffers, views, scopes, manual_scope, blocks, mix, predicates, held, recorded, host_read, refusal};
   int status = PTO_OK;
   for (size_t i = 0; i < sizeof lessons / sizeof *lessons && status == PTO_OK; i++) {
     int (*const lesson)(struct pto_runtime *, struct pto_program_run *) = lessons[i];
@@ -34,8 +34,9 @@ static int expect(struct pto_program_run *run) {
   double *poly = golden(run, "poly"), *turned = golden(run, "turned"), *tripled = golden(run, "tripled");
   double *doubled = golden(run, "doubled"), *negative = golden(run, "negative"), *scaled = golden(run, "scaled");
   double *sums = golden(run, "sums"), *tens = golden(run, "tens"), *chosen = golden(run, "chosen"), most = -1;
-  double *begun = golden(run, "begun");
-  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen || !begun)
+  double *begun = golden(run, "begun"), *ninefold = golden(run, "ninefold");
+  if (!poly || !turned || !tripled || !doubled || !negative || !scaled || !sums || !tens || !chosen || !begun ||
+      !ninefold)
     return PTO_ENOMEM;
   for (uint64_t i = 0; i < N * N; i++) most = pto_array_get(x, i) > most ? pto_array_get(x, i) : most;
   for (uint64_t i = 0; i < N * N; i++) {
@@ -46,6 +47,7 @@ static int expect(struct pto_program_run *run) {
     doubled[i] = 2 * value;
     negative[i] = -value;
     scaled[i] = most * value;
+    ninefold[i] = 9 * value;
     sums[i / N] += value * value;
   }
   for (int i = 0; i < BLOCKS; i++) tens[i] = 10 * i;

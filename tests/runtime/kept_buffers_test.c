@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.keep_released: buffers of ended scopes can be used until their slot or their memory is needed, oldest first and
- * no sooner, whatever has completed by then.
+ * config.keep_released: buffers of ended scopes can be used until their slot or their memory is needed, oldest first
+ * and no sooner, whatever has completed by then.
  *
  * To add one: an orchestration and a line in `cases`.
  */
@@ -164,7 +164,8 @@ static void test_buffers_of_ended_scopes_are_there_until_their_room_is_needed(vo
     struct fixture f = {.config = {.window = cases[i].window, .heap_bytes = 4 * PIECE, .keep_released = true}};
     print_message("  %s\n", cases[i].name);
     fixture_open(&f);
-    for (int round = 0; round < 2; round++) fixture_run(&f, cases[i].body, cases[i].status); /* the first leaves nothing */
+    for (int round = 0; round < 2; round++)
+      fixture_run(&f, cases[i].body, cases[i].status); /* the first leaves nothing */
     fixture_close(&f);
   }
 }

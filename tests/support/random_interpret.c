@@ -144,7 +144,8 @@ static bool has_piece(const struct random_op *op, uint64_t *bytes) {
 
 /* The end of a piece; 0: it does not fit now. */
 static uint64_t place_piece(struct kept_ring *ring, uint64_t size, uint64_t bytes) {
-  if (ring->heap_head == ring->heap_tail) ring->heap_head = ring->heap_tail = (ring->heap_head + size - 1) / size * size;
+  if (ring->heap_head == ring->heap_tail)
+    ring->heap_head = ring->heap_tail = (ring->heap_head + size - 1) / size * size;
   const uint64_t offset = ring->heap_head % size, skipped = offset + bytes > size ? size - offset : 0;
   if (skipped + bytes > size - (ring->heap_head - ring->heap_tail)) return 0;
   return ring->heap_head + skipped + bytes;
@@ -167,7 +168,8 @@ static bool make_room(struct interpreter *in, uint32_t at) {
     if (ring.tail == ring.open_begin) return false;
     for (uint32_t i = 0; i < op->param_count; i++) {
       const uint32_t space = op->params[i].view.buffer;
-      if (space >= RANDOM_EXTERNALS && !op->params[i].allocates && in->creator[space] == ring.op[ring.tail]) return false;
+      if (space >= RANDOM_EXTERNALS && !op->params[i].allocates && in->creator[space] == ring.op[ring.tail])
+        return false;
     }
     if (ring.piece_end[ring.tail] > ring.heap_tail) ring.heap_tail = ring.piece_end[ring.tail];
     ring.tail++;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs of host_build_graph: a function whose tasks are recorded at its first launch there and replayed by later ones.
+ * Graphs of host_build_graph: a function whose tasks are recorded at its first launch and replayed by later ones.
  *
- * Here the function runs at each launch, so its tasks are ordinary tasks, and each has its own.  What the existing
- * runtime would replay otherwise than the function submits it now is warned of once a graph: a scalar computed in the
- * function, which is frozen there, and other tasks.
+ * The function is called at each launch, so that what it would submit can be held against the first: a scalar computed
+ * in the function, which is frozen, and other tasks are warned of once a graph.
  *
  * A graph is known by its function or GRAPH_KEY, and the numbers that follow the arguments.
  */
@@ -27,7 +26,7 @@ constexpr std::uint64_t GRAPH_KEY(const char *name) {
   return hash;
 }
 
-/* What a launch gives.  The task stands for all tasks of the function. */
+/* What a launch gives: its task. */
 struct GraphScopeResult {
   bool execute_block = true;
   bool recording = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs: a function and numbers, a key, a scalar of the boundary, and one that the existing runtime would freeze. */
+/* Graphs: a function and numbers, a key, a scalar of the boundary, and one that is frozen. */
 #include "kernels.h"
 
 static void double_it(const GraphTaskArgs &args, int32_t times) {
