@@ -208,6 +208,9 @@ struct pto_config {
    * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
   bool no_compute;
   const struct pto_value_source *values;
+  /* A buffer whose scope has ended stays usable until its memory is needed for another task; then, as without this
+   * from the end of its scope on, each use of it is PTO_ESTALE. */
+  bool keep_released;
 };
 
 /* Counts of the last run, or of the one that is going on. */
