@@ -157,11 +157,12 @@ static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) 
   softmax_plan(&plan, args);
   row_sum_plan(&sums, args);
   const uint64_t local = pto_max_u64(pto_row_work_bytes(&plan, true, 0), pto_row_work_bytes(&sums, false, 0));
+  const uint64_t pieces = (p.cols + PIECE_COLUMNS - 1) / PIECE_COLUMNS; /* read for the maximum, and again */
   return (struct pto_cost){.bytes_in = bytes_of(args, 0, 1) * pto_row_reads(&plan, 2),
                            .bytes_out = bytes_of(args, 1, 4),
                            .vector_elems = s.rows * (s.cols * (p.dtype == PTO_FLOAT32 ? 4 : 5) + (p.cols - s.cols)),
                            .local_bytes = pto_max_u64(local, pto_local_bytes(MASK_ELEMS * sizeof(float))),
-                           .trips = (uint32_t)pto_min_u64(2 * ((p.cols + PIECE_COLUMNS - 1) / PIECE_COLUMNS), UINT32_MAX)};
+                           .trips = (uint32_t)pto_min_u64(pieces > 1 ? 3 * pieces : 2, UINT32_MAX)};
 }
 
 /* "16x8192 bf16": rows and columns of p. */

@@ -158,8 +158,8 @@ static struct pto_cost part_cost(const struct pto_kernel_args *args, find_part p
   cost.vector_elems *= requests;
   cost.l0a_bytes *= requests;
   cost.l0b_bytes *= requests;
-  /* a vector core loads and stores for each request, a cube core loads the next one beside */
-  cost.trips = (uint32_t)(args->core->kind == PTO_AIV ? 2 * requests : requests + 1);
+  /* a vector core loads and stores for each request; a cube core loads the next one meanwhile */
+  if (args->core->kind == PTO_AIV) cost.trips = (uint32_t)(2 * requests);
   return cost;
 }
 

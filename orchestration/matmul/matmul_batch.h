@@ -39,7 +39,6 @@ static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
   cost.multiply_adds *= tiles;
   cost.l0a_bytes *= tiles;
   cost.l0b_bytes *= tiles;
-  cost.trips = (uint32_t)tiles + 1; /* the next tile is loaded while one is multiplied */
   return cost;
 }
 
