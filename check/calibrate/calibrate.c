@@ -56,6 +56,12 @@ int pto_calibration_set(struct pto_calibration *c, const struct pto_fit *fit, st
 
 /* ---- single figures ---- */
 
+static bool is_found(const struct pto_calibration *c, const char *key) {
+  for (uint32_t i = 0; i < c->fit_count; i++)
+    if (strcmp(c->fits[i].key, key) == 0) return true;
+  return false;
+}
+
 /* The sum of a rule's figures; false where one of them is not there. */
 static bool sum_terms(const struct pto_map_rule *rule, const struct pto_measurements *m, double *sum, uint32_t *rows,
                       struct pto_fit *fit) {
@@ -110,18 +116,27 @@ int pto_calibration_from_figures(struct pto_calibration *c, const struct pto_mea
   const struct pto_map_rule *rule;
   int status = PTO_OK;
   warn_of_eras(c, m);
-  for (uint32_t i = 0; !status && (rule = pto_map_rule_at(i)) != NULL; i++) status = apply_rule(c, rule, m, error);
-  if (!status) status = pto_calibration_fit_windows(c, m, error);
+  for (uint32_t i = 0; !status && (rule = pto_map_rule_at(i)) != NULL; i++)
+    if (strcmp(rule->component, PTO_MAP_RECORDER) != 0) status = apply_rule(c, rule, m, error);
+  return status;
+}
+
+int pto_calibration_recorder_figures(struct pto_calibration *c, const struct pto_measurements *m,
+                                     struct pto_error *error) {
+  const struct pto_map_rule *rule;
+  int status = PTO_OK;
+  for (uint32_t i = 0; !status && (rule = pto_map_rule_at(i)) != NULL; i++)
+    if (strcmp(rule->component, PTO_MAP_RECORDER) == 0 && !is_found(c, rule->key))
+      status = apply_rule(c, rule, m, error);
+  return status;
+}
+
+int pto_calibration_from_runs(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
+  const int status = pto_calibration_fit_windows(c, m, error);
   return status ? status : pto_calibration_fit_prebuilt(c, m, error);
 }
 
 /* ---- the report ---- */
-
-static bool is_found(const struct pto_calibration *c, const char *key) {
-  for (uint32_t i = 0; i < c->fit_count; i++)
-    if (strcmp(c->fits[i].key, key) == 0) return true;
-  return false;
-}
 
 static void print_kept(const struct pto_calibration *c, FILE *to) {
   fputs("\nNothing was measured for these; they keep value and tag:\n", to);
@@ -132,17 +147,22 @@ static void print_kept(const struct pto_calibration *c, FILE *to) {
   }
 }
 
+static void print_check(const struct pto_calibration_check *check, FILE *to) {
+  fprintf(to, "  %-44s %10.1f %s", check->what, check->found, check->unit);
+  if (check->most > 0) {
+    fprintf(to, " (at most %.0f: %s)\n", check->most, check->found <= check->most ? "yes" : "NO");
+    return;
+  }
+  const double off = check->measured > 0 ? check->found / check->measured - 1 : 0;
+  fprintf(to, ", measured %10.1f, %+6.1f %%", check->measured, 100 * off);
+  if (check->limit > 0)
+    fprintf(to, " (within %.0f %%: %s)", 100 * check->limit, fabs(off) <= check->limit ? "yes" : "NO");
+  fputc('\n', to);
+}
+
 static void print_checks(const struct pto_calibration *c, FILE *to) {
   if (c->check_count) fputs("\nWhat comes out with these numbers:\n", to);
-  for (uint32_t i = 0; i < c->check_count; i++) {
-    const struct pto_calibration_check *check = &c->checks[i];
-    const double off = check->measured > 0 ? check->found / check->measured - 1 : 0;
-    fprintf(to, "  %-44s %10.1f %s, measured %10.1f, %+6.1f %%", check->what, check->found, check->unit,
-            check->measured, 100 * off);
-    if (check->limit > 0)
-      fprintf(to, " (within %.0f %%: %s)", 100 * check->limit, fabs(off) <= check->limit ? "yes" : "NO");
-    fputc('\n', to);
-  }
+  for (uint32_t i = 0; i < c->check_count; i++) print_check(&c->checks[i], to);
 }
 
 void pto_calibration_print(const struct pto_calibration *c, FILE *to) {

@@ -40,6 +40,7 @@ struct pto_calibration_check {
   char what[96];
   const char *unit;
   double measured, found, limit; /* limit: of |found / measured − 1|; 0: none is set */
+  double most;                   /* not 0: there is no measured one, and `found` is at most this */
 };
 
 struct pto_calibration {
@@ -57,9 +58,19 @@ struct pto_calibration {
 PTO_MUST_CHECK int pto_calibration_init(const char *chip, struct pto_calibration *c, struct pto_error *error);
 PTO_MUST_CHECK int pto_calibration_from_figures(struct pto_calibration *c, const struct pto_measurements *m,
                                                 struct pto_error *error);
+/* What recorders add, by single figures, where from_recorder has not found it. */
+PTO_MUST_CHECK int pto_calibration_recorder_figures(struct pto_calibration *c, const struct pto_measurements *m,
+                                                    struct pto_error *error);
+/* What only running programs tells: prices of submits, of allocations, of a notified consumer.  After all others. */
+PTO_MUST_CHECK int pto_calibration_from_runs(struct pto_calibration *c, const struct pto_measurements *m,
+                                             struct pto_error *error);
 /* What captures with dispatch times say: pickup, pending start, completion. */
 PTO_MUST_CHECK int pto_calibration_from_captures(struct pto_calibration *c, const struct pto_capture *captures,
                                                  uint32_t count, struct pto_error *error);
+/* What a recorder adds to the start of a message on a free core, to sending one and to taking in an end, from a
+ * capture, where the rest of it is known. */
+PTO_MUST_CHECK int pto_calibration_from_recorder(struct pto_calibration *c, const struct pto_capture *capture,
+                                                 struct pto_error *error);
 /* The capture's tasks again, on the chip as it is now: span, and head and tail of tasks.  `path` is the file. */
 PTO_MUST_CHECK int pto_calibration_replay(struct pto_calibration *c, const char *path,
                                           const struct pto_capture *capture, struct pto_error *error);

@@ -13,6 +13,9 @@
 #include <check/calibrate/measurements.h>
 #include <sim/chips/chip.h>
 
+/* The component of a recorder's prices, which are found last, and not where a capture has given them. */
+#define PTO_MAP_RECORDER "recorder"
+
 struct pto_map_term {
   const char *figure; /* in micro.csv; NULL: no further term */
   enum pto_micro_take take;
@@ -26,7 +29,7 @@ struct pto_map_rule {
   const char *era; /* of the chip files that it is for; NULL: all */
   enum pto_chip_tag tag;
   struct pto_map_term terms[3];
-  const char *less[2]; /* keys of the file whose numbers are taken off */
+  const char *less[3]; /* keys of the file whose numbers are taken off */
 };
 
 /* NULL past the end. */

@@ -62,8 +62,7 @@ static bool read_number(const char *text, double *number, const char **end) {
   return length > 0;
 }
 
-/* "mean #" or "# before" in a note. */
-static bool read_note(const char *note, const char *pattern, double *number) {
+bool pto_note_number(const char *note, const char *pattern, double *number) {
   const char *const hash = strchr(pattern, '#'), *const behind = hash + 1;
   const size_t front = (size_t)(hash - pattern);
   for (const char *at = note; *at; at++) {
@@ -84,8 +83,7 @@ static bool read_cell(const struct pto_csv *csv, size_t row, const char *column,
   return end != cell && *end == '\0';
 }
 
-/* The source of a line, or of the first one above it that says one. */
-static const char *source_of(const struct pto_csv *csv, size_t row) {
+const char *pto_measured_source(const struct pto_csv *csv, size_t row) {
   const uint32_t column = pto_csv_column(csv, "source");
   while (row > 0 && strcmp(pto_csv_cell(csv, row, column), "same") == 0) row--;
   return pto_csv_cell(csv, row, column);
@@ -106,7 +104,7 @@ static bool read_take(const struct pto_csv *csv, size_t row, enum pto_micro_take
     *number = (*number + high) / 2;
     return true;
   case PTO_MICRO_NOTE:
-    return read_note(pto_csv_cell(csv, row, pto_csv_column(csv, "note")), pattern, number);
+    return pto_note_number(pto_csv_cell(csv, row, pto_csv_column(csv, "note")), pattern, number);
   }
   return false;
 }
@@ -118,7 +116,7 @@ bool pto_micro_find(const struct pto_measurements *m, const char *key, enum pto_
     if (strcmp(pto_csv_cell(csv, row, pto_csv_column(csv, "key")), key) != 0) continue;
     if (!read_take(csv, row, take, pattern, number)) return false;
     *number *= scale_of(pto_csv_cell(csv, row, pto_csv_column(csv, "unit")));
-    *source = source_of(csv, row);
+    *source = pto_measured_source(csv, row);
     return true;
   }
   return false;
@@ -135,7 +133,7 @@ bool pto_measured_row_at(const struct pto_measurements *m, size_t index, struct 
                                    .era = CELL("era"),
                                    .set = CELL("set"),
                                    .date = CELL("date"),
-                                   .source = source_of(csv, index)};
+                                   .source = pto_measured_source(csv, index)};
 #undef CELL
   if (!read_cell(csv, index, "value_us", &row->value_us)) row->value_us = 0;
   return true;

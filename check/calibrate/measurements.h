@@ -30,13 +30,19 @@ enum pto_micro_take {
   PTO_MICRO_LOW,
   PTO_MICRO_HIGH,
   PTO_MICRO_MEAN, /* of low and high */
-  PTO_MICRO_NOTE  /* in its note: "mean #" is the number behind "mean ", or the mean of it and one behind " to " */
+  PTO_MICRO_NOTE  /* in its note: pto_note_number */
 };
 
 /* A number of micro.csv in ps, 10⁶ bytes/s, kHz, bytes or as it is, by its unit; false where the file has it not.
  * `source` is borrowed. */
 bool pto_micro_find(const struct pto_measurements *m, const char *key, enum pto_micro_take take, const char *pattern,
                     double *number, const char **source);
+
+/* The number that stands for # in a text: "mean #" is the one behind "mean ", or the mean of it and one behind " to ".
+ */
+bool pto_note_number(const char *note, const char *pattern, double *number);
+/* The source of a line, or of the first one above it that says one: "same" says none. */
+const char *pto_measured_source(const struct pto_csv *csv, size_t row);
 
 /* A row of rows.csv. */
 struct pto_measured_row {

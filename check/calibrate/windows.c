@@ -71,7 +71,8 @@ static int run_window(struct windows *w, uint32_t index, uint32_t unknown, doubl
   *sheet = w->c->sheet;
   int status = set_era(sheet, w->rows[index].era, w->error);
   for (uint32_t i = 0; i < sheet->count && !status && unknown < UNKNOWNS; i++)
-    if (strcmp(sheet->notes[i].section, "control_ps") == 0) strcpy(sheet->notes[i].value, "0");
+    if (strcmp(sheet->notes[i].section, "control_ps") == 0 && strcmp(sheet->notes[i].key, "loop") != 0)
+      strcpy(sheet->notes[i].value, "0"); /* a loop is of a scheduler, and never 0 */
   for (uint32_t k = 0; k < UNKNOWNS && !status; k++)
     status = set_number(sheet, unknowns[k].key, k == unknown ? UNIT_PS : 0, w->error);
   if (!status) status = pto_benchmark_run(w->benchmarks[index], sheet, ROOMY_HEAP_BYTES, &times, w->error);

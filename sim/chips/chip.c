@@ -99,8 +99,10 @@ static const struct key keys[] = {
     WORD("chip", "dealing", deals_clusters, dealing_words),
     WORD("chip", "profiling", has_profiling, profiling_words),
     OPTIONAL("latency", "profiling_start_ps", profiling_start_ps, 0, MAX_LATENCY_PS),
+    LIKE("latency", "profiling_pending_ps", profiling_pending_ps, 0, MAX_LATENCY_PS, profiling_start_ps),
     OPTIONAL("control_ps", "profiling_dispatch", profiling_dispatch_ps, 0, MAX_WORK_PS),
     OPTIONAL("control_ps", "profiling_poll", profiling_poll_ps, 0, MAX_WORK_PS),
+    OPTIONAL("control_ps", "profiling_complete", profiling_complete_ps, 0, MAX_WORK_PS),
     WORD("chip", "graph", is_graph_prebuilt, graph_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
@@ -338,7 +340,8 @@ static void find_kernel_times(struct loader *loader) {
   struct pto_chip *chip = &loader->chip;
   const char *const end = strrchr(loader->label, '/');
   const size_t length = strlen(chip->kernel_times), folder = end ? (size_t)(end + 1 - loader->label) : 0;
-  const bool is_path = strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
+  const bool is_path =
+      strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
   if (!is_path || chip->kernel_times[0] == '/') return;
   if (folder + length >= sizeof chip->kernel_times) {
     FAULT(loader, "kernel_times = %s: the path of the chip file is too long for that", chip->kernel_times);
@@ -352,10 +355,11 @@ static void find_kernel_times(struct loader *loader) {
 static void add_profiling(struct pto_chip *chip) {
   if (!chip->has_profiling) return;
   chip->kernel_start_ps += chip->profiling_start_ps;
-  chip->pending_start_ps += chip->profiling_start_ps;
+  chip->pending_start_ps += chip->profiling_pending_ps;
   chip->work_ps[PTO_WORK_DISPATCH] += chip->profiling_dispatch_ps;
   chip->dispatch_more_ps += chip->profiling_dispatch_ps;
   chip->work_ps[PTO_WORK_POLL] += chip->profiling_poll_ps;
+  chip->work_ps[PTO_WORK_COMPLETE] += chip->profiling_complete_ps;
 }
 
 static int parse(struct loader *loader) {
