@@ -153,7 +153,7 @@ OPTION(dump) {
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import) | TAKER(calibrate))
+#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
@@ -214,7 +214,7 @@ static const struct pto_option_spec specs[] = {
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY | ADOPT},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
      ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT},
-    {"help", NULL, "this text", FLAG(help), ANY | ADOPT},
+    {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
 _Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");
