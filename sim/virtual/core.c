@@ -185,6 +185,8 @@ struct split {
 /* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
 static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
   if (share->bytes == 0) return (struct split){bytes, 0};
+  if (PTO_LIKELY(share->bytes == bytes))
+    return (struct split){pto_timing_add_saturating(share->missed, share->written_back), bytes - share->missed};
   const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
   const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
   return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};
@@ -207,7 +209,7 @@ static struct split split_call(struct pto_virtual_cores *cores, const struct pto
 
 /* What a call brings to core `index`; counts it among the sharers. */
 static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, uint32_t index,
-                                               const struct pto_message *message, const struct pto_kernel_args *args) {
+                                             const struct pto_message *message, const struct pto_kernel_args *args) {
   struct pto_virtual_core *core = &cores->cores[index];
   const struct pto_cost cost = pto_timing_cost(kernel_of(message), args);
   const struct pto_call_time call =

@@ -347,8 +347,8 @@ static inline uint64_t pto_model_shared(uint64_t bytes, uint32_t cores, uint64_t
                      pto_model_divide_up(bytes * 1000000 * cores, chip_mbps));
 }
 
-/* What a call does beside its bytes, of which `global` are of the global memory and message->l2_bytes of the L2 cache, and
- * what follows after both; a row's time that is all of it a stream makes other bytes of them. */
+/* What a call does beside its bytes, of which `global` are of the global memory and message->l2_bytes of the L2 cache,
+ * and what follows after both; a row's time that is all of it a stream makes other bytes of them. */
 static inline uint64_t pto_model_work(const struct pto_model *model, struct pto_model_message *message,
                                       uint64_t compute, uint64_t *global) {
   const struct pto_chip *chip = &model->chip;
