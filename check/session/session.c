@@ -57,8 +57,10 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(on_timeout);
   TAKE(on_timeout_context);
   TAKE(no_compute);
+  TAKE(jitter_ppm);
+  TAKE(jitter_seed);
 #undef TAKE
-  if (config->no_compute && !asked->engine) config->engine = "virtual";
+  if ((config->no_compute || config->jitter_ppm) && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
@@ -89,6 +91,7 @@ static void describe(struct pto_session *session) {
   result->deps_list = session->deps_list.text;
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
+  result->jitter_ppm = session->config.jitter_ppm;
 }
 
 static int check_chip(struct pto_session *session) {

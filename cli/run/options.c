@@ -13,6 +13,7 @@
 #include <runtime/sched/policy.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
+#include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -50,6 +51,15 @@ int pto_parse_double(const char *text, double *value, struct pto_error *error) {
   if (end == text || *end || !isfinite(number) || number < 0)
     return pto_error_set(error, PTO_EINVAL, "\"%s\" is no finite number of at least 0", text);
   *value = number;
+  return PTO_OK;
+}
+
+int pto_parse_jitter(const char *text, uint32_t *ppm, struct pto_error *error) {
+  char *end;
+  const double percent = strtod(text, &end), most = PTO_JITTER_MOST_PPM / 1e4;
+  if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= most))
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is nothing from 0%% to %g%%, such as 5%% or 0.5%%", text, most);
+  *ppm = (uint32_t)lround(percent * 1e4);
   return PTO_OK;
 }
 
@@ -106,6 +116,7 @@ OPTION(atol) {
   OPTIONS->has_atol |= status == PTO_OK;
   return status;
 }
+OPTION(jitter) { return pto_parse_jitter(value, &OPTIONS->jitter_ppm, error); }
 OPTION(window) {
   uint64_t window = 0;
   const int status = pto_parse_bytes(value, &window, error);
@@ -199,6 +210,8 @@ static const struct pto_option_spec specs[] = {
      PROGRAMS | GRAPH | ADOPT},
     {"no-compute", NULL, "prices kernels and does not run them; memory is address space, nothing is verified",
      FLAG(no_compute), NO_COMPUTE | ADOPT},
+    {"jitter", "PERCENT", "virtual: what kernels take varies so much (standard deviation, 5%), by --seed (default 0%)",
+     BY(set_jitter), TAKER(run)},
     {"values", "FILE.json", "with --no-compute: elements that the orchestration or a predicate reads", TEXT(values),
      NO_COMPUTE | ADOPT},
     {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),

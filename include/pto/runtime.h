@@ -208,6 +208,10 @@ struct pto_config {
    * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
   bool no_compute;
   const struct pto_value_source *values;
+  /* Virtual engine alone: what kernels take varies by so many millionths (standard deviation, at most 250000), by this
+   * seed [0: not at all]. */
+  uint32_t jitter_ppm;
+  uint64_t jitter_seed;
 };
 
 /* Counts of the last run, or of the one that is going on. */
@@ -225,6 +229,7 @@ struct pto_stats {
   uint64_t submit_waits; /* submits that had to wait for space */
   uint32_t workers;      /* in use */
   uint32_t cores;
+  uint64_t orchestration_ps; /* virtual time from the begin of the orchestration to its return; 0 on threads */
 };
 
 /* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form

@@ -64,6 +64,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
   lay_out(cores, cores->memory.addr);
   cores->shares_anew = chip->shares_anew != 0;
+  cores->jitter = (struct pto_jitter){config->jitter_seed, config->jitter_ppm};
   cores->l2_bytes = chip->l2_bytes;
   if (cores->l2_bytes)
     pto_streams_set_rates(&cores->l2_streams, chip->l2_core_bandwidth_mbps, chip->l2_chip_bandwidth_mbps,
@@ -200,19 +201,31 @@ static struct pto_trace_span *span_begun(const struct pto_virtual_cores *cores, 
   return span->core == core && span->begin == cores->now ? span : NULL;
 }
 
+/* What the noise makes of a time of the message's kernel, or of bytes that it moves. */
+static PTO_NOINLINE uint64_t jitter(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                                    uint64_t value) {
+  return pto_jitter_scale(&cores->jitter, message->payload->task_number, message->block_index, value);
+}
+
 static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `core` moves the bytes of `load`; at the end of that, its other work may go on. */
-static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, uint32_t core,
+/* From now on `message`, which is on `core`, moves the bytes of `load`; at the end of that, its other work may go on. */
+static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
                                       const struct pto_timing_load *load, uint64_t l2_bytes,
                                       struct pto_trace_span *span) {
+  const uint32_t core = message->core;
+  uint64_t bytes = load->bytes - l2_bytes, compute_ps = load->compute_ps;
+  if (cores->jitter.ppm) {
+    bytes = jitter(cores, message, bytes);
+    l2_bytes = jitter(cores, message, l2_bytes);
+    compute_ps = jitter(cores, message, compute_ps);
+  }
   struct pto_virtual_transfer *transfer = &cores->transfers[core];
-  *transfer =
-      (struct pto_virtual_transfer){.l2_bytes = l2_bytes, .compute_end = cores->now + load->compute_ps, .span = span};
-  if (load->bytes > l2_bytes) {
-    pto_streams_begin(&cores->streams, cores->now, load->bytes - l2_bytes, core);
+  *transfer = (struct pto_virtual_transfer){.l2_bytes = l2_bytes, .compute_end = cores->now + compute_ps, .span = span};
+  if (bytes > 0) {
+    pto_streams_begin(&cores->streams, cores->now, bytes, core);
   } else {
     pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, core);
     transfer->l2_bytes = 0;
@@ -251,21 +264,23 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
   find_next_stream(cores);
 }
 
-/* Runs the front message of `index`. */
+/* Runs the front message of `index`; `is_special` is the cores'. */
 static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
-                                 const struct pto_timing_load *load) {
+                                 const struct pto_timing_load *load, bool is_special) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
-  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  uint64_t work = pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  if (is_special && cores->jitter.ppm) work = jitter(cores, &slot->message, work);
+  const uint64_t end = cores->now + work;
   record_span(cores, &slot->message, cores->now, end);
-  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
+  slot->status = is_special && cores->skips_kernels ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
-  if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) { /* the end is another, not known yet */
+  if (is_special && cores->shares_anew && load->bytes > 0) { /* the end is another, not known yet */
     const uint64_t l2_bytes = l2_part(cores, &slot->message, args, load->bytes, load->bytes);
-    begin_stream(cores, index, load, l2_bytes, span_begun(cores, index));
+    begin_stream(cores, &slot->message, load, l2_bytes, span_begun(cores, index));
     return;
   }
   core->free_at = end + cores->kernel_end_ps;
@@ -311,13 +326,14 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
       const uint64_t all_bytes = pto_timing_add_saturating(all.bytes_in, all.bytes_out);
       l2_bytes = l2_part(cores, &waiting->message, &args, pto_max_u64(all_bytes, load.bytes), load.bytes);
     }
-    begin_stream(cores, waiting->message.core, &load, l2_bytes, NULL);
+    begin_stream(cores, &waiting->message, &load, l2_bytes, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
   core->moves_bytes = load.bytes > 0;
   cores->sharers += core->moves_bytes;
-  spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
+  const uint64_t work = pto_timing_work_ps(&cores->timing, &load, cores->sharers);
+  spend(waiting, cores->jitter.ppm ? jitter(cores, &waiting->message, work) : work);
   cores->sharers -= core->moves_bytes;
   core->moves_bytes = false;
 }
@@ -380,7 +396,10 @@ void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
       continue;
     }
     pto_message_args(message, &cores->views[index], &args);
-    run_front(cores, index, &args, &cores->loads[i]);
+    if (PTO_UNLIKELY(cores->is_special))
+      run_front(cores, index, &args, &cores->loads[i], true);
+    else
+      run_front(cores, index, &args, &cores->loads[i], false);
   }
 }
 
