@@ -233,8 +233,37 @@ static int list_models(int count, char **names) {
 
 /* ---- chips and policies ---- */
 
+/* A line of what it is made of, by where its numbers come from. */
+static void print_tags(const struct pto_chip_sheet *sheet) {
+  uint32_t counts[PTO_CHIP_TAG_COUNT] = {0};
+  for (uint32_t i = 0; i < sheet->count; i++) counts[sheet->notes[i].tag]++;
+  for (uint32_t tag = PTO_CHIP_MEASURED; tag < PTO_CHIP_TAG_COUNT; tag++)
+    printf("%s%" PRIu32 " %s", tag == PTO_CHIP_MEASURED ? "    " : ", ", counts[tag], pto_chip_tag_name(tag));
+  puts("");
+}
+
+/* Each number of the chips named, with its tag and its source. */
+static int list_numbers(int count, char **names) {
+  for (int i = 0; i < count; i++) {
+    struct pto_chip chip;
+    struct pto_chip_sheet sheet;
+    struct pto_error error;
+    if (pto_chip_load_sheet(names[i], &chip, &sheet, &error))
+      return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+    printf("%-*s %s%s\n", NAME_COLUMN, chip.name, chip.era[0] ? "era " : "", chip.era);
+    print_tags(&sheet);
+    for (uint32_t k = 0; k < sheet.count; k++) {
+      const struct pto_chip_note *note = &sheet.notes[k];
+      printf("    %-28s %12s  %-9s%s%s\n", note->key, note->value, pto_chip_tag_name(note->tag),
+             note->source[0] ? " " : "", note->source);
+    }
+  }
+  return PTO_EXIT_OK;
+}
+
 static int list_chips(int count, char **names) {
   const char *name;
+  if (count > 0) return list_numbers(count, names);
   for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
     struct pto_chip chip;
     struct pto_error error;
@@ -261,7 +290,7 @@ static const struct list {
   int (*print)(int count, char **names);
   bool takes_names;
 } lists[] = {{"programs", list_programs, true}, {"kernels", list_kernels, true}, {"ops", list_ops, true},
-             {"fusions", list_fusions, false},  {"models", list_models, true},   {"chips", list_chips, false},
+             {"fusions", list_fusions, false},  {"models", list_models, true},   {"chips", list_chips, true},
              {"policies", list_policies, false}};
 
 int pto_cmd_list(int argc, char **argv) {
@@ -273,6 +302,7 @@ int pto_cmd_list(int argc, char **argv) {
          "ptosim list programs PROGRAM...                  their options and cases\n"
          "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
          "ptosim list ops OPERATION...                     the operands of operations of graphs, and their options\n"
+         "ptosim list chips CHIP...                        their numbers, and where each of them comes from\n"
          "ptosim list models MODEL...                      the options of models of `ptosim graph`");
     return PTO_EXIT_OK;
   }

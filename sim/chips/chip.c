@@ -5,6 +5,7 @@
  * `keys` below is the one list of what a file may say: each key once, each a whole number in a range or one of a few
  * words, nothing else allowed.  An optional key that is absent has another key's value where the list names one, else 0
  * or the first of its words.  A new key is one line there; one that is not optional is one in each shipped file too.
+ * The comment behind a value begins with its tag.
  * The INI parser (inih) reads through `read_line`, which counts lines and sees what the parser does not report:
  * repeated or empty sections, lines that are too long.
  */
@@ -120,7 +121,9 @@ struct loader {
   const char *label; /* how messages call the file */
   FILE *file;
   uint32_t line;
-  bool is_too_long; /* the parser's buffer ended before the line did */
+  bool is_too_long;             /* the parser's buffer ended before the line did */
+  char comment[256];            /* of the line that the parser has */
+  struct pto_chip_sheet *sheet; /* NULL: nobody wants it */
   bool has_section[PTO_ARRAY_LENGTH(sections)];
   bool has_text[2], has_key[PTO_ARRAY_LENGTH(keys)];
   struct pto_chip chip;
@@ -148,6 +151,56 @@ static void check_section(struct loader *loader, const char *text) {
   FAULT(loader, "unknown section [%.*s]", (int)length, text);
 }
 
+/* ---- where numbers come from ---- */
+
+static const char *const tag_names[PTO_CHIP_TAG_COUNT] = {"", "measured", "fitted", "vendor", "assumed"};
+
+const char *pto_chip_tag_name(enum pto_chip_tag tag) { return tag_names[tag]; }
+
+/* Keeps the comment of a line, or a comment line at the head of the file. */
+static void take_comment(struct loader *loader, const char *line, bool is_comment) {
+  struct pto_chip_sheet *sheet = loader->sheet;
+  if (!sheet) return;
+  loader->comment[0] = '\0';
+  if (is_comment) {
+    const size_t used = strlen(sheet->about);
+    bool is_head = *line == ';' && used + strlen(line) < sizeof sheet->about;
+    for (size_t i = 0; i < PTO_ARRAY_LENGTH(sections); i++) is_head &= !loader->has_section[i];
+    if (is_head) memcpy(sheet->about + used, line, strlen(line) + 1);
+    return;
+  }
+  const char *at = line;
+  while ((at = strchr(at, ';')) != NULL && (at == line || !isspace((unsigned char)at[-1]))) at++;
+  if (!at) return;
+  at += 1 + strspn(at + 1, " \t");
+  size_t length = strcspn(at, "\r\n");
+  while (length > 0 && isspace((unsigned char)at[length - 1])) length--;
+  snprintf(loader->comment, sizeof loader->comment, "%.*s", (int)length, at);
+}
+
+/* The comment's first word is its tag where a colon follows, or nothing. */
+static void read_tag(const char *comment, struct pto_chip_note *note) {
+  const size_t length = strspn(comment, "abcdefghijklmnopqrstuvwxyz");
+  enum pto_chip_tag tag = PTO_CHIP_UNTAGGED;
+  for (uint32_t i = PTO_CHIP_MEASURED; i < PTO_CHIP_TAG_COUNT; i++)
+    if (strlen(tag_names[i]) == length && memcmp(tag_names[i], comment, length) == 0) tag = i;
+  if (length == 6 && memcmp("public", comment, length) == 0) tag = PTO_CHIP_VENDOR;
+  if (comment[length] != ':' && comment[length] != '\0') tag = PTO_CHIP_UNTAGGED;
+  const char *source = tag == PTO_CHIP_UNTAGGED ? comment : comment + length + (comment[length] == ':');
+  note->tag = tag;
+  snprintf(note->source, sizeof note->source, "%s", source + strspn(source, " \t"));
+}
+
+static void note_key(struct loader *loader, const char *section, const char *key, const char *value) {
+  struct pto_chip_sheet *sheet = loader->sheet;
+  if (!sheet || loader->error->status != PTO_OK) return;
+  PTO_ASSERT(sheet->count < PTO_CHIP_MAX_NOTES);
+  struct pto_chip_note *note = &sheet->notes[sheet->count++];
+  *note = (struct pto_chip_note){.section = section, .key = key};
+  snprintf(note->value, sizeof note->value, "%s", value);
+  read_tag(loader->comment, note);
+}
+
 /* One line for the parser.  NULL ends the parse, after a fault too. */
 static char *read_line(char *buffer, int size, void *context) {
   struct loader *loader = context;
@@ -165,6 +218,7 @@ static char *read_line(char *buffer, int size, void *context) {
     return NULL;
   }
   if (*text == '[') check_section(loader, text + 1);
+  take_comment(loader, text, is_comment);
   return loader->error->status == PTO_OK ? buffer : NULL;
 }
 
@@ -242,11 +296,13 @@ static int take_key(void *context, const char *section, const char *name, const 
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
     if (strcmp(section, "chip") != 0 || strcmp(name, texts[i].name) != 0) continue;
     set_text(loader, i, value);
+    note_key(loader, sections[0], texts[i].name, value);
     return 1;
   }
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
     if (strcmp(section, keys[i].section) != 0 || strcmp(name, keys[i].name) != 0) continue;
     set_key(loader, i, value);
+    note_key(loader, keys[i].section, keys[i].name, value);
     return 1;
   }
   if (section[0] == '\0')
@@ -314,10 +370,17 @@ static int refuse_unknown(const char *name_or_path, struct pto_error *error) {
 }
 
 int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_error *error) {
+  return pto_chip_load_sheet(name_or_path, chip, NULL, error);
+}
+
+int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                        struct pto_error *error) {
   struct loader loader;
   bool is_shipped;
   memset(&loader, 0, sizeof loader);
   loader.label = name_or_path;
+  loader.sheet = sheet;
+  if (sheet) memset(sheet, 0, sizeof *sheet);
   loader.error = error;
   pto_error_clear(error);
   loader.file = open_shipped(name_or_path, &is_shipped);
@@ -329,6 +392,68 @@ int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_er
   fclose(loader.file);
   if (status == PTO_OK) *chip = loader.chip;
   return status;
+}
+
+/* ---- sheets ---- */
+
+const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *sheet, const char *key) {
+  for (uint32_t i = 0; i < sheet->count; i++)
+    if (strcmp(sheet->notes[i].key, key) == 0) return &sheet->notes[i];
+  return NULL;
+}
+
+/* The constant names of a key that a chip file may have. */
+static bool find_names(const char *key, const char **section, const char **name) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
+    if (strcmp(key, texts[i].name) != 0) continue;
+    *section = sections[0];
+    *name = texts[i].name;
+    return true;
+  }
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
+    if (strcmp(key, keys[i].name) != 0) continue;
+    *section = keys[i].section;
+    *name = keys[i].name;
+    return true;
+  }
+  return false;
+}
+
+int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note *note, struct pto_error *error) {
+  struct pto_chip_note made = *note;
+  if (!find_names(note->key, &made.section, &made.key))
+    return pto_error_set(error, PTO_EINVAL, "a chip file has no key %s", note->key);
+  if (strlen(made.key) + strlen(made.value) + strlen(made.source) + 40 > INI_MAX_LINE)
+    return pto_error_set(error, PTO_EINVAL, "%s = %s: the source \"%s\" is too long for a line", made.key, made.value,
+                         made.source);
+  uint32_t at = sheet->count;
+  for (uint32_t i = 0; i < sheet->count; i++)
+    if (strcmp(sheet->notes[i].key, made.key) == 0) at = i;
+  if (at == sheet->count) {
+    PTO_ASSERT(sheet->count < PTO_CHIP_MAX_NOTES);
+    /* behind the last of its section */
+    for (uint32_t i = 0; i < sheet->count; i++)
+      if (strcmp(sheet->notes[i].section, made.section) == 0) at = i + 1;
+    memmove(&sheet->notes[at + 1], &sheet->notes[at], (sheet->count - at) * sizeof sheet->notes[0]);
+    sheet->count++;
+  }
+  sheet->notes[at] = made;
+  return PTO_OK;
+}
+
+void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file) {
+  fputs(sheet->about, file);
+  for (uint32_t i = 0; i < sheet->count; i++) {
+    const struct pto_chip_note *note = &sheet->notes[i];
+    char text[128];
+    if (i == 0 || strcmp(note->section, note[-1].section) != 0) fprintf(file, "\n[%s]\n", note->section);
+    snprintf(text, sizeof text, "%s = %s", note->key, note->value);
+    if (note->tag == PTO_CHIP_UNTAGGED && !note->source[0])
+      fprintf(file, "%s\n", text);
+    else
+      fprintf(file, "%-38s ; %s%s%s\n", text, tag_names[note->tag],
+              note->tag != PTO_CHIP_UNTAGGED && note->source[0] ? ": " : "", note->source);
+  }
 }
 
 const char *pto_chip_name_at(uint32_t index) {

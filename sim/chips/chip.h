@@ -6,9 +6,14 @@
  *
  * What keys of the file are optional is said in docs/virtual-time.md, and what they are where a file has them not: a
  * chip made by hand needs the same.
+ *
+ * A sheet is the same file as text by key, with where each number comes from.  Reports print it and calibration writes
+ * it; no time depends on it.
  */
 #ifndef PTO_SIM_CHIPS_CHIP_H
 #define PTO_SIM_CHIPS_CHIP_H
+
+#include <stdio.h>
 
 #include <runtime/base/error.h>
 #include <runtime/port/port.h>
@@ -51,9 +56,47 @@ struct pto_chip {
   uint32_t schedulers_wire;   /* edges are wired by a scheduler, not by the orchestrator */
 };
 
+/* Where a number comes from: the first word of the comment behind it, before a colon.  "public" is vendor too. */
+enum pto_chip_tag {
+  PTO_CHIP_UNTAGGED,
+  PTO_CHIP_MEASURED, /* on hardware, as it is */
+  PTO_CHIP_FITTED,   /* so that a component comes out as measured */
+  PTO_CHIP_VENDOR,   /* a published specification, or what follows from it */
+  PTO_CHIP_ASSUMED,  /* plausible */
+  PTO_CHIP_TAG_COUNT
+};
+const char *pto_chip_tag_name(enum pto_chip_tag tag); /* "" of PTO_CHIP_UNTAGGED */
+
+/* A key as a file has it: `key = value ; tag: source`. */
+struct pto_chip_note {
+  const char *section, *key; /* constant texts */
+  char value[64];
+  enum pto_chip_tag tag;
+  char source[192]; /* behind the tag's colon; all of the comment where there is no tag; "": nothing */
+};
+
+#define PTO_CHIP_MAX_NOTES 160
+
+/* All that a file says, in its order. */
+struct pto_chip_sheet {
+  char about[2048]; /* the comment lines at its head, cut after whole lines */
+  uint32_t count;
+  struct pto_chip_note notes[PTO_CHIP_MAX_NOTES];
+};
+
 /* Loads a shipped chip by name, else the file at that path.  PTO_OK, or PTO_EINVAL / PTO_ESYSTEM with file, line and
  * key. */
 int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_error *error);
+/* The same, and what the file says of each number. */
+int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                        struct pto_error *error);
+/* NULL: the sheet does not have the key. */
+const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *sheet, const char *key);
+/* Gives `key` a value (text), a tag and a source; adds it to its section where the file has it not.  PTO_EINVAL: no
+ * chip file has such a key, or the line gets too long. */
+int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note *note, struct pto_error *error);
+/* The sheet as a chip file. */
+void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file);
 /* The shipped chips' names by index; NULL past the end. */
 const char *pto_chip_name_at(uint32_t index);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_SIZE 8192
+#define TEXT_SIZE 16384
 
 static void shipped_text(const char *name, char *text) {
   struct pto_chip_file file;
@@ -28,15 +28,20 @@ static void shipped_text(const char *name, char *text) {
 }
 
 /* Loads `text` as a file of its own; *path (64 bytes) is its name while it lasted. */
-static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
+static int load_sheet(const char *text, size_t size, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                      struct pto_error *error, char *path) {
   strcpy(path, "/tmp/pto-chip-XXXXXX");
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(write(fd, text, size), size);
   close(fd);
-  int status = pto_chip_load(path, chip, error);
+  int status = pto_chip_load_sheet(path, chip, sheet, error);
   unlink(path);
   return status;
+}
+
+static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
+  return load_sheet(text, size, chip, NULL, error, path);
 }
 
 /* `text` with its first `from` replaced by `to`. */
@@ -400,6 +405,65 @@ static void test_damaged_files_are_refused_or_mean_what_they_say(void **state) {
   }
 }
 
+static void test_a_sheet_has_each_number_with_its_tag_and_source(void **state) {
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char tiny[TEXT_SIZE];
+  shipped_text("tiny", tiny);
+  snprintf(text, sizeof text,
+           "; a head\n; of two lines\n[chip]\n; no head\nname = x ; assumed\nclusters = 1\n"
+           "schedulers = 1 ;measured:  a clock, 2026 \nslots_per_core = 2 ; public: a page\n%s",
+           strstr(tiny, "[memory]"));
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_string_equal(sheet.about, "; a head\n; of two lines\n");
+  static const struct {
+    const char *key, *value, *source;
+    enum pto_chip_tag tag;
+  } expected[] = {{"name", "x", "", PTO_CHIP_ASSUMED},
+                  {"clusters", "1", "", PTO_CHIP_UNTAGGED},
+                  {"schedulers", "1", "a clock, 2026", PTO_CHIP_MEASURED},
+                  {"slots_per_core", "2", "a page", PTO_CHIP_VENDOR},
+                  {"kernel_start_ps", "100000", "100 ns", PTO_CHIP_UNTAGGED}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
+    const struct pto_chip_note *note = pto_chip_sheet_find(&sheet, expected[i].key);
+    assert_non_null(note);
+    assert_string_equal(note->value, expected[i].value);
+    assert_string_equal(note->source, expected[i].source);
+    assert_int_equal(note->tag, expected[i].tag);
+  }
+  assert_null(pto_chip_sheet_find(&sheet, "era"));
+}
+
+/* What is written is the same chip and the same sheet; a key that is set stands in its section. */
+static void test_a_written_sheet_is_the_same_chip(void **state) {
+  struct pto_chip_sheet sheet, again;
+  struct pto_chip chip, loaded;
+  struct pto_error error;
+  const char *name;
+  char path[64];
+  for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
+    for (uint32_t set = 0; set < 2; set++) {
+      char text[TEXT_SIZE] = "";
+      assert_int_equal(pto_chip_load_sheet(name, &chip, &sheet, &error), PTO_OK);
+      const struct pto_chip_note note = {
+          .key = "first_submit", .value = "6900000", .tag = PTO_CHIP_MEASURED, .source = "a capture, 2026"};
+      if (set) assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_OK);
+      FILE *stream = fmemopen(text, sizeof text - 1, "w");
+      pto_chip_sheet_write(&sheet, stream);
+      fclose(stream);
+      assert_int_equal(load_sheet(text, strlen(text), &loaded, &again, &error, path), PTO_OK);
+      if (set) chip.work_ps[PTO_WORK_FIRST_SUBMIT] = 6900000;
+      assert_memory_equal(&chip, &loaded, sizeof chip);
+      assert_memory_equal(&sheet, &again, sizeof sheet);
+    }
+  }
+  assert_int_equal(pto_chip_sheet_set(&sheet, &(struct pto_chip_note){.key = "speed", .value = "1"}, &error),
+                   PTO_EINVAL);
+  assert_string_equal(error.sentence, "a chip file has no key speed");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_shipped_chips_have_the_shapes_of_the_hardware),
@@ -415,6 +479,8 @@ int main(void) {
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
       cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
+      cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
+      cmocka_unit_test(test_a_written_sheet_is_the_same_chip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
