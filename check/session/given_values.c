@@ -215,11 +215,14 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const struct pto_trace *trace = pto_runtime_trace(rt);
   struct writer writer = {0};
   uint64_t element = 0;
-  find_task(trace, question, &writer);
-  find_host(trace, question, &writer);
   const struct pto_array *array = array_at(values->session, question->addr, &element);
   const uint64_t size = pto_dtype_size(question->dtype);
-  if (writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
+  const bool is_made = array && pto_program_run_fills(values->session->run, array); /* an input: no task writes it */
+  if (!is_made) {
+    find_task(trace, question, &writer);
+    find_host(trace, question, &writer);
+  }
+  if (is_made || writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
     memcpy(value, question->addr, size);
     return PTO_OK;
   }

@@ -178,6 +178,7 @@ enum pto_deps_switch {
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
+struct pto_chip;
 struct pto_context_watch;
 struct pto_value_source;
 
@@ -212,6 +213,8 @@ struct pto_config {
    * seed [0: not at all]. */
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
+  /* Of ptosim's own: the chip, instead of what the file `chip` says; borrowed while the runtime is made. */
+  const struct pto_chip *made_chip;
 };
 
 /* Counts of the last run, or of the one that is going on. */

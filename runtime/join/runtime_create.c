@@ -83,8 +83,9 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
 
 static int make_engine(const struct pto_config *config, struct pto_chip *chip, struct pto_port **port_out,
                        struct pto_error *error) {
-  const int status = pto_chip_load(config->chip, chip, error);
+  const int status = config->made_chip ? PTO_OK : pto_chip_load(config->chip, chip, error);
   if (status) return status;
+  if (config->made_chip) *chip = *config->made_chip;
   if (config->clusters > chip->cluster_count)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " clusters: %s has %" PRIu32, config->clusters, chip->name,
                          chip->cluster_count);

@@ -211,7 +211,8 @@ static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `message`, which is on `core`, moves the bytes of `load`; at the end of that, its other work may go on. */
+/* From now on `message`, which is on `core`, moves the bytes of `load`; at the end of that, its other work may go on.
+ */
 static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
                                       const struct pto_timing_load *load, uint64_t l2_bytes,
                                       struct pto_trace_span *span) {

@@ -102,8 +102,8 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  bool skips_kernels;  /* they take their time and are not called */
-  bool is_special;     /* kernels are skipped, or their times are not known at their begin, or vary */
+  bool skips_kernels; /* they take their time and are not called */
+  bool is_special;    /* kernels are skipped, or their times are not known at their begin, or vary */
   struct pto_jitter jitter;
   uint32_t open_group; /* index + 1 of the group being sent; 0: none */
   uint64_t signal_ps;  /* from a signal to the core that waits for it */

@@ -254,9 +254,8 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
   if (below(player, 3) == 0)
     player->model.jitter = (struct pto_jitter){below(player, 1000), 1 + below(player, PTO_JITTER_MOST_PPM)};
-  const struct pto_engine_config config = {.chip = &player->model.chip,
-                                           .jitter_ppm = player->model.jitter.ppm,
-                                           .jitter_seed = player->model.jitter.seed};
+  const struct pto_engine_config config = {
+      .chip = &player->model.chip, .jitter_ppm = player->model.jitter.ppm, .jitter_seed = player->model.jitter.seed};
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
   player->port->trace = &player->trace;

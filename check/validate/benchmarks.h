@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs of published benchmarks: what `ptosim run` takes for a row of measurements that does not say it.
+ *
+ * Constant; any thread.  To add one: a line of the list in check/validate/benchmarks.c.
+ */
+#ifndef PTO_CHECK_VALIDATE_BENCHMARKS_H
+#define PTO_CHECK_VALIDATE_BENCHMARKS_H
+
+/* "bgemm --case C0" of the row "bgemm C0"; NULL: the list does not have it. */
+const char *pto_benchmark_run(const char *row);
+
+#endif
