@@ -27,6 +27,13 @@ static bool has_waiting_kernels(const struct pto_trace *trace) {
   return false;
 }
 
+static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    count += ((const struct pto_trace_task *)pto_trace_log_at(&trace->tasks, i))->kind == PTO_TASK_KERNEL;
+  return count;
+}
+
 static uint64_t ps_of(double seconds) { return (uint64_t)(seconds * 1e12 + 0.5); }
 
 /* What the run came to. */
@@ -42,6 +49,7 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   forecast->makespan_ps = result->stats.virtual_ps;
   forecast->window_ps = session->chip.is_graph_prebuilt ? 0 : result->stats.orchestration_ps;
   forecast->tasks = result->stats.tasks;
+  forecast->kernel_tasks = count_kernel_tasks(pto_session_trace(session));
   forecast->edges = result->stats.edges;
   forecast->calls = timeline->calls;
   for (int kind = 0; kind < 2; kind++) {

@@ -28,7 +28,8 @@ struct pto_forecast {
   char why_run[512];    /* why kernels were run; "": they were priced alone */
   uint64_t makespan_ps; /* begin of the run to its end */
   uint64_t window_ps; /* the orchestrator's: begin of the orchestration to its return; 0 where the graph is prebuilt */
-  uint64_t tasks, edges, calls;
+  uint64_t tasks, kernel_tasks; /* submitted; those of them that have kernels */
+  uint64_t edges, calls;
   uint64_t busy_ps[2]; /* of cores, summed: AIC, AIV */
   uint32_t cores[2], used[2];
   uint64_t path_ps;                     /* the longest chain of dependent calls */

@@ -97,19 +97,26 @@ static void put_failure(FILE *to, const struct pto_validated *v) {
   const struct pto_row *row = v->row;
   fputs("- ", to);
   put_cell(to, row->row, 40);
-  fprintf(to, ", %s: ", pto_row_metric_name(row->metric));
+  fprintf(to, ", %s:", pto_row_metric_name(row->metric));
   if (!v->prediction) {
+    putc(' ', to);
     put_cell(to, v->problem, 300);
     putc('\n', to);
     return;
   }
   const struct pto_forecast *plain = &v->prediction->plain;
   if (fabs(pto_validated_error(v)) > pto_row_limit(row))
-    fprintf(to, "%+.1f %%, where %g %% is the limit. ", pto_validated_error(v), pto_row_limit(row));
-  if (row->has_tasks && row->tasks != plain->tasks)
-    fprintf(to, "%" PRIu64 " tasks instead of %" PRIu64 ". ", plain->tasks, row->tasks);
-  if (row->has_edges && row->edges != plain->edges)
-    fprintf(to, "%" PRIu64 " edges instead of %" PRIu64 ". ", plain->edges, row->edges);
+    fprintf(to, " %+.1f %%, where %g %% is the limit.", pto_validated_error(v), pto_row_limit(row));
+  const struct {
+    bool is_there;
+    uint64_t predicted, measured;
+    const char *what;
+  } counts[] = {{row->has_tasks, pto_validated_tasks(v), row->tasks, "tasks"},
+                {row->has_kernel_tasks, plain->kernel_tasks, row->kernel_tasks, "tasks on cores"},
+                {row->has_edges, plain->edges, row->edges, "edges"}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++)
+    if (counts[i].is_there && counts[i].predicted != counts[i].measured)
+      fprintf(to, " %" PRIu64 " %s instead of %" PRIu64 ".", counts[i].predicted, counts[i].what, counts[i].measured);
   putc('\n', to);
 }
 
@@ -251,25 +258,33 @@ static void put_changes(FILE *to, const struct pto_page *page) {
     if (base_of(page, &page->items[i])) put_change(to, page, &page->items[i]);
 }
 
+/* "1280 (1280)": predicted, and measured where that is known. */
+static void put_count(FILE *to, uint64_t predicted, bool is_there, uint64_t measured) {
+  fprintf(to, " | %" PRIu64, predicted);
+  if (is_there) fprintf(to, " (%" PRIu64 ")", measured);
+}
+
 static void put_counts(FILE *to, const struct pto_page *page) {
   fputs("\n## Tasks and edges\n\n"
-        "Counts under `--deps pto` beside those of the rows.\n\n"
-        "| row | program | tasks | measured | edges | measured |\n|---|---|---|---|---|---|\n",
+        "Counts under `--deps pto`, in brackets those of the rows. A graph that is built before the run has neither "
+        "tasks "
+        "without\nkernels nor edges from them.\n\n"
+        "| row | program | tasks | on cores | edges |\n|---|---|---|---|---|\n",
         to);
   for (size_t i = 0; i < page->count; i++) {
     const struct pto_validated *v = &page->items[i];
+    const struct pto_row *row = v->row;
     bool is_told = !v->prediction;
     for (size_t k = 0; k < i; k++) is_told |= page->items[k].prediction == v->prediction;
     if (is_told) continue;
-    const struct pto_forecast *plain = &v->prediction->plain;
     fputs("| ", to);
-    put_cell(to, v->row->row, 20);
+    put_cell(to, row->row, 20);
     fputs(" | `", to);
     put_cell(to, v->run, 72);
-    fprintf(to, "` | %" PRIu64 " | ", plain->tasks);
-    if (v->row->has_tasks) fprintf(to, "%" PRIu64, v->row->tasks);
-    fprintf(to, " | %" PRIu64 " | ", plain->edges);
-    if (v->row->has_edges) fprintf(to, "%" PRIu64, v->row->edges);
+    putc('`', to);
+    put_count(to, pto_validated_tasks(v), row->has_tasks, row->tasks);
+    put_count(to, v->prediction->plain.kernel_tasks, row->has_kernel_tasks, row->kernel_tasks);
+    put_count(to, v->prediction->plain.edges, row->has_edges, row->edges);
     fputs(" |\n", to);
   }
 }

@@ -152,8 +152,7 @@ static int take_texts(const struct reader *reader, struct pto_row *row) {
 }
 
 static int take_row(struct reader *reader, struct pto_rows *rows) {
-  bool has_value, has_aicore_tasks;
-  uint64_t aicore_tasks;
+  bool has_value;
   if (reader->field_count != reader->width)
     return REFUSE(reader, "%zu fields were expected, as in the first line, not %zu", reader->width,
                   reader->field_count);
@@ -164,7 +163,7 @@ static int take_row(struct reader *reader, struct pto_rows *rows) {
   int status = take_texts(reader, row);
   if (status == PTO_OK) status = take_metric(reader, row);
   if (status == PTO_OK) status = take_count(reader, COLUMN_tasks_submitted, &row->has_tasks, &row->tasks);
-  if (status == PTO_OK) status = take_count(reader, COLUMN_aicore_tasks, &has_aicore_tasks, &aicore_tasks);
+  if (status == PTO_OK) status = take_count(reader, COLUMN_aicore_tasks, &row->has_kernel_tasks, &row->kernel_tasks);
   if (status == PTO_OK) status = take_count(reader, COLUMN_wait_edges, &row->has_edges, &row->edges);
   if (status == PTO_OK) status = take_number(reader, COLUMN_value_us, &has_value, &row->value_us);
   if (status == PTO_OK) status = take_number(reader, COLUMN_spread_percent, &row->has_spread, &row->spread_percent);

@@ -38,11 +38,11 @@ struct pto_row {
   PTO_ROW_TEXT_LIST(X)
 #undef X
   enum pto_row_metric metric;
-  bool has_tasks, has_edges, has_spread; /* of what follows */
-  uint64_t tasks, edges;
-  double value_us, spread_percent; /* value_us > 0, but for edges */
-  const struct pto_row *base_row;  /* NULL: it is no change of another */
-  uint32_t line;                   /* of the file, from 1 */
+  bool has_tasks, has_kernel_tasks, has_edges, has_spread; /* of what follows */
+  uint64_t tasks, kernel_tasks, edges;                     /* submitted; on cores; edges */
+  double value_us, spread_percent;                         /* value_us > 0, but for edges */
+  const struct pto_row *base_row;                          /* NULL: it is no change of another */
+  uint32_t line;                                           /* of the file, from 1 */
 };
 
 struct pto_rows {

@@ -56,7 +56,7 @@ static void test_rows_are_read(void **state) {
   assert_string_equal(a->row, "a");
   assert_string_equal(a->settings, "one, \"two\"");
   assert_string_equal(a->run, "x --set k=1,2");
-  assert_true(a->has_tasks && a->tasks == 10 && a->has_edges && a->edges == 5);
+  assert_true(a->has_tasks && a->tasks == 10 && !a->has_kernel_tasks && a->has_edges && a->edges == 5);
   assert_true(a->value_us == 1.5 && a->has_spread && a->spread_percent == 2 && a->metric == PTO_ROW_makespan);
   assert_string_equal(a->era, "e f");
   assert_ptr_equal(b->base_row, a);

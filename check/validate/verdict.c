@@ -75,7 +75,7 @@ double pto_validated_error(const struct pto_validated *validated) {
     predicted = (double)validated->prediction->plain.edges;
     if (measured == predicted) return 0;
   }
-  return measured > 0 ? 100 * (predicted / measured - 1) : 100;
+  return measured > 0 ? 100 * (predicted - measured) / measured : 100;
 }
 
 double pto_row_limit(const struct pto_row *row) {
@@ -84,10 +84,17 @@ double pto_row_limit(const struct pto_row *row) {
   return row->metric == PTO_ROW_orchestrator ? 3 : 2;
 }
 
+uint64_t pto_validated_tasks(const struct pto_validated *validated) {
+  const struct pto_forecast *plain = &validated->prediction->plain;
+  return validated->place.is_prebuilt ? plain->kernel_tasks : plain->tasks;
+}
+
 bool pto_validated_has_counts(const struct pto_validated *validated) {
   const struct pto_row *row = validated->row;
   const struct pto_forecast *plain = &validated->prediction->plain;
-  return (!row->has_tasks || row->tasks == plain->tasks) && (!row->has_edges || row->edges == plain->edges);
+  return (!row->has_tasks || row->tasks == pto_validated_tasks(validated)) &&
+         (!row->has_kernel_tasks || row->kernel_tasks == plain->kernel_tasks) &&
+         (!row->has_edges || row->edges == plain->edges);
 }
 
 enum pto_row_verdict pto_validated_verdict(const struct pto_validated *validated) {

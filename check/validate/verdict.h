@@ -45,6 +45,8 @@ double pto_validated_error(const struct pto_validated *validated);
  * alone may be fitted); else 15. */
 double pto_row_limit(const struct pto_row *row);
 enum pto_row_verdict pto_validated_verdict(const struct pto_validated *validated);
+/* Tasks as the row counts them: a graph that is built before holds those with kernels alone. */
+uint64_t pto_validated_tasks(const struct pto_validated *validated);
 /* Tasks and edges as the row says, where it does. */
 bool pto_validated_has_counts(const struct pto_validated *validated);
 

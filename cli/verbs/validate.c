@@ -81,7 +81,8 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   asked.progress = NULL;
   if (!options->has_deps) {
     asked.has_deps = true;
-    config.deps = PTO_DEPS_PTO;
+    /* A graph that was built before has no tasks that allocate. */
+    config.deps = PTO_DEPS_PTO | (item->place.is_prebuilt ? (uint32_t)PTO_DEPS_SWITCH_CREATOR_EDGES : 0);
   }
   const struct pto_prediction_asked question = {.options = &asked,
                                                 .runs = v->runs,
