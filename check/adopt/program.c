@@ -135,7 +135,8 @@ static void describe(struct pto_adopted_program *p) {
                                   .deps = PTO_DEPS_PTO,
                                   .window = adopted->window,
                                   .heap_bytes = adopted->heap_bytes,
-                                  .list_chunks = adopted->list_chunks};
+                                  .list_chunks = adopted->list_chunks,
+                                  .keep_released = true};
   p->program = (struct pto_program){.abi = PTO_PROGRAM_ABI,
                                     .name = adopted->name,
                                     .summary = "an adopted program",

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <check/order/access_text.h>
@@ -173,6 +174,46 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
                    places(t, r->producer, r->consumer, place, sizeof place));
 }
 
+/* ---- after the end of a scope ---- */
+
+static bool is_released(const struct pto_access_graph *graph, uint32_t access) {
+  const struct pto_graph_access *a = &graph->accesses[access];
+  return a->param ? a->param->is_released : pto_graph_host(graph, a->node)->is_released;
+}
+
+static void report_released(struct reporter *t, uint32_t creator_access, uint32_t access) {
+  const struct pto_access_graph *graph = &t->graph;
+  const uint32_t creator = graph->accesses[creator_access].node, node = graph->accesses[access].node;
+  char earlier[160], later[160], use[480], place[280];
+  struct pto_finding finding = {.kind = PTO_FINDING_RELEASED,
+                                .tasks = {task_of(graph, creator), task_of(graph, node)},
+                                .params = {param_of(graph, creator_access), param_of(graph, access)}};
+  finding.group = pto_mix64(pair_key(graph, creator, node) ^ (finding.params[0] << 8) ^ finding.params[1]);
+  pto_findings_add(t->findings, &finding, "let the scope end behind this use",
+                   "%s %s after the scope of %s, which allocated it, has ended%s",
+                   pto_text_node(&t->text, node, later, sizeof later),
+                   pto_text_access(&t->text, access, use, sizeof use),
+                   pto_text_node(&t->text, creator, earlier, sizeof earlier),
+                   places(t, creator, node, place, sizeof place));
+}
+
+/* The first access to a buffer of the runtime's is its allocation. */
+static int report_all_released(struct reporter *t) {
+  const struct pto_access_graph *graph = &t->graph;
+  uint32_t *creators = malloc((graph->space_count + 1u) * sizeof *creators);
+  if (!creators) return PTO_ENOMEM;
+  memset(creators, 0xff, (graph->space_count + 1u) * sizeof *creators);
+  for (uint32_t i = 0; i < graph->access_count; i++) {
+    uint32_t *creator = &creators[graph->accesses[i].space];
+    if (*creator == PTO_GRAPH_NONE)
+      *creator = i;
+    else if (graph->accesses[i].space && is_released(graph, i))
+      report_released(t, *creator, i);
+  }
+  free(creators);
+  return PTO_OK;
+}
+
 /* ---- the whole ---- */
 
 static int report_all(struct reporter *t, struct pto_order_counts *counts, struct pto_error *error) {
@@ -184,6 +225,7 @@ static int report_all(struct reporter *t, struct pto_order_counts *counts, struc
   t->text.name_of = t->question->name_of;
   t->text.context = t->question->context;
   status = pto_happens_before_check(&t->reach, report_conflict, t, &result);
+  if (status == PTO_OK) status = report_all_released(t);
   if (status) return pto_error_set(error, status, "no memory to check %" PRIu32 " tasks", t->graph.task_count);
   pto_happens_before_redundant(&t->reach, report_redundancy, t);
   *counts = (struct pto_order_counts){t->graph.task_count, t->graph.pair_count, result.pairs};

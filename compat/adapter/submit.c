@@ -396,9 +396,12 @@ static struct pto_compat *begin(const struct pto_compat_submit *submit, const st
          submit->tensor_count, submit->scalar_count, PTO_COMPAT_TENSORS, PTO_COMPAT_SCALARS);
     return NULL;
   }
-  pto_compat_tell_place(compat, place);
+  const struct pto_place *known = pto_compat_tell_place(compat, place);
   work->record = make_record(compat, submit);
-  if (work->record) return compat;
+  if (work->record) {
+    work->record->place = known;
+    return compat;
+  }
   OUT_OF_MEMORY(work);
   return NULL;
 }

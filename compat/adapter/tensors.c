@@ -84,6 +84,7 @@ void pto_compat_end_scope(struct pto_compat *compat, uint32_t depth) {
 
 /* The buffer that the named owner created at the address. */
 static const struct pto_buffer *find_created(struct pto_compat *compat, const struct pto_compat_tensor *tensor) {
+  if (tensor->owner == PTO_COMPAT_NO_TASK) return NULL;
   const struct pto_compat_task *task = pto_compat_find_task(compat, tensor->owner);
   if (!task || !task->record) return NULL;
   for (uint32_t i = 0; i < task->record->created_count; i++)
@@ -100,9 +101,21 @@ static const struct pto_compat_creation *find_creation(const struct pto_compat *
   return NULL;
 }
 
+/* Its scope has ended, and other tasks have its memory by now. */
+static void explain_stale(struct pto_compat *compat, const struct pto_compat_tensor *tensor, char *sentence,
+                          size_t sentence_size) {
+  const struct pto_compat_record *record = pto_compat_find_task(compat, tensor->owner)->record;
+  const char *file = record->place ? record->place->file : "";
+  const char *slash = strrchr(file, '/');
+  snprintf(sentence, sentence_size,
+           "a tensor that task %llu (%s:%u) created is used after its scope has ended, and its memory was given to later "
+           "tasks",
+           (unsigned long long)record->number, slash ? slash + 1 : file, record->place ? record->place->line : 0);
+}
+
 static bool find_buffer(struct pto_compat *compat, const struct pto_compat_tensor *tensor, struct pto_buffer *buffer,
                         uint64_t *offset_bytes, uint64_t *owner_out) {
-  const struct pto_buffer *created = tensor->owner == PTO_COMPAT_NO_TASK ? NULL : find_created(compat, tensor);
+  const struct pto_buffer *created = find_created(compat, tensor);
   *offset_bytes = 0;
   *owner_out = PTO_COMPAT_NO_TASK;
   if (created) {
@@ -149,6 +162,10 @@ int pto_compat_resolve(struct pto_compat *compat, const struct pto_compat_tensor
              "%llu bytes at a descriptor's address are neither the caller's memory nor a buffer of an open scope",
              (unsigned long long)tensor->size_bytes);
     return PTO_EINVAL;
+  }
+  if (result->buffer.base == 0 && pto_get_buffer_addr(compat->rt, result->buffer) == 0) {
+    explain_stale(compat, tensor, sentence, sentence_size);
+    return PTO_ESTALE;
   }
   const uint64_t element_bytes = pto_dtype_size((uint32_t)dtype);
   if (offset_bytes % element_bytes) {

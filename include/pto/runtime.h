@@ -215,6 +215,9 @@ struct pto_config {
   uint64_t jitter_seed;
   /* Of ptosim's own: the chip, instead of what the file `chip` says; borrowed while the runtime is made. */
   const struct pto_chip *made_chip;
+  /* A buffer whose scope has ended stays usable until its memory is needed for another task; then, as without this
+   * from the end of its scope on, each use of it is PTO_ESTALE. */
+  bool keep_released;
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -185,7 +185,22 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
 
 /* ---- ends ---- */
 
+/* The scope of a buffer with memory has ended, and its task keeps it. */
+static PTO_COLD void keep_released(struct pto_runtime *rt, uint32_t *list, struct pto_buffer_record *record) {
+  record->is_released = true;
+  pto_buffer_registry_move(&rt->buffers, record, list, &rt->rings.cold[record->owner_slot].kept, record->scope_depth);
+}
+
 void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list) {
+  for (uint32_t i = rt->config.keep_released ? *list : PTO_NONE; i != PTO_NONE;) {
+    struct pto_buffer_record *record = &rt->buffers.records[i];
+    i = record->next_in_scope;
+    if (record->kind == PTO_BUFFER_MANAGED && record->space != PTO_NONE) keep_released(rt, list, record);
+  }
+  pto_buffers_drop(rt, list);
+}
+
+void pto_buffers_drop(struct pto_runtime *rt, uint32_t *list) {
   for (uint32_t i = *list; i != PTO_NONE;) {
     struct pto_buffer_record *record = &rt->buffers.records[i];
     i = record->next_in_scope;

@@ -18,7 +18,8 @@ static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buff
                                            .task_count = rt->task_count,
                                            .call = call,
                                            .is_write = is_write,
-                                           .is_managed = record->kind == PTO_BUFFER_MANAGED};
+                                           .is_managed = record->kind == PTO_BUFFER_MANAGED,
+                                           .is_released = record->is_released};
 }
 
 /* For the wait picture. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What takes room in the rings: retiring, and what an open scope holds.  Waits for nothing and fails nothing, so that
+/* What takes room in the rings: retiring, releasing, and what an open scope holds.  Waits for nothing and fails nothing, so that
  * both the waiting (progress.c) and the report of a stopped run stand above it.  The control thread. */
 #include <runtime/control/runtime_state.h>
 
@@ -8,9 +8,18 @@ bool pto_space_retire(struct pto_runtime *rt) {
 #pragma GCC unroll 4 /* once a completion in virtual time, and mostly nothing is there */
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     const struct pto_task_ring *ring = &rt->rings.rings[i];
-    if (ring->tail != ring->open_begin) any |= pto_task_ring_retire(&rt->rings, i);
+    if (ring->tail != ring->released_end) any |= pto_task_ring_retire(&rt->rings, i);
   }
   return any;
+}
+
+bool pto_space_release(struct pto_runtime *rt, uint32_t ring_index) {
+  struct pto_task_ring *ring = &rt->rings.rings[ring_index];
+  if (PTO_LIKELY(ring->released_end == ring->open_begin)) return false;
+  const uint32_t slot = pto_task_slot_index(&rt->rings, ring_index, ring->released_end);
+  if (rt->rings.slots[slot].flags & PTO_TASK_HAS_HEAP) pto_buffers_drop(rt, &rt->rings.cold[slot].kept);
+  ring->released_end++;
+  return true;
 }
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return (int64_t)(a - b) > 0 ? a : b; }

@@ -43,6 +43,7 @@ void pto_scopes_pop(struct pto_runtime *rt) {
   pto_buffers_end_scope(rt, &scope->buffers);
   if ((int64_t)(ring->open_begin - scope->begin_sequence) >= 0) {
     ring->open_begin = ring->head;
+    if (PTO_LIKELY(!rt->config.keep_released)) ring->released_end = ring->open_begin;
     pto_task_ring_retire(&rt->rings, scope->ring);
   }
   if (rt->scope_depth) rt->scope_depth--;

@@ -91,6 +91,8 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
     bool is_full = pto_task_ring_is_full(&rt->rings, ring);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, piece_bytes, piece_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
+    /* no more than is needed, and no later one before: so what is kept is a matter of the program, not of time */
+    if (ring->tail == ring->released_end && pto_space_release(rt, ring_index)) continue;
     note_space(rt, ring_index, is_full, submit);
     if (ring->tail == ring->open_begin)
       return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, piece_bytes);
@@ -105,6 +107,9 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
     pto_stall_end(rt, &stall);
   }
   *slot_out = pto_task_ring_alloc(&rt->rings, ring);
-  if (allocates) rt->rings.cold[*slot_out].heap_end = heap_end;
+  if (allocates) {
+    rt->rings.cold[*slot_out].heap_end = heap_end;
+    rt->rings.cold[*slot_out].kept = PTO_NONE;
+  }
   return PTO_OK;
 }

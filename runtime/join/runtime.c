@@ -198,7 +198,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
     ring->high_water = pto_task_ring_high_water(ring);
-    ring->tail = ring->open_begin = ring->done_end = ring->head;
+    ring->tail = ring->open_begin = ring->released_end = ring->done_end = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
   pto_list_chunks_reset(&rt->chunks);
@@ -208,6 +208,9 @@ static void give_up_tasks(struct pto_runtime *rt) {
 static void end_state(struct pto_runtime *rt) {
   while (rt->scope_depth) pto_scopes_pop(rt);
   pto_scopes_pop(rt);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++)
+    while (pto_space_release(rt, i)) {
+    }
   pto_buffers_end_run(rt);
   if (rt->has_failed) give_up_tasks(rt);
   pto_space_retire(rt);

@@ -4,7 +4,8 @@
  *
  * Owns the buffer records and the sorted list of external memory ranges.  A record is live while its scope is open:
  *     live  ⇔  record.id = handle.id and record.generation = handle.generation
- * (the end of a scope frees its records, so a stale handle finds another id or none).  Registrations of external memory
+ * (the end of a scope frees its records, so a stale handle finds another id or none), or, where the runtime keeps what
+ * scopes release, while the memory has not been given back.  Registrations of external memory
  * whose ranges intersect share one range, and a range outlives its registrations, because accesses to that memory stay
  * visible.  A managed buffer has memory from its first write on (addr ≠ 0).
  *
@@ -33,7 +34,7 @@ struct pto_buffer_record {
   uint32_t scope_depth;
   uint32_t next_in_scope; /* next older record of the same scope; PTO_NONE at the end */
   uint32_t previous_in_scope;
-  uint32_t reserved;
+  uint32_t is_released; /* managed: its scope has ended, and its memory is kept for now */
 };
 _Static_assert(sizeof(struct pto_buffer_record) == 64, "one cache line a buffer");
 

@@ -34,8 +34,9 @@ static PTO_COLD int refuse_stale(struct pto_runtime *rt, const char *what, uint3
   if ((uint16_t)(t->buffer.generation >> 48) != rt->tag)
     return PTO_REFUSE(rt, PTO_ESTALE, "%s: %s: buffer %llu belongs to another runtime", what, label_of(index).text,
                       (unsigned long long)t->buffer.id);
-  return PTO_REFUSE(rt, PTO_ESTALE, "%s: %s: buffer %llu is used after its scope has ended", what, label_of(index).text,
-                    (unsigned long long)t->buffer.id);
+  return PTO_REFUSE(rt, PTO_ESTALE, "%s: %s: buffer %llu is used after its scope has ended%s", what,
+                    label_of(index).text, (unsigned long long)t->buffer.id,
+                    rt->config.keep_released ? ", and its memory was given back since" : "");
 }
 
 static uint64_t dense_bytes(const struct pto_tensor *t) {

@@ -25,7 +25,7 @@ void pto_task_rings_fini(struct pto_task_rings *rings) {
 void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence) {
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     struct pto_task_ring *ring = &rings->rings[i];
-    ring->head = ring->tail = ring->open_begin = ring->done_end = first_sequence;
+    ring->head = ring->tail = ring->open_begin = ring->released_end = ring->done_end = first_sequence;
     ring->high_water = 0;
     pto_heap_ring_reset(&ring->heap);
   }
@@ -33,9 +33,9 @@ void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence)
 
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
   struct pto_task_ring *ring = &rings->rings[ring_index];
-  uint64_t tail = ring->tail + pto_min_u64(ring->done_end - ring->tail, ring->open_begin - ring->tail);
+  uint64_t tail = ring->tail + pto_min_u64(ring->done_end - ring->tail, ring->released_end - ring->tail);
   ring->high_water = pto_task_ring_high_water(ring);
-  while (tail != ring->open_begin) {
+  while (tail != ring->released_end) {
     uint32_t index = pto_task_slot_index(rings, ring_index, tail);
     struct pto_task_slot *slot = &rings->slots[index];
     if (slot->state != PTO_TASK_COMPLETED || slot->holders) break;
@@ -56,6 +56,7 @@ bool pto_task_rings_is_valid(const struct pto_task_rings *rings) {
     const struct pto_task_ring *ring = &rings->rings[r];
     if (ring->head - ring->tail > rings->window - 1) return false;
     if (ring->open_begin - ring->tail > ring->head - ring->tail) return false;
+    if (ring->released_end - ring->tail > ring->open_begin - ring->tail) return false;
     if (ring->done_end - ring->tail > ring->head - ring->tail) return false;
     if (!pto_heap_ring_is_valid(&ring->heap)) return false;
     for (uint64_t s = ring->tail; s != ring->head; s++) {

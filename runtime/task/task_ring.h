@@ -4,12 +4,13 @@
  *
  * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence
  * numbers run free; slot = ring · window + sequence mod window.
- *     tail ≤ open_begin ≤ head
+ *     tail ≤ released_end ≤ open_begin ≤ head
  *     tail ≤ done_end ≤ head
  *     head − tail ≤ window − 1
  * Tasks before open_begin belong to scopes that have ended; the task at open_begin, if any, is of an open scope.  So a
- * task can be RETIRABLE when it is completed, nothing holds its memory and its sequence is below open_begin, and the
- * end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as
+ * task can be RETIRABLE when it is completed, nothing holds its memory and its sequence is below released_end, and the
+ * end of a scope costs O(1).  released_end is open_begin, but where the runtime keeps the memory of scopes that have
+ * ended until it needs it (config.keep_released): then it is tail whenever no submit waits for room.  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as
  * one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open scope wait
  * for that scope, as retirement in order makes them do anyway.
  *
@@ -38,7 +39,7 @@
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
 /* FREE → WAITING → READY → RUNNING → COMPLETED → (RETIRABLE) → FREE; in an order that makes "has finished" one
- * comparison. RETIRABLE is not stored: it is COMPLETED, no holders, and below open_begin. */
+ * comparison. RETIRABLE is not stored: it is COMPLETED, no holders, and below released_end. */
 enum pto_task_state { PTO_TASK_FREE = 0, PTO_TASK_COMPLETED, PTO_TASK_WAITING, PTO_TASK_READY, PTO_TASK_RUNNING };
 static inline bool pto_task_state_has_finished(uint8_t state) { return state <= PTO_TASK_COMPLETED; }
 
@@ -94,7 +95,7 @@ struct pto_task_cold {
   const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
-  uint32_t reserved;
+  uint32_t kept; /* with PTO_TASK_HAS_HEAP: list of the records that outlive their scope; through next_in_scope */
   uint64_t
       ancestors; /* where edges are reduced: of the 64 tasks before it, bit 0 the last, those that it comes after */
   uint32_t reserved_too[4];
@@ -104,6 +105,7 @@ _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task"
 struct pto_task_ring {
   uint64_t head, tail; /* sequences: next to be given, oldest in use */
   uint64_t open_begin; /* sequences from here on belong to open scopes */
+  uint64_t released_end; /* sequences before here may be retired */
   uint64_t done_end;   /* sequences before here need not be looked at to be retired */
   uint64_t high_water; /* most slots in use before the last retirement: pto_task_ring_high_water */
   uint32_t first_slot; /* ring · window */

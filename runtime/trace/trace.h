@@ -61,7 +61,8 @@ struct pto_trace_param {
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
   uint64_t buffer_number;   /* for people: buffers in order of creation; an identity within the run */
   uint32_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
-  uint32_t has_initial;     /* its elements begin with initial_bits */
+  uint16_t is_released;     /* the scope that keeps the buffer had ended (config.keep_released) */
+  uint16_t has_initial;     /* its elements begin with initial_bits */
   uint64_t initial_bits;
 };
 
@@ -84,6 +85,7 @@ struct pto_trace_host_access {
   const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
   uint32_t is_sync; /* then of the rest task_count alone says something */
+  uint32_t is_released; /* as in struct pto_trace_param */
 };
 
 enum pto_edge_reason {

@@ -56,6 +56,8 @@ static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
 
 static const char *const profiling_words[] = {"off", "on", NULL};
 
+static const char *const l2_words[] = {"static", "lru", NULL};
+
 static const struct key keys[] = {
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
     FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
@@ -78,6 +80,7 @@ static const struct key keys[] = {
     FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
     FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
     OPTIONAL("memory", "l2_bytes", l2_bytes, 1, MAX_L2_BYTES),
+    WORD("memory", "l2", has_lru_l2, l2_words),
     LIKE("rate", "l2_core_bandwidth_mbps", l2_core_bandwidth_mbps, 1, MAX_MBPS, core_bandwidth_mbps),
     LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
     WORD("rate", "sharing", shares_anew, sharing_words),
@@ -112,7 +115,9 @@ static const struct key keys[] = {
    NULL},
         PTO_MORE_WORK_LIST(X)
 #undef X
-            LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
+            OPTIONAL("control_ps", "loop", loop_ps, 1, MAX_WORK_PS),
+    OPTIONAL("control_ps", "look", look_ps, 0, MAX_WORK_PS),
+    LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
 };
 
 static const char *const sections[] = {"chip", "memory", "rate", "latency", "control_ps"};
@@ -342,6 +347,10 @@ static int parse(struct loader *loader) {
   add_profiling(&loader->chip);
   if (loader->chip.l2_bytes && !loader->chip.shares_anew)
     return pto_error_set(loader->error, PTO_EINVAL, "%s: l2_bytes needs sharing = anew", loader->label);
+  if (loader->chip.has_lru_l2 && !loader->chip.l2_bytes)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: l2 = lru needs l2_bytes", loader->label);
+  if (loader->chip.look_ps && !loader->chip.loop_ps)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: look needs loop", loader->label);
   if (loader->chip.scheduler_count > loader->chip.cluster_count)
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,

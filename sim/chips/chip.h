@@ -37,12 +37,15 @@ struct pto_chip {
   uint64_t core_bandwidth_mbps; /* global memory, MB/s, one core alone */
   uint64_t chip_bandwidth_mbps; /* global memory, MB/s, all cores together */
   uint64_t l2_bytes;            /* 0: there is no L2 cache */
+  uint32_t has_lru_l2;          /* what is in it goes by use, not by what tasks hold */
   uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;
   uint32_t shares_anew;                          /* a kernel's bandwidth changes when others begin and end */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
   uint64_t pending_start_ps;                     /* the same of a message that waited at the core for the one before */
   uint64_t cold_start_ps;                        /* what the first message of a core takes besides, in the mean */
   uint64_t handshake_ps;                         /* before the run: where all clocks begin */
+  uint64_t loop_ps;                              /* a turn of a scheduler's loop, fixed part; 0: it has no loop */
+  uint64_t look_ps;                              /* a look at a core in that loop */
   uint64_t dispatch_more_ps;                     /* a message of the task whose message the scheduler sent last */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
   uint64_t signal_ps;                            /* from a signal to the core that waits for it */

@@ -113,6 +113,7 @@ static void full_text(char *text) {
       {"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
                    "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
       {"[control_ps]\n", "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"
+                         "loop = 1\nlook = 1\n"
                          "profiling_dispatch = 1\nprofiling_poll = 1\n"},
       {"[memory]\n", "l2_bytes = 1\n"},
       {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
@@ -176,6 +177,8 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 SAME(cold_start_ps),
                 SAME(handshake_ps),
                 FIELD("dispatch_more", dispatch_more_ps),
+                FIELD("loop", loop_ps),
+                FIELD("look", look_ps),
                 FIELD("alloc_tensors", work_ps[PTO_WORK_ALLOC_TENSORS]),
                 FIELD("manual_lookup", work_ps[PTO_WORK_MANUAL_LOOKUP]),
                 FIELD("lookup_entry", work_ps[PTO_WORK_LOOKUP_ENTRY]),
@@ -242,7 +245,7 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(chip.l2_core_bandwidth_mbps, chip.core_bandwidth_mbps);
   assert_int_equal(chip.l2_chip_bandwidth_mbps, chip.chip_bandwidth_mbps);
   assert_int_equal(chip.dispatch_more_ps, chip.work_ps[PTO_WORK_DISPATCH]);
-  assert_int_equal(chip.cold_start_ps + chip.handshake_ps, 0);
+  assert_int_equal(chip.cold_start_ps + chip.handshake_ps + chip.loop_ps + chip.look_ps, 0);
   assert_int_equal(chip.work_ps[PTO_WORK_ALLOC_TENSORS], chip.work_ps[PTO_WORK_SUBMIT]);
   assert_int_equal(chip.work_ps[PTO_WORK_MANUAL_LOOKUP], chip.work_ps[PTO_WORK_LOOKUP]);
   assert_int_equal(chip.work_ps[PTO_WORK_LOOKUP_ENTRY] + chip.work_ps[PTO_WORK_FIRST_SUBMIT], 0);
@@ -261,6 +264,18 @@ static void test_a_word_is_one_of_its_list(void **state) {
   assert_false(chip.shares_anew);
   assert_int_equal(load_with("rate", "sharing = 1", &chip, &error), PTO_EINVAL);
   assert_string_equal(error.sentence, " line 18: sharing = 1 is neither at_begin nor anew");
+}
+
+static void test_a_key_that_means_nothing_without_another_one_is_refused(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(load_with("control_ps", "look = 7", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": look needs loop");
+  assert_int_equal(load_with("control_ps", "loop = 7\nlook = 7", &chip, &error), PTO_OK);
+  assert_int_equal(load_with("memory", "l2 = lru", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": l2 = lru needs l2_bytes");
+  assert_int_equal(load_with("memory", "l2 = lru\nl2_bytes = 7", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, ": l2_bytes needs sharing = anew");
 }
 
 static void test_prices_of_profiling_count_where_it_is_on(void **state) {
@@ -473,6 +488,7 @@ int main(void) {
       cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
       cmocka_unit_test(test_a_word_is_one_of_its_list),
+      cmocka_unit_test(test_a_key_that_means_nothing_without_another_one_is_refused),
       cmocka_unit_test(test_prices_of_profiling_count_where_it_is_on),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),

@@ -89,6 +89,19 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
   return cost;
 }
 
+uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param) {
+  while (*param < kernel->param_count && kernel->params[*param].mode == PTO_SCALAR) ++*param;
+  return *param < kernel->param_count ? kernel->params[(*param)++].mode : PTO_INPUT;
+}
+
+struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor) {
+  const uint64_t elems = tensor_elems(tensor);
+  uint64_t range = elems != 0;
+  for (uint32_t d = 0; d < tensor->ndims && elems; d++)
+    range = pto_timing_add_saturating(range, multiply_saturating(tensor->shape[d] - 1, tensor->strides[d]));
+  return (struct pto_timing_extent){tensor_bytes(tensor, elems), tensor_bytes(tensor, range)};
+}
+
 uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,
                                  uint64_t hi) {
   uint64_t sum = 0;
@@ -96,8 +109,7 @@ uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct p
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *tensor = &args->tensors[i];
     const uint64_t addr = (uint64_t)(uintptr_t)tensor->addr;
-    while (param < kernel->param_count && kernel->params[param].mode == PTO_SCALAR) param++;
-    const uint32_t mode = param < kernel->param_count ? kernel->params[param++].mode : PTO_INPUT;
+    const uint32_t mode = pto_timing_next_mode(kernel, &param);
     if (addr < lo || addr >= hi) continue;
     const uint64_t bytes = tensor_bytes(tensor, tensor_elems(tensor));
     if (mode & PTO_INPUT) sum = pto_timing_add_saturating(sum, bytes);

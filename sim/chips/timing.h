@@ -54,6 +54,16 @@ void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip);
  * kernel without a parameter list has no modes: each tensor is moved once, and the largest is its output. */
 struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args);
 
+/* The mode of the next tensor of `kernel`, from *param on, which is 0 before the first one: that of its list; past the
+ * list, and without one, PTO_INPUT. */
+uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param);
+
+/* The bytes of a tensor's elements, and those from its first to its last one. */
+struct pto_timing_extent {
+  uint64_t bytes, range_bytes;
+};
+struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor);
+
 /* What one block of `kernel` reads and writes of [lo, hi), as the default cost counts: each tensor that begins there
  * once for its mode. */
 uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,

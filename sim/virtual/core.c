@@ -13,7 +13,7 @@ static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, u
          (size_t)(pto_virtual_slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
 }
 
-static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
+static uint64_t lay_out(struct pto_virtual_cores *cores, char *base, bool has_lru_l2) {
   uint64_t core_count = cores->core_count, slot_count = core_count * (cores->slot_mask + 1), used = 0;
   const uint64_t ring_size = pto_event_queue_ring_size(cores->core_count);
   struct pto_event_queue *const queues[] = {&cores->ends, &cores->begins};
@@ -35,6 +35,7 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
     streams[i]->shares = pto_carve(base, &used, (core_count + 1) * sizeof *streams[i]->shares);
   }
   cores->sentences = pto_carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
+  if (has_lru_l2) cores->l2.pieces = pto_carve(base, &used, PTO_L2_PIECES * sizeof *cores->l2.pieces);
   return used;
 }
 
@@ -60,9 +61,9 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
   cores->slots_per_core = chip->slots_per_core;
   cores->slot_mask = (UINT32_C(1) << pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1)) - 1;
   cores->group_count = cores->core_count * (cores->slot_mask + 1); /* a group has a member or more, a member a slot */
-  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL)))
+  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL, chip->has_lru_l2)))
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
-  lay_out(cores, cores->memory.addr);
+  lay_out(cores, cores->memory.addr, chip->has_lru_l2);
   cores->shares_anew = chip->shares_anew != 0;
   cores->jitter = (struct pto_jitter){config->jitter_seed, config->jitter_ppm};
   cores->l2_bytes = chip->l2_bytes;
@@ -97,6 +98,7 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   pto_streams_reset(&cores->streams);
   pto_streams_reset(&cores->l2_streams);
   cores->streams_next_at = PTO_EVENT_NEVER;
+  if (cores->l2.pieces) pto_l2_cache_reset(&cores->l2, cores->l2_bytes);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
   cores->now = 0;
   cores->sharers = 0;
@@ -153,21 +155,47 @@ static PTO_COLD void store_sentence(struct pto_virtual_cores *cores, uint32_t co
            sentence);
 }
 
-/* Of `bytes` that the kernel moves, those of the L2 cache: its part of what tasks allocated, as far as all of that
- * fits.
- */
-static uint64_t l2_part(const struct pto_virtual_cores *cores, const struct pto_message *message,
-                        const struct pto_kernel_args *args, uint64_t all_bytes, uint64_t bytes) {
-  if (cores->l2_bytes == 0) return 0;
+/* Of `bytes` that the kernel moves, those of an L2 cache that does not go by use: its part of what tasks allocated, as
+ * far as all of that fits. */
+static uint64_t static_l2_part(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                               const struct pto_kernel_args *args, uint64_t all_bytes, uint64_t bytes) {
   const struct pto_port *port = cores->port;
-  const struct pto_kernel *kernel = message->payload->kernels[message->role];
-  const uint64_t within =
-      pto_min_u64(pto_timing_bytes_within(kernel, args, cores->allocated_lo, cores->allocated_hi), all_bytes);
+  const uint64_t within = pto_min_u64(
+      pto_timing_bytes_within(message->payload->kernels[message->role], args, cores->allocated_lo, cores->allocated_hi),
+      all_bytes);
   if (within == 0) return 0;
   unsigned __int128 part = (unsigned __int128)bytes * within / all_bytes;
   const uint64_t allocated = port->allocated_bytes ? port->allocated_bytes(port->allocated_context) : 0;
   if (allocated > cores->l2_bytes) part = part * cores->l2_bytes / allocated;
   return (uint64_t)part;
+}
+
+/* What a core moves: of the global memory, and then of the L2 cache. */
+struct split {
+  uint64_t global_bytes, l2_bytes;
+};
+
+/* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
+static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
+  if (share->bytes == 0) return (struct split){bytes, 0};
+  const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
+  const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
+  return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};
+}
+
+static const struct pto_kernel *kernel_of(const struct pto_message *message) {
+  return message->payload->kernels[message->role];
+}
+
+/* Of all bytes of a call that begins. */
+static struct split split_call(struct pto_virtual_cores *cores, const struct pto_message *message,
+                               const struct pto_kernel_args *args, uint64_t bytes) {
+  if (cores->l2.pieces) {
+    const struct pto_l2_share share = pto_l2_share(&cores->l2, kernel_of(message), args, bytes);
+    return split_by_use(&share, bytes);
+  }
+  const uint64_t l2_bytes = cores->l2_bytes ? static_l2_part(cores, message, args, bytes, bytes) : 0;
+  return (struct split){bytes - l2_bytes, l2_bytes};
 }
 
 /* What a call brings to core `index`; counts it among the sharers. */
@@ -211,24 +239,23 @@ static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `message`, which is on `core`, moves the bytes of `load`; at the end of that, its other work may go on.
- */
+/* From now on `message`, which is on `core`, moves what `split` says; at the end of that, its other work may go on. */
 static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
-                                      const struct pto_timing_load *load, uint64_t l2_bytes,
-                                      struct pto_trace_span *span) {
+                                      struct split split, uint64_t compute_ps, struct pto_trace_span *span) {
   const uint32_t core = message->core;
-  uint64_t bytes = load->bytes - l2_bytes, compute_ps = load->compute_ps;
+  struct pto_virtual_transfer *transfer = &cores->transfers[core];
   if (cores->jitter.ppm) {
-    bytes = jitter(cores, message, bytes);
-    l2_bytes = jitter(cores, message, l2_bytes);
+    split.global_bytes = jitter(cores, message, split.global_bytes);
+    split.l2_bytes = jitter(cores, message, split.l2_bytes);
     compute_ps = jitter(cores, message, compute_ps);
   }
-  struct pto_virtual_transfer *transfer = &cores->transfers[core];
-  *transfer = (struct pto_virtual_transfer){.l2_bytes = l2_bytes, .compute_end = cores->now + compute_ps, .span = span};
-  if (bytes > 0) {
-    pto_streams_begin(&cores->streams, cores->now, bytes, core);
+  transfer->l2_bytes = split.l2_bytes;
+  transfer->compute_end = cores->now + compute_ps;
+  transfer->span = span;
+  if (split.global_bytes > 0) {
+    pto_streams_begin(&cores->streams, cores->now, split.global_bytes, core);
   } else {
-    pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, core);
+    pto_streams_begin(&cores->l2_streams, cores->now, split.l2_bytes, core);
     transfer->l2_bytes = 0;
   }
   find_next_stream(cores);
@@ -280,8 +307,8 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
   if (is_special && cores->shares_anew && load->bytes > 0) { /* the end is another, not known yet */
-    const uint64_t l2_bytes = l2_part(cores, &slot->message, args, load->bytes, load->bytes);
-    begin_stream(cores, &slot->message, load, l2_bytes, span_begun(cores, index));
+    const struct split split = split_call(cores, &slot->message, args, load->bytes);
+    begin_stream(cores, &slot->message, split, load->compute_ps, span_begun(cores, index));
     return;
   }
   core->free_at = end + cores->kernel_end_ps;
@@ -313,21 +340,29 @@ static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes) {
   spend(waiting, pto_timing_fifo_ps(&cores->timing, bytes));
 }
 
+static uint64_t bytes_of_call(const struct pto_message *message, const struct pto_kernel_args *args) {
+  const struct pto_cost all = pto_timing_cost(kernel_of(message), args);
+  return pto_timing_add_saturating(all.bytes_in, all.bytes_out);
+}
+
+/* Of `bytes` that a kernel which waits moves now: the part that it is of all that it moves. */
+static struct split split_work(const struct pto_virtual_cores *cores, const struct pto_waiting_core *waiting,
+                               uint64_t bytes) {
+  if (cores->l2.pieces) return split_by_use(&cores->transfers[waiting->message.core].share, bytes);
+  if (!cores->l2_bytes) return (struct split){bytes, 0};
+  struct pto_kernel_args args;
+  pto_message_args(&waiting->message, waiting->view, &args);
+  const uint64_t all_bytes = pto_max_u64(bytes_of_call(&waiting->message, &args), bytes);
+  const uint64_t l2_bytes = static_l2_part(cores, &waiting->message, &args, all_bytes, bytes);
+  return (struct split){bytes - l2_bytes, l2_bytes};
+}
+
 static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost) {
   struct pto_virtual_cores *cores = waiting->all->engine;
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
   if (cores->shares_anew && load.bytes > 0) {
-    uint64_t l2_bytes = 0;
-    if (cores->l2_bytes) { /* the part that it is of all that the kernel moves */
-      struct pto_kernel_args args;
-      pto_message_args(&waiting->message, waiting->view, &args);
-      const struct pto_kernel *kernel = waiting->message.payload->kernels[waiting->message.role];
-      const struct pto_cost all = pto_timing_cost(kernel, &args);
-      const uint64_t all_bytes = pto_timing_add_saturating(all.bytes_in, all.bytes_out);
-      l2_bytes = l2_part(cores, &waiting->message, &args, pto_max_u64(all_bytes, load.bytes), load.bytes);
-    }
-    begin_stream(cores, &waiting->message, &load, l2_bytes, NULL);
+    begin_stream(cores, &waiting->message, split_work(cores, waiting, load.bytes), load.compute_ps, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
@@ -367,6 +402,12 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   pto_waiting_core_start(waiting, front_of(cores, index), &cores->views[index]);
+  if (cores->l2.pieces) {
+    struct pto_kernel_args args;
+    pto_message_args(&waiting->message, waiting->view, &args);
+    const uint64_t bytes = bytes_of_call(&waiting->message, &args);
+    cores->transfers[index].share = pto_l2_share(&cores->l2, kernel_of(&waiting->message), &args, bytes);
+  }
   waiting->begin = cores->now;
   core->moves_bytes = false; /* until it states work */
   core->begun++;

@@ -15,8 +15,8 @@
  *   is visible, and the core free again, at   end + kernel_end_ps.
  * Where there is jitter (jitter.h), the work is what that makes of it.
  * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
- * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of memory that
- * tasks allocated is a second stream, of the L2's rates, after the first: a core has one port.
+ * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of that is a
+ * second stream, of the L2's rates, after the first: a core has one port.  What the L2 has is decided at the begin.
  * Events are taken in order of time; at one instant streams end first, then ends come before begins, each by core
  * index.  The kernel runs when its begin is taken, so kernels see memory in the order of their begins.
  *
@@ -36,6 +36,7 @@
 #include <sim/engine/solo.h>
 #include <sim/virtual/event_queue.h>
 #include <sim/virtual/jitter.h>
+#include <sim/virtual/l2_share.h>
 #include <sim/virtual/streams.h>
 
 #define PTO_VIRTUAL_SENTENCE_SIZE 512
@@ -75,6 +76,7 @@ struct pto_virtual_transfer {
   uint64_t l2_bytes;           /* that it moves after those of the global memory */
   uint64_t compute_end;        /* when all other work of the kernel is done */
   struct pto_trace_span *span; /* whose end is open; NULL: none */
+  struct pto_l2_share share;   /* of a kernel that waits, where the L2 goes by use */
 };
 
 struct pto_virtual_cores {
@@ -91,6 +93,7 @@ struct pto_virtual_cores {
   uint64_t now;       /* of the event being taken */
   bool shares_anew;
   uint64_t l2_bytes;                      /* 0: there is none */
+  struct pto_l2_cache l2;                 /* where it goes by use; else it has no pieces */
   uint64_t allocated_lo, allocated_hi;    /* where tasks allocate */
   const struct pto_port *port;            /* knows how much they have now */
   struct pto_virtual_transfer *transfers; /* by core */

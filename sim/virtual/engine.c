@@ -23,13 +23,15 @@
 
 #include <sim/chips/chip.h>
 #include <sim/virtual/core.h>
+#include <sim/virtual/turns.h>
 
 #include <string.h>
 
 /* Whether the chip has rules that the usual loop does not look for. */
 static bool has_more(const struct pto_chip *chip) {
-  return chip->is_graph_prebuilt || chip->shares_anew || chip->schedulers_wire || chip->cold_start_ps > 0 ||
-         chip->pending_start_ps != chip->kernel_start_ps || chip->dispatch_more_ps != chip->work_ps[PTO_WORK_DISPATCH];
+  return chip->loop_ps > 0 || chip->is_graph_prebuilt || chip->shares_anew || chip->schedulers_wire ||
+         chip->cold_start_ps > 0 || chip->pending_start_ps != chip->kernel_start_ps ||
+         chip->dispatch_more_ps != chip->work_ps[PTO_WORK_DISPATCH];
 }
 
 /* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
@@ -39,6 +41,7 @@ struct scheduler {
   uint64_t clock;
 
   struct pto_event_queue completions, messages; /* all of rank 0 */
+  struct pto_turns turns;                       /* where it goes round in a loop */
 };
 
 /* Edges that wait for the scheduler that wires them, the first one. */
@@ -55,6 +58,7 @@ struct engine_virtual {
   uint32_t first;    /* the scheduler that acts first, the lowest of equals */
   bool has_more;     /* rules that the usual loop does not look for */
   bool has_resolver; /* the graph is prebuilt */
+  bool has_turns;    /* schedulers go round in a loop */
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, dispatch_more_ps, poll_ps, edge_ps, handshake_ps;
@@ -71,13 +75,10 @@ _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
-/* After something was taken from a scheduler's queues, or its clock moved. */
-static inline void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
+/* What the scheduler does next is at `time`. */
+static inline void set_next(struct engine_virtual *engine, uint32_t index, uint64_t time) {
   uint64_t *at = engine->next_at;
-  const struct scheduler *scheduler = &engine->schedulers[index];
-  uint64_t next_at = pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at);
-  if (has_more && index == WIRING_SCHEDULER) next_at = pto_min_u64(next_at, engine->wiring.at);
-  at[index] = pto_max_u64(scheduler->clock, next_at);
+  at[index] = time;
   /* Few chips have more than four, and these two comparisons do not wait for each other. */
   const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
   uint32_t first = at[upper] < at[lower] ? upper : lower;
@@ -85,13 +86,56 @@ static inline void update_scheduler(struct engine_virtual *engine, uint32_t inde
   engine->first = first;
 }
 
-/* After something of `time` was put into a scheduler's queues. */
+/* The time of the first thing beside completions that came up for the scheduler. */
+static inline uint64_t next_asked(const struct engine_virtual *engine, uint32_t index, bool has_more) {
+  const uint64_t next_at = engine->schedulers[index].messages.next_at;
+  return has_more && index == WIRING_SCHEDULER ? pto_min_u64(next_at, engine->wiring.at) : next_at;
+}
+
+static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32_t index) {
+  const struct scheduler *scheduler = &engine->schedulers[index];
+  return pto_turns_next(&scheduler->turns, scheduler->clock, next_asked(engine, index, true));
+}
+
+/* After something was taken from a scheduler's queues, or its clock moved. */
+static inline void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
+  struct scheduler *scheduler = &engine->schedulers[index];
+  if (has_more && engine->has_turns) {
+    pto_turns_act(&scheduler->turns, scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
+    set_next(engine, index, next_in_turns(engine, index));
+    return;
+  }
+  const uint64_t next_at = pto_min_u64(scheduler->completions.next_at, next_asked(engine, index, has_more));
+  set_next(engine, index, pto_max_u64(scheduler->clock, next_at));
+}
+
+/* The scheduler may have something to do at `time`, earlier than it had. */
 static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index, uint64_t time) {
-  const uint64_t next_at = pto_max_u64(engine->schedulers[index].clock, time);
-  if (next_at >= engine->next_at[index]) return;
-  engine->next_at[index] = next_at;
+  if (time >= engine->next_at[index]) return;
+  engine->next_at[index] = time;
   const uint64_t first_at = engine->next_at[engine->first];
-  if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
+  if (time < first_at || (time == first_at && index < engine->first)) engine->first = index;
+}
+
+/* A message asked for at `time` was put into a scheduler's queue. */
+static inline void note_message(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
+  if (has_more && engine->has_turns)
+    hurry_scheduler(engine, index, next_in_turns(engine, index));
+  else
+    hurry_scheduler(engine, index, pto_max_u64(engine->schedulers[index].clock, time));
+}
+
+/* A completion of `core`, visible at `time`. */
+static inline void note_completion(struct engine_virtual *engine, uint32_t core, uint64_t time, bool has_more) {
+  const uint32_t owner = engine->cores.cores[core].scheduler;
+  struct scheduler *scheduler = &engine->schedulers[owner];
+  pto_event_queue_insert(&scheduler->completions, time, 0, core);
+  if (has_more && engine->has_turns) {
+    pto_turns_note(&scheduler->turns, scheduler->clock, time, core);
+    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, scheduler->turns.found_at));
+  } else {
+    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, time));
+  }
 }
 
 static inline uint64_t next_time(const struct engine_virtual *engine, bool has_more) {
@@ -134,6 +178,22 @@ static inline uint64_t dispatch_price(struct engine_virtual *engine, uint32_t in
   return engine->last_tasks[index] == last_task ? engine->dispatch_more_ps : engine->dispatch_ps;
 }
 
+/* The first scheduler, whose turn it is to do something but a completion of its loop's: whether that is wiring. */
+static inline bool is_wiring_next(const struct engine_virtual *engine, const struct scheduler *scheduler) {
+  if (engine->has_turns) return engine->wiring.at <= scheduler->clock;
+  return engine->wiring.at < scheduler->completions.next_at && engine->wiring.at <= scheduler->messages.next_at;
+}
+
+/* The scheduler sends the first message that was asked for; it begins that at `time`. */
+static inline void send_first(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
+  struct scheduler *scheduler = &engine->schedulers[index];
+  const uint32_t core = pto_event_queue_pop(&scheduler->messages).core;
+  scheduler->clock = time + dispatch_price(engine, index, core, has_more);
+  pto_virtual_cores_arrive(&engine->cores, core, scheduler->clock, has_more);
+  if (has_more && engine->has_turns) pto_turns_add(&scheduler->turns, core);
+  update_scheduler(engine, index, has_more);
+}
+
 /* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
  * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
 static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bool has_more) {
@@ -148,23 +208,25 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     }
     if (core_at <= scheduler_at) {
       const uint32_t core = pto_virtual_cores_step(cores, has_more);
-      if (core == PTO_VIRTUAL_NO_CORE) continue;
-      const uint32_t owner = cores->cores[core].scheduler;
-      pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
-      hurry_scheduler(engine, owner, core_at);
+      if (core != PTO_VIRTUAL_NO_CORE) note_completion(engine, core, core_at, has_more);
       continue;
     }
     struct scheduler *scheduler = &engine->schedulers[first];
-    if (has_more && first == WIRING_SCHEDULER && engine->wiring.at < scheduler->completions.next_at &&
-        engine->wiring.at <= scheduler->messages.next_at) {
+    if (has_more && engine->has_turns) {
+      if (pto_turns_has_found(&scheduler->turns)) return true;
+      if (scheduler_at > scheduler->clock) { /* a turn's looks are over */
+        pto_turns_look(&scheduler->turns, &scheduler->completions, scheduler_at);
+        scheduler->clock = scheduler_at;
+        update_scheduler(engine, first, true);
+        continue;
+      }
+    }
+    if (has_more && first == WIRING_SCHEDULER && is_wiring_next(engine, scheduler)) {
       wire_edges(engine);
       continue;
     }
-    if (scheduler->completions.next_at <= scheduler->messages.next_at) return true;
-    scheduler->clock =
-        scheduler_at + dispatch_price(engine, first, pto_event_queue_first(&scheduler->messages), has_more);
-    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock, has_more);
-    update_scheduler(engine, first, has_more);
+    if (!(has_more && engine->has_turns) && scheduler->completions.next_at <= scheduler->messages.next_at) return true;
+    send_first(engine, first, scheduler_at, has_more);
   }
 }
 
@@ -178,15 +240,16 @@ static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message 
   core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
   const bool is_own = port->is_scheduler && engine->actor == owner && !(has_more && engine->has_resolver);
+  const bool waits_for_turn = has_more && engine->has_turns;
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
-  if (is_own && requested_at == port->clock && core->sent - core->arrived == 1) {
+  if (is_own && !waits_for_turn && requested_at == port->clock && core->sent - core->arrived == 1) {
     port->clock += dispatch_price(engine, owner, message->core, has_more);
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock, has_more);
     return false;
   }
   pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
-  hurry_scheduler(engine, owner, requested_at);
+  note_message(engine, owner, requested_at, has_more);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
   return false;
 }
@@ -209,6 +272,16 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
   return advance(engine, limit, true);
 }
 
+/* The core whose completion the scheduler takes in next. */
+static inline uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
+  struct scheduler *scheduler = &engine->schedulers[index];
+  if (!(has_more && engine->has_turns)) return pto_event_queue_pop(&scheduler->completions).core;
+  const uint32_t core = pto_turns_take(&scheduler->turns);
+  const struct pto_virtual_core *its = &engine->cores.cores[core];
+  if (its->arrived - its->polled == 1) pto_turns_remove(&scheduler->turns, core);
+  return core;
+}
+
 static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max,
                                 bool has_more) {
   struct engine_virtual *engine = engine_of(port);
@@ -220,7 +293,7 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
   const uint32_t first = engine->first;
   struct scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
-  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
+  completions[0] = pto_virtual_cores_poll(&engine->cores, take_first(engine, first, has_more));
   enter_scheduler(engine, first, has_more);
   port->quiet_until = 0;
   return 1;
@@ -283,6 +356,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
     engine->last_tasks[i] = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
+    if (engine->has_turns) pto_turns_reset(&scheduler->turns, engine->cores.core_count);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
@@ -306,7 +380,10 @@ static void engine_wire(struct pto_port *port, uint64_t edges) {
   /* What waits already is wired with it, not before it was submitted.  Its time may be later now, and then it is not
    * the first thing to do any more. */
   engine->wiring = (struct wiring){.at = port->clock, .ps = engine->wiring.ps + edges * engine->edge_ps};
-  update_scheduler(engine, WIRING_SCHEDULER, true);
+  if (engine->has_turns)
+    set_next(engine, WIRING_SCHEDULER, next_in_turns(engine, WIRING_SCHEDULER));
+  else
+    update_scheduler(engine, WIRING_SCHEDULER, true);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[WIRING_SCHEDULER]);
 }
 
@@ -355,6 +432,14 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
     queue->ring = ring;
     queue->mask = ring_size - 1;
   }
+  for (uint32_t i = 0; i < chip->scheduler_count && chip->loop_ps; i++) {
+    const uint64_t word_bytes = pto_turns_words(3 * chip->cluster_count) * sizeof(uint64_t);
+    uint64_t *is_running = pto_carve(base, &used, word_bytes);
+    uint32_t *found = pto_carve(base, &used, ring_size * sizeof *found);
+    if (base)
+      engine->schedulers[i].turns = (struct pto_turns){
+          .loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running, .found = found};
+  }
   return used;
 }
 
@@ -369,6 +454,7 @@ static bool has_more_prices(const uint64_t *work_ps) {
 
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
   engine->has_more = has_more(chip);
+  engine->has_turns = chip->loop_ps > 0;
   const struct pto_port_ops *const its_ops = chip->schedulers_wire && !chip->is_graph_prebuilt ? &wiring_ops
                                              : engine->has_more                                ? &more_ops
                                                                                                : &ops;

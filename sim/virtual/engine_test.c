@@ -171,6 +171,34 @@ static void test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits(
   bench_end(&b);
 }
 
+static void test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use(void **state) {
+  static char a[400], b[800];
+  static const uint64_t a_bytes = sizeof a, b_bytes = sizeof b;
+  struct bench bench;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.slots_per_core = 4;
+  chip.shares_anew = true;
+  chip.l2_bytes = 1000;
+  chip.has_lru_l2 = true;
+  bench_begin(&bench, chip);
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0); /* begins at 13; all are missed */
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0); /* all are there, 4 bytes a picosecond */
+  const struct pto_message writes = pto_script_message_of(0, 0, 800, b, &b_bytes); /* nothing is fetched; 200 of a go */
+  pto_script_tasks[2].payload.kernels[0] = &pto_script_kernels[PTO_OUTPUT];
+  dispatch(&bench, writes, 0);
+  /* 200 are missed, and 200 of b, which are the oldest now, are written back; then 200 of the L2. */
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0);
+  for (uint32_t i = 0; i < 4; i++) {
+    bench.port->ops->wait(bench.port);
+    expect_completion(&bench, i, bench.port->clock + 2);
+  }
+  expect_span(&bench, 0, 0, 13, 413);
+  expect_span(&bench, 1, 1, 428, 528);
+  expect_span(&bench, 2, 2, 543, 743);
+  expect_span(&bench, 3, 3, 758, 1208);
+  bench_end(&bench);
+}
+
 static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(2, 1));
@@ -401,6 +429,44 @@ static void test_a_resolver_handles_completions_where_the_graph_is_prebuilt(void
   bench_end(&b);
 }
 
+/* Turns of 20 and 10 for each core that runs something. */
+static void test_a_scheduler_with_a_loop_sees_what_its_looks_come_to(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.loop_ps = 20;
+  chip.look_ps = 10;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* sent at once, as at the end of a turn: begins at 13, */
+  dispatch(&b, pto_script_message(2, 100, 0, 0), 0); /* and at 16; the next turn begins at 6 */
+  wait_until(&b, 126);                               /* looks at 116 and 126; visible at 118 and 121 */
+  expect_completion(&b, 1, 128);
+  wait_until(&b, 158); /* one look a turn now, and this one was in time */
+  expect_completion(&b, 0, 160);
+  assert_int_equal(b.port->elapsed_ps(b.port), 160);
+  dispatch(&b, pto_script_message(1, 0, 0, 0), 250); /* turns end at 180, 200 and so on: sent at 263, visible at 278 */
+  wait_until(&b, 293);
+  expect_completion(&b, 2, 295);
+  bench_end(&b);
+}
+
+/* What the scheduler's own completion makes ready goes out after all completions of the turn. */
+static void test_a_loop_sends_after_all_that_its_turn_has_found(void **state) {
+  struct bench b;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.loop_ps = 200;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* sent at 3, visible at 118 */
+  dispatch(&b, pto_script_message(2, 10, 0, 0), 0);  /* sent at 6, visible at 31 */
+  wait_until(&b, 206);                               /* both are found, the lower core first */
+  expect_completion(&b, 0, 208);
+  dispatch(&b, pto_script_message(1, 0, 0, 0), 0); /* asked for at 208 */
+  wait_until(&b, 208);
+  expect_completion(&b, 1, 210);
+  wait_until(&b, 413); /* sent at 213, where the next turn begins; visible at 228 */
+  expect_completion(&b, 2, 415);
+  bench_end(&b);
+}
+
 static void test_nothing_starts_before_its_task_is_ready(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
@@ -569,6 +635,7 @@ int main(void) {
       cmocka_unit_test(test_a_third_core_at_the_memory_gets_a_third_of_the_chip),
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
       cmocka_unit_test(test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits),
+      cmocka_unit_test(test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
       cmocka_unit_test(test_a_message_that_waited_at_the_core_starts_in_its_own_time),
@@ -582,6 +649,8 @@ int main(void) {
       cmocka_unit_test(test_a_scheduler_does_what_came_up_first),
       cmocka_unit_test(test_the_first_scheduler_wires_edges_where_the_chip_says_so),
       cmocka_unit_test(test_a_resolver_handles_completions_where_the_graph_is_prebuilt),
+      cmocka_unit_test(test_a_scheduler_with_a_loop_sees_what_its_looks_come_to),
+      cmocka_unit_test(test_a_loop_sends_after_all_that_its_turn_has_found),
       cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
       cmocka_unit_test(test_the_orchestrator_sees_completions_up_to_its_own_time),
       cmocka_unit_test(test_resume_takes_the_orchestrator_to_what_it_waited_for),

@@ -77,6 +77,14 @@ static inline struct pto_event pto_event_queue_pop(struct pto_event_queue *queue
   return event;
 }
 
+/* Only the events before place `tail` stay; the caller has moved them there, in their order. */
+static inline void pto_event_queue_cut(struct pto_event_queue *queue, uint32_t tail) {
+  PTO_ASSERT(tail - queue->head <= queue->tail - queue->head);
+  queue->tail = tail;
+  queue->ring[tail & queue->mask].time = PTO_EVENT_NEVER;
+  queue->next_at = queue->ring[queue->head & queue->mask].time;
+}
+
 static inline bool pto_event_queue_is_valid(const struct pto_event_queue *queue) {
   const struct pto_event *ring = queue->ring;
   if (queue->tail - queue->head > queue->mask) return false;

@@ -51,20 +51,24 @@ static struct pto_chip random_chip(struct player *player) {
   chip.work_ps[PTO_WORK_EDGE] = 1 + below(player, 9);
   chip.pending_start_ps = chip.kernel_start_ps;
   chip.dispatch_more_ps = chip.work_ps[PTO_WORK_DISPATCH];
-  if (below(player, 4) == 0) return chip; /* without any optional rule */
-  if (below(player, 2)) chip.shares_anew = true;
-  if (chip.shares_anew && below(player, 2)) {
+  const uint32_t choice = below(player, 6); /* 0: without any optional rule; 1: with all of them */
+  if (choice == 0) return chip;
+  if (choice == 1 || below(player, 2)) chip.shares_anew = true;
+  if (chip.shares_anew && (choice == 1 || below(player, 2))) {
     chip.l2_bytes = 1 + below(player, 2000);
+    chip.has_lru_l2 = below(player, 2);
     chip.l2_core_bandwidth_mbps = 1 + below(player, 9000000);
     chip.l2_chip_bandwidth_mbps = 1 + below(player, 20000000);
   }
-  if (below(player, 3) == 0) chip.is_graph_prebuilt = true;
-  if (below(player, 2)) chip.deals_clusters = true;
-  if (below(player, 2)) chip.schedulers_wire = true;
-  if (below(player, 2)) chip.pending_start_ps = below(player, 20);
-  if (below(player, 2)) chip.cold_start_ps = below(player, 200);
-  if (below(player, 2)) chip.handshake_ps = below(player, 200);
-  if (below(player, 2)) chip.dispatch_more_ps = below(player, 12);
+  if (below(player, 3) == 0) chip.is_graph_prebuilt = true; /* then the schedulers wire nothing */
+  if (choice == 1 || below(player, 2)) chip.deals_clusters = true;
+  if (choice == 1 || below(player, 2)) chip.schedulers_wire = true;
+  if (choice == 1 || below(player, 2)) chip.pending_start_ps = below(player, 20);
+  if (choice == 1 || below(player, 2)) chip.cold_start_ps = below(player, 200);
+  if (choice == 1 || below(player, 2)) chip.handshake_ps = below(player, 200);
+  if (choice == 1 || below(player, 2)) chip.dispatch_more_ps = below(player, 12);
+  if (choice == 1 || below(player, 2)) chip.loop_ps = 1 + below(player, 60);
+  if (chip.loop_ps) chip.look_ps = below(player, 20);
   return chip;
 }
 
@@ -82,18 +86,26 @@ static bool pick_core(struct player *player, uint32_t *core) {
 
 static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8_t flags, uint64_t ready_at) {
   uint64_t elems = below(player, 4) ? below(player, 300) : 0, bytes = below(player, 3) ? below(player, 300) : 0;
-  const uint32_t number = player->model.count;
-  static char heap[16], outside[16];
-  static uint64_t sizes[PTO_MODEL_MESSAGES];
-  sizes[number] = below(player, 400);
-  const bool is_allocated = below(player, 2);
-  struct pto_message message = pto_script_message_of(core, elems, bytes, is_allocated ? heap : outside, &sizes[number]);
-  player->port->ops->bind_memory(player->port, heap, sizeof heap);
+  static char memory[PTO_MODEL_MEMORY];
+  static uint64_t sizes[PTO_MODEL_MESSAGES], strides[PTO_MODEL_MESSAGES];
+  const uint32_t number = player->model.count, mode = PTO_INPUT + below(player, 3);
+  const uint32_t place = 16 * below(player, 20), blocks = below(player, 3) ? 1 : number + 1 + below(player, 3);
+  const bool is_allocated = place < 160;
+  strides[number] = below(player, 4) ? 1 : below(player, 3);
+  sizes[number] = below(player, 350);
+  struct pto_message message = pto_script_message_of(core, elems, bytes, memory + place, &sizes[number]);
+  union pto_script_task *script = &pto_script_tasks[number];
+  script->with_tensor.tensor.strides = &strides[number];
+  script->payload.kernels[0] = &pto_script_kernels[mode];
+  script->payload.block_count = blocks;
+  player->port->ops->bind_memory(player->port, memory, 160);
   uint64_t l2_bytes = 0;
   if (player->model.chip.l2_bytes && is_allocated) {
-    l2_bytes = sizes[number] < bytes ? sizes[number] : bytes;
+    const uint64_t within = ((mode == PTO_INOUT ? 2 : 1) * sizes[number] + blocks - 1) / blocks;
+    l2_bytes = within < bytes ? within : bytes;
     if (ALLOCATED > player->model.chip.l2_bytes) l2_bytes = l2_bytes * player->model.chip.l2_bytes / ALLOCATED;
   }
+  if (blocks > 1) flags |= PTO_MESSAGE_BLOCKS;
   message.flags = flags;
   message.block_index = number; /* known by this: some are of the task of the one before */
   uint64_t task = number;
@@ -108,6 +120,12 @@ static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8
                                                 .task = task,
                                                 .block = number,
                                                 .l2_bytes = l2_bytes,
+                                                .tensor = {.lo = place,
+                                                           .bytes = (uint32_t)sizes[number],
+                                                           .stride = (uint32_t)strides[number],
+                                                           .mode = mode,
+                                                           .block = blocks > 1 ? number : 0,
+                                                           .blocks = blocks},
                                                 .group = group,
                                                 .cost = {.vector_elems = elems, .bytes_in = bytes}},
                      ready_at);

@@ -158,6 +158,7 @@ static void run(struct run *r, const char *name, const char *engine, uint32_t de
                                     .deps = deps,
                                     .window = 64,
                                     .heap_bytes = 65536,
+                                    .keep_released = true,
                                     .record = PTO_RECORD_GRAPH,
                                     .chip = "tiny"};
   if (pto_runtime_create(&config, &r->rt)) fail_msg("no runtime");
@@ -210,6 +211,7 @@ static const struct scene {
     {"divided", 0, {{0, 8, 2, 0}, {8, 16, 3, 0}, {24, 4, 2, 0}, {28, 4, 3, 0}}},
     {"lists", 0, {{0, 64, 1, 0}}},
     {"window", 0, {{0, 4, 199, 0}}},
+    {"late", 0, {{0, 4, 201, 201}, {4, 2, 201, 201}}},
     {"graph_keys", 0, {{0, 4, 8, 1}, {4, 4, 8, 1}, {8, 4, 16, 2}, {12, 4, 16, 2}}},
 };
 
@@ -314,6 +316,19 @@ static void test_each_wrong_use_of_a_graph_ends_the_run(void **state) {
     if (!strstr(pto_last_error(r.rt), sentences[i])) fail_msg("%d: \"%s\"", (int)i + 1, pto_last_error(r.rt));
     close_run(&r);
   }
+}
+
+static void test_a_tensor_is_refused_once_its_memory_was_given_back(void **state) {
+  (void)state;
+  for (uint64_t variant = 1; variant <= 4; variant++)
+    for (int is_virtual = 0; is_virtual <= 1; is_virtual++) {
+      struct run r;
+      run(&r, "late", is_virtual ? "virtual" : "threads", PTO_DEPS_PTO, variant);
+      assert_int_equal(pto_compat_error_code(r.compat, r.status), 5);
+      if (!strstr(pto_last_error(r.rt), "a tensor that task 0 (late.cpp:32) created is used after its scope has ended"))
+        fail_msg("%d: \"%s\"", (int)variant, pto_last_error(r.rt));
+      close_run(&r);
+    }
 }
 
 static void test_a_poll_for_what_never_comes_ends_the_run(void **state) {
@@ -425,6 +440,7 @@ int main(void) {
       cmocka_unit_test(test_each_orchestration_gives_what_it_says),
       cmocka_unit_test(test_each_wrong_use_ends_the_run_with_its_number_and_line),
       cmocka_unit_test(test_each_wrong_use_of_a_graph_ends_the_run),
+      cmocka_unit_test(test_a_tensor_is_refused_once_its_memory_was_given_back),
       cmocka_unit_test(test_a_poll_for_what_never_comes_ends_the_run),
       cmocka_unit_test(test_logs_carry_level_and_line),
       cmocka_unit_test(test_a_scalar_that_a_replay_would_freeze_is_warned_of_once),

@@ -112,7 +112,7 @@ static inline void complete(uint32_t at) {
   pto_core_tracker_pop(&scheduler.cores, sent[at].core);
   if (--slot->messages_left == 0) {
     slot->state = PTO_TASK_COMPLETED;
-    rings.rings[0].open_begin = rings.rings[0].head;
+    rings.rings[0].open_begin = rings.rings[0].released_end = rings.rings[0].head;
     pto_task_ring_retire(&rings, 0);
   } else if (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For tests: the rules of docs/virtual-time.md once more, as a plain list of messages that is searched from end to end
- * for whatever happens next.  Slow, no queues, no heap; shares nothing with the engine but the chip and the duration
- * formula.
+ * for whatever happens next.  Slow, no queues, no heap; a scheduler that goes round in a loop does so turn by turn.
+ * Shares nothing with the engine but the chip and the duration formula.
  */
 #ifndef PTO_TESTS_VIRTUAL_MODEL_H
 #define PTO_TESTS_VIRTUAL_MODEL_H
@@ -11,6 +11,7 @@
 #include <sim/virtual/jitter.h>
 
 #define PTO_MODEL_MESSAGES 512
+#define PTO_MODEL_MEMORY 1024 /* bytes of memory that there are */
 #define PTO_MODEL_ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS
 #define PTO_MODEL_RESOLVER (PTO_CHIP_MAX_SCHEDULERS + 1)
 #define PTO_MODEL_ACTORS (PTO_CHIP_MAX_SCHEDULERS + 2)
@@ -22,6 +23,7 @@ enum pto_model_state {
   PTO_MODEL_STREAMS_L2, /* all these, but not those of the L2 cache */
   PTO_MODEL_BEGUN,
   PTO_MODEL_VISIBLE,
+  PTO_MODEL_FOUND, /* by the loop of its scheduler */
   PTO_MODEL_POLLED
 };
 
@@ -34,6 +36,9 @@ struct pto_model_message {
   uint64_t asked, arrival, begin, end, visible;
   uint64_t compute_end; /* of one that streams */
   uint64_t l2_bytes;    /* of the cost's, those of the L2 cache */
+  struct {
+    uint32_t lo, bytes, stride, mode, block, blocks;
+  } tensor; /* of one dimension and bytes, which it uses; with an L2 cache by use */
   unsigned __int128 l2_units;
   unsigned __int128 units; /* of 2⁻²⁰ · 10⁻⁶ bytes, which it has not got */
 };
@@ -45,12 +50,16 @@ struct pto_model {
   uint32_t count;
   uint32_t open_group; /* messages of the open group do not start; 0: none */
   uint64_t clocks[PTO_MODEL_ACTORS];
+  uint64_t idle_until[PTO_CHIP_MAX_SCHEDULERS]; /* turns of a loop in which nothing was done, since its clock */
   uint32_t actor;
   uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
   uint64_t wiring_at, wiring_ps; /* edges that the first scheduler has yet to wire; ps is 0 where there are none */
   uint64_t last_task[PTO_CHIP_MAX_SCHEDULERS]; /* whose message the scheduler sent last, */
   bool has_sent[PTO_CHIP_MAX_SCHEDULERS];      /* if any */
-  uint64_t served_until;                       /* streams have got what is theirs up to then */
+  uint64_t l2_used_at[PTO_MODEL_MEMORY],
+      l2_uses; /* by byte: the number of the last use; 0: it is not in the L2 cache */
+  bool l2_is_written[PTO_MODEL_MEMORY];
+  uint64_t served_until; /* streams have got what is theirs up to then */
 };
 
 struct pto_model_next {
@@ -61,7 +70,8 @@ struct pto_model_next {
     PTO_MODEL_BEGIN,
     PTO_MODEL_COMPLETION,
     PTO_MODEL_WIRING,
-    PTO_MODEL_SENDING
+    PTO_MODEL_SENDING,
+    PTO_MODEL_LOOKS
   } what;
   uint64_t time;
   uint32_t ticket, scheduler;
@@ -158,8 +168,68 @@ static inline bool pto_model_is_before(const struct pto_model *model, struct pto
   return model->messages[a.ticket].core < model->messages[b.ticket].core;
 }
 
+/* Where a scheduler with a loop is now. */
+static inline uint64_t pto_model_loop_at(const struct pto_model *model, uint32_t scheduler) {
+  return pto_max_u64(model->clocks[scheduler], model->idle_until[scheduler]);
+}
+
+/* Whether the core has a message that was sent to it and not taken in. */
+static inline bool pto_model_is_running(const struct pto_model *model, uint32_t core) {
+  for (uint32_t i = 0; i < model->count; i++) {
+    const enum pto_model_state state = model->messages[i].state;
+    if (model->messages[i].core == core && state != PTO_MODEL_ASKED && state != PTO_MODEL_POLLED) return true;
+  }
+  return false;
+}
+
+/* The looks of one turn, to their end. */
+static inline void pto_model_look(struct pto_model *model, uint32_t scheduler) {
+  uint64_t time = pto_model_loop_at(model, scheduler) + model->chip.loop_ps;
+  for (uint32_t core = 0; core < 3 * model->chip.cluster_count; core++) {
+    if (pto_model_owner(model, core) != scheduler || !pto_model_is_running(model, core)) continue;
+    time += model->chip.look_ps;
+    for (uint32_t i = 0; i < model->count; i++) {
+      struct pto_model_message *message = &model->messages[i];
+      if (message->core == core && message->state == PTO_MODEL_VISIBLE && message->visible <= time)
+        message->state = PTO_MODEL_FOUND;
+    }
+  }
+  model->idle_until[scheduler] = time;
+}
+
+/* What a scheduler with a loop does next. */
+static inline struct pto_model_next pto_model_loop_next(const struct pto_model *model, uint32_t scheduler) {
+  const uint64_t now = pto_model_loop_at(model, scheduler);
+  struct pto_model_next found = {.time = now, .scheduler = scheduler}, asked = found;
+  for (uint32_t i = 0; i < model->count; i++) {
+    const struct pto_model_message *message = &model->messages[i];
+    if (message->state != PTO_MODEL_FOUND && message->state != PTO_MODEL_ASKED) continue;
+    if (pto_model_owner(model, message->core) != scheduler) continue;
+    if (message->state == PTO_MODEL_FOUND) {
+      if (found.what != PTO_MODEL_NOTHING && message->core >= model->messages[found.ticket].core) continue;
+      found.what = PTO_MODEL_COMPLETION;
+      found.ticket = i;
+    } else if (message->asked <= now) {
+      if (asked.what != PTO_MODEL_NOTHING && message->asked >= model->messages[asked.ticket].asked) continue;
+      asked.what = PTO_MODEL_SENDING;
+      asked.ticket = i;
+    }
+  }
+  if (found.what != PTO_MODEL_NOTHING) return found;
+  if (scheduler == 0 && model->wiring_ps && model->wiring_at <= now)
+    return (struct pto_model_next){.what = PTO_MODEL_WIRING, .time = now};
+  if (asked.what != PTO_MODEL_NOTHING) return asked;
+  found.what = PTO_MODEL_LOOKS;
+  found.time += model->chip.loop_ps;
+  for (uint32_t core = 0; core < 3 * model->chip.cluster_count; core++)
+    if (pto_model_owner(model, core) == scheduler && pto_model_is_running(model, core))
+      found.time += model->chip.look_ps;
+  return found;
+}
+
 static inline struct pto_model_next pto_model_scheduler_next(const struct pto_model *model, uint32_t scheduler) {
   struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
+  if (model->chip.loop_ps) return pto_model_loop_next(model, scheduler);
   for (uint32_t i = 0; i < model->count; i++) {
     const struct pto_model_message *message = &model->messages[i];
     bool is_completion = message->state == PTO_MODEL_VISIBLE;
@@ -222,6 +292,51 @@ static inline uint64_t pto_model_jitter(const struct pto_model *model, const str
   return scaled ? (uint64_t)scaled : 1;
 }
 
+/* The oldest bytes leave the L2 cache until the others fit, of one use the first one; how many had been written. */
+static inline uint64_t pto_model_l2_evict(struct pto_model *model) {
+  uint64_t count = 0, written_back = 0;
+  for (uint32_t i = 0; i < PTO_MODEL_MEMORY; i++) count += model->l2_used_at[i] != 0;
+  for (; count > model->chip.l2_bytes; count--) {
+    uint32_t oldest = PTO_MODEL_MEMORY;
+    for (uint32_t i = 0; i < PTO_MODEL_MEMORY; i++)
+      if (model->l2_used_at[i] && (oldest == PTO_MODEL_MEMORY || model->l2_used_at[i] < model->l2_used_at[oldest]))
+        oldest = i;
+    written_back += model->l2_is_written[oldest];
+    model->l2_used_at[oldest] = 0;
+  }
+  return written_back;
+}
+
+/* The message, which moves bytes, begins: what of them is in the L2 cache, and what the global memory moves. */
+static inline uint64_t pto_model_l2_use(struct pto_model *model, struct pto_model_message *message, uint64_t bytes) {
+  const uint64_t elems = message->tensor.bytes, block = message->tensor.block, blocks = message->tensor.blocks;
+  const bool reads = message->tensor.mode & PTO_INPUT, writes = message->tensor.mode & PTO_OUTPUT;
+  uint64_t missed = 0, written_back = 0;
+  message->l2_bytes = bytes;
+  if (elems == 0) return 0;
+  const uint64_t range = (elems - 1) * message->tensor.stride + 1, touched = elems < range ? elems : range;
+  const uint64_t lo = message->tensor.lo + range * block / blocks;
+  const uint64_t hi = message->tensor.lo + range * (block + 1) / blocks;
+  if (lo == hi) return 0;
+  if (hi - lo > model->chip.l2_bytes) {
+    missed = (reads + writes) * (hi - lo);
+  } else {
+    model->l2_uses++;
+    for (uint64_t i = lo; i < hi; i++) {
+      missed += reads && !model->l2_used_at[i];
+      model->l2_is_written[i] = writes || (model->l2_used_at[i] && model->l2_is_written[i]);
+      model->l2_used_at[i] = model->l2_uses;
+    }
+    written_back = pto_model_l2_evict(model);
+  }
+  const uint64_t all = (reads + writes) * ((hi - lo) * touched / range);
+  missed = missed * touched / range;
+  if (all > bytes) missed = bytes * missed / all;
+  if (missed > bytes) missed = bytes;
+  message->l2_bytes = bytes - missed;
+  return missed + written_back;
+}
+
 static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uint64_t time) {
   struct pto_model_message *message = &model->messages[ticket];
   struct pto_timing timing;
@@ -236,12 +351,14 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   message->begin = time;
   model->begun[model->begun_count++] = ticket;
   if (model->chip.shares_anew && load.bytes > 0) {
-    message->state = load.bytes > message->l2_bytes ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
-    const uint64_t bytes = pto_model_jitter(model, message, load.bytes - message->l2_bytes);
-    const uint64_t l2_bytes = pto_model_jitter(model, message, message->l2_bytes);
+    const bool by_use = model->chip.has_lru_l2;
+    const uint64_t moved = by_use ? pto_model_l2_use(model, message, load.bytes) : load.bytes - message->l2_bytes;
+    const uint64_t global_bytes = pto_model_jitter(model, message, moved);
+    message->l2_bytes = pto_model_jitter(model, message, message->l2_bytes);
+    message->state = global_bytes > 0 ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
     message->compute_end = time + pto_model_jitter(model, message, load.compute_ps);
-    message->units = ((unsigned __int128)bytes * 1000000) << 20;
-    message->l2_units = ((unsigned __int128)l2_bytes * 1000000) << 20;
+    message->units = ((unsigned __int128)global_bytes * 1000000) << 20;
+    message->l2_units = ((unsigned __int128)message->l2_bytes * 1000000) << 20;
     return;
   }
   message->state = PTO_MODEL_BEGUN;
@@ -287,6 +404,10 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
       model->wiring_ps = 0;
       continue;
     }
+    if (next.what == PTO_MODEL_LOOKS) {
+      pto_model_look(model, next.scheduler);
+      continue;
+    }
     struct pto_model_message *message = &model->messages[next.ticket];
     if (next.what < PTO_MODEL_COMPLETION) pto_model_serve(model, next.time);
     if (next.what == PTO_MODEL_SERVED && message->state == PTO_MODEL_STREAMS && message->l2_bytes) {
@@ -319,7 +440,7 @@ static inline void pto_model_dispatch(struct pto_model *model, struct pto_model_
   }
   message.state = PTO_MODEL_ASKED;
   model->messages[model->count++] = message;
-  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier)
+  if (model->actor == owner && !model->chip.loop_ps && message.asked == pto_model_clock(model) && !has_earlier)
     pto_model_send(model, owner, model->count - 1);
 }
 

@@ -53,6 +53,16 @@ static struct pto_cost pto_script_cost(const struct pto_kernel_args *args) {
 static const struct pto_kernel pto_script_kernel = {
     .name = "script", .cores = PTO_AIC | PTO_AIV, .run = pto_script_run, .cost = pto_script_cost};
 
+/* The same with a parameter list, by the mode of its tensor. */
+#define PTO_SCRIPT_KERNEL(mode_)                                                                                       \
+  {                                                                                                                    \
+    .name = "script", .cores = PTO_AIC | PTO_AIV, .params = (const struct pto_kernel_param[]){{.mode = mode_}},        \
+    .param_count = 1, .run = pto_script_run, .cost = pto_script_cost                                                   \
+  }
+static const struct pto_kernel pto_script_kernels[] = {[PTO_INPUT] = PTO_SCRIPT_KERNEL(PTO_INPUT),
+                                                       [PTO_OUTPUT] = PTO_SCRIPT_KERNEL(PTO_OUTPUT),
+                                                       [PTO_INOUT] = PTO_SCRIPT_KERNEL(PTO_INOUT)};
+
 static inline void pto_script_reset(void) { pto_script_task_count = pto_script_log_count = 0; }
 
 /* A message for `core`: ticket and task number count up from 0. */
@@ -71,13 +81,14 @@ static inline struct pto_message pto_script_message(uint32_t core, uint64_t elem
       .payload = &task->payload, .run = pto_script_run, .ticket = number, .core = (uint16_t)core, .scalar_count = 3};
 }
 
-/* The same of a kernel that has a tensor of `tensor_bytes` at `addr`. */
+/* The same of a kernel that reads a tensor of `tensor_bytes` at `addr`. */
 static inline struct pto_message pto_script_message_of(uint32_t core, uint64_t elems, uint64_t bytes, void *addr,
                                                        const uint64_t *tensor_bytes) {
+  static const uint64_t one = 1;
   struct pto_message message = pto_script_message(core, elems, bytes, 0);
   union pto_script_task *task = &pto_script_tasks[message.ticket];
   task->with_tensor.tensor =
-      (struct pto_kernel_tensor){.addr = addr, .shape = tensor_bytes, .ndims = 1, .dtype = PTO_UINT8};
+      (struct pto_kernel_tensor){.addr = addr, .shape = tensor_bytes, .strides = &one, .ndims = 1, .dtype = PTO_UINT8};
   task->with_tensor.scalars[0].u64 = elems;
   task->with_tensor.scalars[1].u64 = bytes;
   task->with_tensor.scalars[2].i64 = 0;
