@@ -58,8 +58,12 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
     forecast->used[kind] = timeline->used_count[kind];
   }
   forecast->path_ps = ps_of(timeline->critical_path);
-  memset(forecast->origin_ps, 0, sizeof forecast->origin_ps);
-  forecast->origin_ps[PTO_ORIGIN_ASSUMED] = forecast->busy_ps[0] + forecast->busy_ps[1];
+  forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
+  forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
+  forecast->origin_ps[PTO_ORIGIN_MODELLED] = result->stats.modelled_ps;
+  forecast->origin_ps[PTO_ORIGIN_ASSUMED] = result->stats.assumed_ps;
+  if (!session->rt) /* contexts of the program's own do not tell */
+    forecast->origin_ps[PTO_ORIGIN_ASSUMED] = forecast->busy_ps[0] + forecast->busy_ps[1];
   return PTO_EXIT_OK;
 }
 

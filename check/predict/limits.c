@@ -32,7 +32,10 @@ static bool is_orchestrators(const struct pto_chip *chip, uint32_t kind) {
 static void halve_prices(struct pto_chip *chip, bool of_orchestrator) {
   for (uint32_t kind = 0; kind < PTO_WORK_COUNT; kind++)
     if (is_orchestrators(chip, kind) == of_orchestrator) halve(&chip->work_ps[kind]);
-  if (!of_orchestrator) halve(&chip->dispatch_more_ps);
+  if (of_orchestrator) return;
+  halve(&chip->dispatch_more_ps);
+  halve(&chip->look_ps);
+  if (chip->loop_ps > 1) halve(&chip->loop_ps); /* 0 would be another rule */
 }
 
 struct pto_chip pto_limit_chip(const struct pto_chip *chip, enum pto_limit limit) {
@@ -56,6 +59,10 @@ struct pto_chip pto_limit_chip(const struct pto_chip *chip, enum pto_limit limit
     other.chip_bandwidth_mbps *= 2;
     other.l2_core_bandwidth_mbps *= 2;
     other.l2_chip_bandwidth_mbps *= 2;
+    other.stages.gm_to_l1_mbps *= 2;
+    other.stages.l0c_to_gm_mbps *= 2;
+    other.stages.gm_to_ub_mbps *= 2;
+    other.stages.ub_to_gm_mbps *= 2;
     break;
   case PTO_LIMIT_cores:
     other.cluster_count = (uint32_t)pto_min_u64(2 * (uint64_t)chip->cluster_count, PTO_CHIP_MAX_CLUSTERS);

@@ -9,6 +9,7 @@
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/grow.h>
 #include <sim/chips/chip_files.h>
+#include <sim/kernel_times/kernel_times.h>
 
 static int add(struct pto_parameters *parameters, const char *name, const void *bytes, size_t size,
                struct pto_error *error) {
@@ -22,32 +23,47 @@ static int add(struct pto_parameters *parameters, const char *name, const void *
   return PTO_OK;
 }
 
-static bool find_shipped(const char *name, struct pto_chip_file *shipped) {
-  for (uint32_t i = 0; pto_chip_file_at(i, shipped); i++)
-    if (strcmp(shipped->name, name) == 0) return true;
-  return false;
-}
-
 /* The last part of the path: pages are the same wherever they are made. */
 static const char *name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
-int pto_parameters_add(struct pto_parameters *parameters, const char *chip_name_or_path, const struct pto_chip *chip,
-                       struct pto_error *error) {
+static int add_file(struct pto_parameters *parameters, const char *path, struct pto_error *error) {
+  struct pto_mapped_file file;
+  int status = pto_mapped_file_init(&file, path, error);
+  if (status) return status;
+  status = add(parameters, name_of(path), file.data, file.size_bytes, error);
+  pto_mapped_file_fini(&file);
+  return status;
+}
+
+static int add_chip(struct pto_parameters *parameters, const char *name_or_path, struct pto_error *error) {
   struct pto_chip_file shipped;
   char name[80];
-  if (find_shipped(chip_name_or_path, &shipped)) {
+  for (uint32_t i = 0; pto_chip_file_at(i, &shipped); i++) {
+    if (strcmp(shipped.name, name_or_path) != 0) continue;
     snprintf(name, sizeof name, "%s.ini", shipped.name);
     return add(parameters, name, shipped.text, shipped.size_bytes, error);
   }
-  struct pto_mapped_file file;
-  int status = pto_mapped_file_init(&file, chip_name_or_path, error);
-  if (status) return status;
-  status = add(parameters, name_of(chip_name_or_path), file.data, file.size_bytes, error);
-  pto_mapped_file_fini(&file);
-  return status;
+  return add_file(parameters, name_or_path, error);
+}
+
+static int add_table(struct pto_parameters *parameters, const char *name_or_path, struct pto_error *error) {
+  struct pto_kernel_table_file shipped;
+  char name[80];
+  for (uint32_t i = 0; pto_kernel_table_file_at(i, &shipped); i++) {
+    if (strcmp(shipped.name, name_or_path) != 0) continue;
+    snprintf(name, sizeof name, "%s.csv", shipped.name);
+    return add(parameters, name, shipped.text, shipped.size_bytes, error);
+  }
+  return add_file(parameters, name_or_path, error);
+}
+
+int pto_parameters_add(struct pto_parameters *parameters, const char *chip_name_or_path, const struct pto_chip *chip,
+                       struct pto_error *error) {
+  const int status = add_chip(parameters, chip_name_or_path, error);
+  return status || !chip->kernel_times[0] ? status : add_table(parameters, chip->kernel_times, error);
 }
 
 uint64_t pto_parameters_hash(const struct pto_parameters *parameters) {

@@ -319,6 +319,12 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
                           .cores = pto_port_visible_clusters(rt->port) * PTO_LANES};
+  if (rt->port->origin_ps) {
+    all.measured_ps = rt->port->origin_ps[PTO_ORIGIN_MEASURED];
+    all.interpolated_ps = rt->port->origin_ps[PTO_ORIGIN_INTERPOLATED];
+    all.modelled_ps = rt->port->origin_ps[PTO_ORIGIN_MODELLED];
+    all.assumed_ps = rt->port->origin_ps[PTO_ORIGIN_ASSUMED];
+  }
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);

@@ -44,7 +44,8 @@ struct pto_timing {
 /* What a call is made of, before it is known with whom it shares the bandwidth. */
 struct pto_timing_load {
   uint64_t bytes;
-  uint64_t compute_ps; /* max(vector, cube) */
+  uint64_t compute_ps; /* beside the bytes: max(vector, cube) */
+  uint64_t serial_ps;  /* besides: nothing else of the call goes on (sim/kernel_times) */
 };
 
 void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip);
@@ -113,13 +114,13 @@ static inline struct pto_timing_load pto_timing_load(const struct pto_timing *ti
 /* First to last instruction, `sharers` ≥ 1 cores at the memory (read only where the load has bytes). */
 static inline uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load,
                                           uint32_t sharers) {
-  if (load->bytes == 0) return load->compute_ps;
+  if (load->bytes == 0) return load->compute_ps + load->serial_ps;
   PTO_ASSERT(sharers >= 1);
   /* The larger of the two quotients is that of the smaller rate. */
   const bool is_alone = sharers <= timing->full_speed_sharers;
   const uint64_t memory = pto_timing_scale(load->bytes, is_alone ? UINT64_C(1000000) : UINT64_C(1000000) * sharers,
                                            is_alone ? &timing->core_bandwidth_mbps : &timing->chip_bandwidth_mbps);
-  return pto_max_u64(load->compute_ps, memory);
+  return pto_max_u64(load->compute_ps, memory) + load->serial_ps;
 }
 
 /* An element's way into or out of a FIFO: ⌈bytes · 10⁶ / fifo_bandwidth_mbps⌉. */

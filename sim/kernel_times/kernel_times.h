@@ -5,8 +5,8 @@
  *
  * A table is a file of lines "kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date", the first
  * line being just that.  No field has a comma or a quote in it.  core is AIC, AIV or MIX.  count is how many calls were
- * measured, 0 where the source does not say; p10_ps and p90_ps are 0 where it does not, and active_cores is then too:
- * how many cores were busy with such calls at the time.  Kernel, core and key together are there once.
+ * measured, and active_cores how many cores were busy with such calls at the time; these, p10_ps and p90_ps are 0 where
+ * the source does not say.  Kernel, core and key together are there once.
  *
  * Where a call's time comes from, in this order (docs/virtual-time.md):
  *   measured      the table has its key;
@@ -48,12 +48,19 @@ PTO_MUST_CHECK int pto_kernel_table_write(const struct pto_kernel_table *table, 
 void pto_kernel_table_free(struct pto_kernel_table *table);
 
 /* What a table says of a call. */
-struct pto_kernel_time {
+struct pto_kernel_found {
   enum pto_origin origin; /* measured or interpolated; PTO_ORIGIN_ASSUMED: nothing */
   uint64_t ps;
   uint32_t active_cores; /* as measured; 0: not known */
 };
-struct pto_kernel_time pto_kernel_table_find(const struct pto_kernel_table *table, const char *kernel,
-                                             uint32_t core_kind, const char *key);
+struct pto_kernel_found pto_kernel_table_find(const struct pto_kernel_table *table, const char *kernel,
+                                              uint32_t core_kind, const char *key);
+
+/* The shipped tables by index: name and text, no NUL behind it; false past the end. */
+struct pto_kernel_table_file {
+  const char *name, *text;
+  size_t size_bytes;
+};
+bool pto_kernel_table_file_at(uint32_t index, struct pto_kernel_table_file *file);
 
 #endif

@@ -462,6 +462,7 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.elapsed_ps = engine_elapsed_ps;
+  engine->port.origin_ps = engine->cores.origin_ps;
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
