@@ -363,9 +363,9 @@ adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR
 	@$< --simpler $(SIMPLER) --pto-isa $(PTO_ISA) --cache $(B)/adopted/kernels --compat compat --compiler '$(KERNEL_CXX)' $(FOLDER)
 
 # Nothing of the checkouts is stored but objects and cases below build/adopted.
-adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim]
+adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim] [DUMPS=DIR]
 	@[ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ] || { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR'; exit 2; }
-	@PTO_ISA='$(PTO_ISA)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
+	@PTO_ISA='$(PTO_ISA)' DUMPS='$(DUMPS)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: ## what the compiler does not check: who includes whom, names, words, documents

@@ -14,6 +14,7 @@ struct maker {
   struct pto_access_graph *graph;
   struct pto_access_index index;
   uint32_t *mark;      /* by node: the consumer that last found an edge from it */
+  uint32_t *wrote;     /* by node: the host's write that last found it among the writers of its tensor */
   uint32_t *creator;   /* by space: the node that allocated it */
   uint32_t node;       /* being wired */
   uint32_t after_sync; /* the last sync before it, or the first node */
@@ -145,6 +146,10 @@ static bool add_explicit(struct maker *m) {
   return true;
 }
 
+static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
+  return pto_deps_named_of(graph->rules) & rule;
+}
+
 static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *later = &graph->accesses[later_index];
@@ -161,6 +166,61 @@ static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
   return true;
 }
 
+/* The writers of the tensor that the host writes an element of, and who allocated it. */
+static bool mark_writers(struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const uint32_t space = graph->accesses[access_index].space;
+  const struct pto_trace_host_access *host = pto_graph_host(graph, m->node);
+  const struct pto_region tensor = {
+      .start = host->tensor_begin, .end = host->tensor_end, .run_bytes = host->tensor_end - host->tensor_begin};
+  if (pto_access_index_find(&m->index, space, &tensor)) return false;
+  for (uint32_t h = 0; h < m->index.hit_count; h++)
+    for (uint32_t i = m->index.regions[m->index.hits[h].region].writes; i != PTO_INDEX_NONE;
+         i = m->index.accesses[i].next)
+      m->wrote[m->index.accesses[i].node] = m->node;
+  if (space && m->creator[space] < m->node && has_rule(graph, PTO_DEPS_NAMED_CREATOR_EDGES))
+    m->wrote[m->creator[space]] = m->node;
+  return true;
+}
+
+/* Whether a task comes after one of them, by an edge or by one that others imply. */
+static bool comes_after_writer(const struct maker *m, uint32_t reader) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_node *node = &graph->nodes[reader];
+  for (uint64_t i = 0; i < node->edge_count; i++)
+    if (m->wrote[graph->edges[node->first_edge + i].producer] == m->node) return true;
+  for (uint64_t dropped = node->dropped; dropped; dropped &= dropped - 1) {
+    const uint32_t distance = (uint32_t)__builtin_ctzll(dropped) + 1;
+    if (m->wrote[graph->node_of_task[node->index - distance]] == m->node) return true;
+  }
+  return false;
+}
+
+/* The rule host-waits-for-readers. */
+static bool meet_readers(struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  struct pto_region region;
+  if (!mark_writers(m, access_index)) return false;
+  pto_graph_region(graph, access, &region);
+  if (pto_access_index_find(&m->index, access->space, &region)) return false;
+  for (uint32_t h = 0; h < m->index.hit_count; h++)
+    for (uint32_t i = m->index.regions[m->index.hits[h].region].reads; i != PTO_INDEX_NONE;
+         i = m->index.accesses[i].next) {
+      const struct pto_index_access *reader = &m->index.accesses[i];
+      const uint32_t reason = graph->accesses[reader->access].writes ? PTO_EDGE_WAW : PTO_EDGE_WAR;
+      const struct pto_graph_edge edge = {reader->node, m->node, reason, reader->access, access_index};
+      if (comes_after_writer(m, reader->node) && !add_edge(m, &edge)) return false;
+    }
+  return true;
+}
+
+static bool is_host_write(const struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  return graph->nodes[m->node].is_host && graph->accesses[access_index].writes &&
+         has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);
+}
+
 static bool meet(struct maker *m, uint32_t access_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *access = &graph->accesses[access_index];
@@ -172,13 +232,7 @@ static bool meet(struct maker *m, uint32_t access_index) {
     if (!meet_list(m, hit->writes, access_index)) return false;
     if (access->writes && graph->rules == PTO_DEPS_EXACT && !meet_list(m, hit->reads, access_index)) return false;
   }
-  return true;
-}
-
-/* ---- named rules ---- */
-
-static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
-  return pto_deps_named_of(graph->rules) & rule;
+  return !is_host_write(m, access_index) || meet_readers(m, access_index);
 }
 
 static bool is_predicate(const struct pto_graph_access *access) {
@@ -240,21 +294,25 @@ static bool has_no_edge(void *context, const struct pto_index_access *access) {
   return m->mark[access->node] != m->node;
 }
 
-/* A write takes the place of the accesses that it covers and has an edge to. */
+/* A write takes the place of the accesses that it covers and has an edge to.  Where no later task sees an access, it
+ * is entered as a read: for the host, which may have to wait for it. */
 static bool enter(struct maker *m, uint32_t access_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *access = &graph->accesses[access_index];
   if (!is_ordered(graph, access)) return true;
-  if (graph->rules != PTO_DEPS_EXACT && !access->writes) return true; /* no task ever waits for a reader */
+  const bool is_unseen = graph->nodes[m->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING);
+  const bool is_write = access->writes && !is_unseen;
+  const bool keeps_reads = graph->rules == PTO_DEPS_EXACT || has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);
+  if (!is_write && !keeps_reads) return true; /* nobody ever waits for it */
   struct pto_region region;
   pto_graph_region(graph, access, &region);
   if (pto_access_index_find(&m->index, access->space, &region)) return false;
-  for (uint32_t h = 0; access->writes && h < m->index.hit_count; h++) {
+  for (uint32_t h = 0; is_write && h < m->index.hit_count; h++) {
     const struct pto_index_hit hit = m->index.hits[h];
     if (hit.relation == PTO_EQUAL || hit.relation == PTO_COVERS)
       pto_access_index_filter(&m->index, hit.region, has_no_edge, m);
   }
-  return pto_access_index_add(&m->index, access->space, &region, access->writes, m->node, access_index) == PTO_OK;
+  return pto_access_index_add(&m->index, access->space, &region, is_write, m->node, access_index) == PTO_OK;
 }
 
 static int order_edges(const void *left, const void *right) {
@@ -318,8 +376,7 @@ static bool wire(struct maker *m, uint32_t last_host) {
     if (!add_creator(m, i)) return false;
     if (is_ordered(graph, &graph->accesses[i]) && !meet(m, i)) return false;
   }
-  const bool enters = !node->is_host && !(node->is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING));
-  for (uint32_t i = first; enters && i < end; i++)
+  for (uint32_t i = first; !node->is_host && i < end; i++)
     if (!enter(m, i)) return false;
   node->edge_count = graph->edge_count - node->first_edge;
   if (node->edge_count > 1) qsort(graph->edges + node->first_edge, node->edge_count, sizeof *graph->edges, order_edges);
@@ -360,10 +417,13 @@ static int make(struct maker *m) {
   graph->node_of_task = malloc((trace->tasks.count + 1) * sizeof *graph->node_of_task);
   graph->accesses = malloc((trace->params.count + trace->host_accesses.count + 1) * sizeof *graph->accesses);
   m->mark = malloc((nodes + 1) * sizeof *m->mark);
+  m->wrote = malloc((nodes + 1) * sizeof *m->wrote);
   m->creator = malloc(graph->space_count * sizeof *m->creator);
-  if (!graph->nodes || !graph->node_of_task || !graph->accesses || !m->mark || !m->creator) return PTO_ENOMEM;
+  if (!graph->nodes || !graph->node_of_task || !graph->accesses || !m->mark || !m->wrote || !m->creator)
+    return PTO_ENOMEM;
   if (pto_access_index_init(&m->index, graph->space_count)) return PTO_ENOMEM;
   memset(m->mark, 0xff, (nodes + 1) * sizeof *m->mark);
+  memset(m->wrote, 0xff, (nodes + 1) * sizeof *m->wrote);
   memset(m->creator, 0xff, graph->space_count * sizeof *m->creator);
   add_nodes(graph);
   uint32_t last_host = PTO_GRAPH_NONE;
@@ -383,6 +443,7 @@ int pto_access_graph_init(struct pto_access_graph *graph, const struct pto_trace
   status = make(&m);
   pto_access_index_fini(&m.index);
   free(m.mark);
+  free(m.wrote);
   free(m.creator);
   if (status == PTO_OK) return status;
   pto_access_graph_fini(graph);

@@ -8,8 +8,8 @@
  * dependencies, found by access_index.h and by nothing of runtime/deps: RAW, WAW and WAR of intersecting bytes by the
  * rules, the explicit ones, in manual scopes the latter alone; and what the named rules of pto (runtime/deps/rules.h)
  * add and take away, written here once more.  The host waits for the writers of what it reads, for writers and readers
- * of what it writes (under pto for writers alone), and whatever is submitted later comes after it: its next node has it
- * as a predecessor, and so on.  A sync waits for all that was submitted before it.
+ * of what it writes (under pto for writers, and by a rule for readers behind them), and whatever is submitted later
+ * comes after it: its next node has it as a predecessor, and so on.  A sync waits for all that was submitted before it.
  *
  * Always true: edges are grouped by consumer, and by producer within; predecessors of a node are distinct and
  * ascending; tasks of the record keep their order, so task numbers and nodes count up together.

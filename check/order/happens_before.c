@@ -39,10 +39,17 @@ static void mark_predecessors(struct checker *c) {
     c->verdicts[c->graph->before[node->first_before + k]] = (struct verdict){c->node, true, PTO_GRAPH_NONE};
 }
 
+/* An allocation touches no byte, and is over when its submit returns: whatever is later comes after it. */
+static bool is_allocation(const struct pto_access_graph *graph, uint32_t node) {
+  return !graph->nodes[node].is_host && pto_graph_task(graph, node)->kind == PTO_TASK_ALLOC;
+}
+
 static struct verdict *verdict_of(struct checker *c, uint32_t earlier) {
   struct verdict *verdict = &c->verdicts[earlier];
-  if (verdict->node != c->node)
-    *verdict = (struct verdict){c->node, pto_reach_has_path(c->reach, earlier, c->node), PTO_GRAPH_NONE};
+  if (verdict->node != c->node) {
+    const bool is_before = is_allocation(c->graph, earlier) || pto_reach_has_path(c->reach, earlier, c->node);
+    *verdict = (struct verdict){c->node, is_before, PTO_GRAPH_NONE};
+  }
   return verdict;
 }
 

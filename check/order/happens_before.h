@@ -16,6 +16,8 @@
  * squared; from PTO_CONFLICTS_MAX told pairs on, a write replaces what it covers and has been told against as well,
  * which keeps the last two lines true and tells each access against the nearest write alone.
  *
+ * An allocation conflicts with nothing: it touches no byte, and is over when its submit returns.
+ *
  * Bytes are compared exactly here: a wish for fuzzy overlap makes edges, never a conflict.  One thread.
  */
 #ifndef PTO_CHECK_ORDER_HAPPENS_BEFORE_H

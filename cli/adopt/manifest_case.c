@@ -28,15 +28,6 @@ static void take_graph(struct pto_session *session, json_t *one) {
   set(one, "wall_seconds", json_real(session->result.wall_seconds));
 }
 
-/* Whether a finding says that a program is right only by luck.  An allocation writes nothing: it is done when its
- * submit returns. */
-static bool is_luck(const struct pto_session *session, const struct pto_finding *finding) {
-  const struct pto_trace *trace = pto_session_trace(session);
-  const uint64_t first = finding->tasks[0];
-  if (pto_finding_kind_is_note(finding->kind)) return false;
-  return first >= trace->tasks.count || pto_trace_task_at(trace, first)->kind != PTO_TASK_ALLOC;
-}
-
 /* Pairs that the rules of the run leave in any order. */
 static int take_findings(struct pto_session *session, json_t *one, struct pto_error *error) {
   struct pto_findings findings;
@@ -48,7 +39,7 @@ static int take_findings(struct pto_session *session, json_t *one, struct pto_er
   for (size_t i = 0; i < findings.count && !status; i++) {
     char text[PTO_SENTENCE_SIZE];
     const struct pto_finding *finding = &findings.items[i];
-    if (!is_luck(session, finding) || ++found > MOST_FINDINGS) continue;
+    if (pto_finding_kind_is_note(finding->kind) || ++found > MOST_FINDINGS) continue;
     snprintf(text, sizeof text, "%s %s", pto_finding_kind_name(finding->kind), finding->sentence);
     json_array_append_new(list, json_string(text));
   }

@@ -15,6 +15,8 @@
 #include <compat/kernel/kernel.h>
 #include <runtime/base/grow.h>
 
+#define AT_A_TIME 16u /* before their lines are printed */
+
 struct kernels {
   struct pto_compat_kernel_source *items;
   size_t count, capacity;
@@ -99,17 +101,21 @@ int main(int argc, char **argv) {
     return 1;
   }
   qsort(all.kernels.items, all.kernels.count, sizeof *all.kernels.items, compare);
-  struct pto_compat_kernel_built *built = calloc(all.kernels.count, sizeof *built);
-  if (!built) return 1;
   int status = pto_compat_compiler_find(compiler, &all.shop.compiler, &error);
-  if (status == PTO_OK)
-    status = pto_compat_kernels_build(&all.shop, all.kernels.items, (uint32_t)all.kernels.count, built, &error);
+  size_t good = 0;
+  for (size_t k = 0; k < all.kernels.count && (status == PTO_OK || status == PTO_EINVAL); k += AT_A_TIME) {
+    static struct pto_compat_kernel_built built[AT_A_TIME];
+    const size_t left = all.kernels.count - k;
+    const uint32_t count = left < AT_A_TIME ? (uint32_t)left : AT_A_TIME;
+    status = pto_compat_kernels_build(&all.shop, &all.kernels.items[k], count, built, &error);
+    for (uint32_t b = 0; b < count && (status == PTO_OK || status == PTO_EINVAL); b++)
+      good += print(&all.kernels.items[k + b], &built[b]);
+    fflush(stdout);
+  }
   if (status != PTO_OK && status != PTO_EINVAL) {
     (void)fprintf(stderr, "adopt-kernels: %s\n", error.sentence);
     return 1;
   }
-  size_t good = 0;
-  for (size_t k = 0; k < all.kernels.count; k++) good += print(&all.kernels.items[k], &built[k]);
   printf("adopt-kernels: %zu kernels, %zu compiled and loaded, by %s\n", all.kernels.count, good,
          all.shop.compiler.name);
   return good == all.kernels.count ? 0 : 1;

@@ -154,7 +154,7 @@ PTO_API PTO_MUST_CHECK int pto_scope_begin(struct pto_runtime *rt, uint32_t kind
 PTO_API PTO_MUST_CHECK int pto_scope_end(struct pto_runtime *rt);
 
 /* Reads or writes one element (of the tensor's dtype; 4-bit types as one int8 or uint8) from the orchestration: waits
- * for the writers of its bytes; a write also for their readers. */
+ * for the writers of its bytes; a write also for their readers, under PTO_DEPS_PTO as its rules say. */
 PTO_API PTO_MUST_CHECK int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
                                             void *value);
 PTO_API PTO_MUST_CHECK int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
@@ -172,7 +172,8 @@ enum pto_deps_switch {
   PTO_DEPS_SWITCH_CREATOR_EDGES = 0x100,            /* [on] */
   PTO_DEPS_SWITCH_MANUAL_ENTERS_NOTHING = 0x200,    /* [on] */
   PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING = 0x400, /* [on] */
-  PTO_DEPS_SWITCH_REDUCE_IMPLIED = 0x800            /* [off] */
+  PTO_DEPS_SWITCH_REDUCE_IMPLIED = 0x800,           /* [off] */
+  PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS = 0x1000   /* [on] */
 };
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */

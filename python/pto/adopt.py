@@ -31,7 +31,9 @@ import types
 
 import pytest
 
+import pto.generated
 import pto.scene
+from pto.generated import Refused
 
 PLATFORMS = {"a2a3sim": ("a2a3", "threads"), "a5sim": ("a5", "threads"),
              "a2a3virtual": ("a2a3", "virtual"), "a5virtual": ("a5", "virtual")}
@@ -238,10 +240,6 @@ class TooLarge(Exception):
     pass
 
 
-class Refused(Exception):
-    """A scene that cannot be adopted; the sentence names its file."""
-
-
 def _make_args(scene, case):
     with _limited_memory():
         return scene.generate_args(case.get("params", {}))
@@ -326,14 +324,17 @@ def _load(path, tensor):
     ctypes.memmove(tensor.data_ptr(), data[begin:], len(data) - begin)
 
 
-def _run(scene, case, args, rounds, record):
-    """Runs the case; outputs are in the memory of its tensors.  The report of `ptosim adopt`."""
+def _case_folder(place, name):
+    """Of the case, empty."""
     root = pathlib.Path(os.environ.get("PTO_ADOPTED", "build/adopted")) / "cases"
-    folder = root / _safe(os.path.splitext(_scene_place(scene))[0].lstrip("./")) / _safe(
-        f"{type(scene).__name__}-{case['name']}-{state.architecture}-{state.engine}")
+    folder = root / _safe(os.path.splitext(place)[0].lstrip("./")) / _safe(f"{name}-{state.architecture}-{state.engine}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    manifest = _describe(scene, case, args, folder)
+    return folder
+
+
+def _run_manifest(manifest, folder, rounds, record):
+    """Lets `ptosim adopt` run it, with its outputs in the folder as output0.npy and so on.  Their names, and its report."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     record["manifest"] = str(path)
@@ -353,6 +354,14 @@ def _run(scene, case, args, rounds, record):
     if not result.get("run"):
         said = result.get("reason") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
         raise AssertionError(said.replace("ptosim: ", "", 1))
+    return outputs, result
+
+
+def _run(scene, case, args, rounds, record):
+    """Runs the case; outputs are in the memory of its tensors.  The names of all that are."""
+    folder = _case_folder(_scene_place(scene), f"{type(scene).__name__}-{case['name']}")
+    manifest = _describe(scene, case, args, folder)
+    outputs, _ = _run_manifest(manifest, folder, rounds, record)
     for number, name in enumerate(outputs):
         _load(folder / f"output{number}.npy", getattr(args, name))
     for item in pathlib.Path(folder).glob("*.npy"):
@@ -416,12 +425,52 @@ def _adopt_recorded(scene, case, request):
     finally:
         record["seconds"] = round(time.monotonic() - begin, 3)
         _write_record(record)
-    _note_findings(record, request)
+    _note_findings(record, request.node)
 
 
-def _note_findings(record, request):
+class _Generated(pytest.Item):
+    """The program of a kernel_config.py."""
+
+    def runtest(self):
+        place = os.path.relpath(self.path, state.root)
+        record = {"scene": place, "class": "", "case": self.name, "name": self.name, "architecture": state.architecture,
+                  "engine": state.engine, "built": False, "run": False, "verified": None, "reason": None}
+        begin = time.monotonic()
+        try:
+            manifest = pto.generated.manifest(self.path, state.architecture, SIMULATOR_CLUSTERS)
+            record.update(name=manifest["name"], case=manifest["name"], mode=manifest["mode"])
+            if state.mode != "list":
+                folder = _case_folder(place, _safe(manifest["name"]))
+                _, result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
+                record["verified"] = result.get("verified")
+                assert record["verified"] is not False, result.get("reason") or "the golden differs"
+        except (AssertionError, Refused) as reason:
+            record["reason"] = str(reason).strip().split("\n")[0]
+            raise
+        finally:
+            record["seconds"] = round(time.monotonic() - begin, 3)
+            _write_record(record)
+        _note_findings(record, self)
+
+    def reportinfo(self):
+        return self.path, None, self.name
+
+
+class _GeneratedFile(pytest.File):
+    def collect(self):
+        yield _Generated.from_parent(self, name=self.path.parent.name, path=self.path)
+
+
+def pytest_collect_file(file_path, parent):
+    """What pypto writes has no test: its kernel_config.py stands for one."""
+    if file_path.name == pto.generated.CONFIG and state.architecture:
+        return _GeneratedFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _note_findings(record, node):
     for finding in record.get("findings") or []:
-        request.node.add_report_section("call", "ptosim", finding)
+        node.add_report_section("call", "ptosim", finding)
         _found.append(f"{record['scene']} {record['class']}/{record['case']}: {finding}")
 
 
@@ -512,13 +561,18 @@ def pytest_configure(config):
         config.option.platform = f"{state.architecture}sim"  # what scenes are marked with
 
 
+def _is_case_of_a_scene(item):
+    cls = getattr(item, "cls", None) or object
+    return (issubclass(cls, state.scene_module.SceneTestCase) and getattr(cls, "_st_level", 0) == 2
+            and item.name == "test_run" and any(map(_is_of_architecture, cls.CASES)))
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
     everything = list(items)
     yield
     if state.mode:  # theirs chooses by mark
-        items[:] = [item for item in everything if issubclass(item.cls or object, state.scene_module.SceneTestCase)
-                    and getattr(item.cls, "_st_level", 0) == 2 and item.name == "test_run" and any(map(_is_of_architecture, item.cls.CASES))]
+        items[:] = [item for item in everything if isinstance(item, _Generated) or _is_case_of_a_scene(item)]
 
 
 def pytest_collectreport(report):

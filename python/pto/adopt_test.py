@@ -4,14 +4,18 @@
     python3 -m pto.adopt_test PTOSIM CHECKOUT [PLATFORM…]
 
 Prints a line a case that is not verified, with its reason, then a table; and compares task graphs with the counts of
-$PTO_ADOPT_DATA/graphs.csv, which come from that runtime's own simulator at 8 clusters.  The last line counts.  Leaves
-with 0 where at least 99 of 100 are verified and all graphs are equal, or differ by a rule with a name.
+$PTO_ADOPT_DATA/graphs.csv, which come from that runtime's own simulator at 8 clusters.  Where DUMPS is set it is a
+folder of that runtime's own deps.json instead, and graphs are compared edge by edge: CLASS_CASE_DATE_TIME/deps.json as
+in its outputs/, for both architectures, or below a folder a2a3 or a5 for one; of several the last by name counts.  The
+last line counts.  Leaves with 0 where at least 99 of 100 are verified and all graphs are equal, or differ by a rule with
+a name.
 """
 
 import csv
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,6 +77,50 @@ def compare_graphs(cases, expected):
     return compared, equal, named
 
 
+def find_dumps(folder):
+    """The deps.json of a case, by its label and architecture; None: of both."""
+    dumps = {}
+    for path in sorted(pathlib.Path(folder).rglob("deps.json")):
+        label = re.sub(r"_\d{8}_\d{6}$", "", path.parent.name)
+        above = path.relative_to(folder).parts
+        dumps[label, next((name for name in ("a2a3", "a5") if name in above), None)] = path
+    return dumps
+
+
+def dump_of(case, dumps):
+    label = re.sub(r"[^A-Za-z0-9._-]", "_", f"{case['class']}_{case['case']}")
+    return dumps.get((label, case["architecture"])) or dumps.get((label, None))
+
+
+def differences(ptosim, dump, manifest):
+    """The edges that only the dump or only our program has, as sentences; the program runs once, in virtual time."""
+    with tempfile.TemporaryDirectory() as scratch:
+        capture, result = pathlib.Path(scratch, "capture.json"), pathlib.Path(scratch, "diff.json")
+        steps = ([ptosim, "import", str(dump), "-o", str(capture)],
+                 [ptosim, "diff", str(capture), manifest, "--quiet", "--json", str(result)])
+        for step in steps:
+            done = subprocess.run(step, capture_output=True, text=True, check=False)
+            if done.returncode > 1:
+                return [done.stderr.strip() or f"{step[1]} left with {done.returncode}"]
+        return [finding["sentence"] for finding in json.loads(result.read_text(encoding="utf-8"))["findings"]]
+
+
+def compare_dumps(ptosim, cases, dumps):
+    """How many are compared and equal, each case of an architecture once; prints what differs."""
+    seen, equal = set(), 0
+    for case in cases:
+        key = (case["scene"], case["class"], case["case"], case["architecture"])
+        dump = dump_of(case, dumps)
+        if not dump or key in seen or not case["built"]:
+            continue
+        seen.add(key)
+        found = differences(ptosim, dump, case["manifest"])
+        equal += not found
+        for line in [f"graph      {case['architecture']}  {case['name']}: other edges than {dump}"] * bool(found):
+            print(line, *(f"    {sentence}" for sentence in found[:4]), sep="\n")
+    return len(seen), equal
+
+
 def main():
     ptosim, checkout = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     isa = os.environ.get("PTO_ISA", "")
@@ -88,7 +136,11 @@ def main():
                     print(f"    {line}", flush=True)
         table.append((platform, cases, left_out))
         everything += cases
-    compared, equal, named = compare_graphs(everything, expected)
+    dumps = find_dumps(os.environ["DUMPS"]) if os.environ.get("DUMPS") else None
+    if dumps is None:
+        compared, equal, named = compare_graphs(everything, expected)
+    else:
+        (compared, equal), named = compare_dumps(ptosim, everything, dumps), 0
     print(f"{'platform':11}  {'cases':>5}  {'built':>5}  {'run':>5}  {'verified':>8}  {'by luck':>7}  {'left out':>8}"
           f"  {'seconds':>8}")
     for platform, cases, left_out in table:
@@ -98,7 +150,7 @@ def main():
     verified = sum(map(is_verified, everything))
     if named:
         print(f"graphs: {named} others differ by a rule with a name")
-    if not expected:
+    if not expected and dumps is None:
         print("adopt-test: PTO_ADOPT_DATA names no folder with graphs.csv: no graph is compared")
     print(f"adopt: {len(everything)} cases, {sum(c['built'] for c in everything)} built, "
           f"{sum(c['run'] for c in everything)} run, {verified} verified, {equal} of {compared} graphs equal")

@@ -5,31 +5,40 @@
 
 #include <runtime/base/probe.h>
 #include <runtime/control/value_source.h>
+#include <runtime/tensor/region_runs.h>
 #include <runtime/tensor/tensor_make.h>
 
-static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
-                                   const struct pto_region *region, bool is_write, const void *call) {
+/* Bytes that the host is about to read or write, of a tensor or all of it. */
+struct host_bytes {
+  const struct pto_buffer_record *record;
+  const struct pto_region *region, *tensor;
+  bool is_write;
+};
+
+static PTO_COLD void record_access(struct pto_runtime *rt, const struct host_bytes *bytes, const void *call) {
+  const struct pto_buffer_record *record = bytes->record;
   struct pto_trace_host_access *access = pto_trace_log_append(&rt->trace.host_accesses);
   if (!access) return;
-  *access = (struct pto_trace_host_access){.begin = region->start,
-                                           .end = region->end,
+  *access = (struct pto_trace_host_access){.begin = bytes->region->start,
+                                           .end = bytes->region->end,
+                                           .tensor_begin = bytes->tensor->start,
+                                           .tensor_end = bytes->tensor->end,
                                            .buffer_base = record->addr,
                                            .buffer_number = record->id,
                                            .task_count = rt->task_count,
                                            .call = call,
-                                           .is_write = is_write,
+                                           .is_write = bytes->is_write,
                                            .is_managed = record->kind == PTO_BUFFER_MANAGED,
                                            .is_released = record->is_released};
 }
 
 /* For the wait picture. */
-static void note_access(struct pto_runtime *rt, const struct pto_buffer_record *record, const struct pto_region *region,
-                        bool is_write, uint32_t slot) {
-  rt->doing = (struct pto_doing){.kind = is_write ? PTO_DOING_HOST_WRITE : PTO_DOING_HOST_READ,
+static void note_access(struct pto_runtime *rt, const struct host_bytes *bytes, uint32_t slot) {
+  rt->doing = (struct pto_doing){.kind = bytes->is_write ? PTO_DOING_HOST_WRITE : PTO_DOING_HOST_READ,
                                  .task_number = rt->task_count,
-                                 .buffer_number = record->id,
-                                 .begin = region->start - record->addr,
-                                 .end = region->end - record->addr,
+                                 .buffer_number = bytes->record->id,
+                                 .begin = bytes->region->start - bytes->record->addr,
+                                 .end = bytes->region->end - bytes->record->addr,
                                  .awaited_slot = slot};
 }
 
@@ -54,18 +63,56 @@ static uint32_t unfinished_creator(const struct pto_runtime *rt, const struct pt
   return has_finished ? UINT32_MAX : record->owner_slot;
 }
 
+static bool touches(const struct pto_payload *payload, const struct pto_region *bytes) {
+  for (uint32_t i = 0; i < payload->tensor_count; i++) {
+    struct pto_region region;
+    pto_region_from_kernel_tensor(&payload->tensors[i], &region);
+    if (pto_region_intersects(&region, bytes, NULL)) return true;
+  }
+  return false;
+}
+
+/* The rule host-waits-for-readers: an unfinished task on the bytes that was submitted after the tensor's allocation or
+ * first writer.  The map has no readers under these rules, so the tasks are asked: a write by the host is rare. */
+static uint32_t unfinished_reader(struct pto_runtime *rt, const struct host_bytes *bytes) {
+  const struct pto_buffer_record *record = bytes->record;
+  const uint32_t named = rt->hazards.table.named;
+  if (!bytes->is_write || !(named & PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS)) return UINT32_MAX;
+  const bool has_creator = record->kind == PTO_BUFFER_MANAGED && (named & PTO_DEPS_NAMED_CREATOR_EDGES);
+  const uint32_t first =
+      has_creator ? record->owner_slot : pto_hazards_first_writer(&rt->hazards, record->space, bytes->tensor);
+  if (first == UINT32_MAX) return UINT32_MAX;
+  const uint32_t number = pto_task_slot_number(&rt->rings.slots[first]);
+  for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
+    const struct pto_task_ring *ring = &rt->rings.rings[r];
+    for (uint64_t s = ring->tail; s != ring->head; s++) {
+      const uint32_t index = pto_task_slot_index(&rt->rings, r, s);
+      const struct pto_task_slot *slot = &rt->rings.slots[index];
+      if (pto_task_slot_has_payload(slot) && (int32_t)(pto_task_slot_number(slot) - number) > 0 &&
+          touches(slot->payload, bytes->region))
+        return index;
+    }
+  }
+  return UINT32_MAX;
+}
+
+static uint32_t find_unfinished(struct pto_runtime *rt, const struct host_bytes *bytes) {
+  uint32_t slot = unfinished_creator(rt, bytes->record);
+  if (slot == UINT32_MAX)
+    slot = pto_hazards_find_unfinished(&rt->hazards, bytes->record->space, bytes->region, bytes->is_write);
+  return slot == UINT32_MAX ? unfinished_reader(rt, bytes) : slot;
+}
+
 /* Waits for every task on these bytes that the rules make the host wait for. */
-static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
-                          const struct pto_region *region, bool is_write) {
+static int wait_for_bytes(struct pto_runtime *rt, const struct host_bytes *bytes) {
   pto_progress_poll(rt);
   bool has_waited = false;
   const uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
-    uint32_t slot = unfinished_creator(rt, record);
-    if (slot == UINT32_MAX) slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
+    const uint32_t slot = find_unfinished(rt, bytes);
     if (slot == UINT32_MAX) break;
-    note_access(rt, record, region, is_write, slot);
+    note_access(rt, bytes, slot);
     if (!has_waited) begin_waiting(rt);
     has_waited = true;
     /* the scope is open or not, the slot cannot be given to another task while the host waits */
@@ -100,6 +147,8 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   const uint64_t *index = wanted->index;
   int status = pto_runtime_check(rt);
   if (status) return status;
+  status = pto_runtime_check_unrecorded(rt, what);
+  if (status) return status;
   if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
@@ -132,8 +181,11 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
   *addr = (char *)(uintptr_t)(record->addr + offset);
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
-  if (pto_trace_has_graph(&rt->trace)) record_access(rt, record, &region, wanted->is_write, wanted->call);
-  return wait_for_bytes(rt, record, &region, wanted->is_write);
+  struct pto_region tensor;
+  pto_region_from_tensor(t, record->addr, &tensor);
+  const struct host_bytes bytes = {record, &region, &tensor, wanted->is_write};
+  if (pto_trace_has_graph(&rt->trace)) record_access(rt, &bytes, wanted->call);
+  return wait_for_bytes(rt, &bytes);
 }
 
 /* ---- whole tensors ---- */
@@ -148,9 +200,10 @@ static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_w
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
+  const struct host_bytes bytes = {record, &region, &region, is_write};
   if (pto_trace_has_graph(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
-    record_access(rt, record, &region, is_write, NULL);
-  status = wait_for_bytes(rt, record, &region, is_write);
+    record_access(rt, &bytes, NULL);
+  status = wait_for_bytes(rt, &bytes);
   if (status == PTO_OK && is_going) pto_hazards_forget(&rt->hazards, record->space, &region);
   return status;
 }

@@ -49,21 +49,16 @@ static uint64_t sequence_of(const struct view *view, uint32_t slot) {
   return newest - ((newest - slot) & (view->rt->rings.window - 1));
 }
 
-static bool has_payload(const struct pto_task_slot *slot) {
-  return !pto_task_state_has_finished(slot->state) && !(slot->flags & PTO_TASK_NO_KERNEL) && slot->payload;
-}
-
 static uint64_t number_of(const struct view *view, const struct pto_task_slot *slot) {
-  if (has_payload(slot)) return slot->payload->task_number;
   const uint64_t count = view->rt->task_count;
-  return count - (uint32_t)((uint32_t)count - slot->number);
+  return count - (uint32_t)((uint32_t)count - pto_task_slot_number(slot));
 }
 
 static void copy_kernels(const struct pto_task_slot *slot, char *text) {
   const struct pto_kernel *first[3] = {NULL};
   if (slot->flags & PTO_TASK_NO_KERNEL)
     snprintf(text, PTO_PICTURE_NAME, "%s", slot->flags & PTO_TASK_HAS_HEAP ? "alloc" : "barrier");
-  else if (has_payload(slot))
+  else if (pto_task_slot_has_payload(slot))
     copy_names(text, slot->payload->kernels);
   else if ((first[0] = slot->kernel) != NULL)
     copy_names(text, first);
@@ -117,7 +112,7 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
                                     .scope = scope_of(view, ring, sequence),
                                     .producers = slot->state == PTO_TASK_WAITING ? slot->pending : 0,
                                     .block_count = slot->block_count,
-                                    .calls_left = has_payload(slot) ? slot->messages_left : 0,
+                                    .calls_left = pto_task_slot_has_payload(slot) ? slot->messages_left : 0,
                                     .heap_bytes = heap_bytes_of(view, ring, sequence),
                                     .sequence = sequence,
                                     .slot = slot_index};
@@ -259,7 +254,8 @@ static uint32_t find_task(const struct view *view, uint64_t number) {
     const struct pto_task_ring *ring = &view->rt->rings.rings[r];
     for (uint64_t s = ring->tail; s != ring->head; s++) {
       const uint32_t slot = pto_task_slot_index(&view->rt->rings, r, s);
-      if (has_payload(slot_at(view, slot)) && slot_at(view, slot)->payload->task_number == number) return slot;
+      if (pto_task_slot_has_payload(slot_at(view, slot)) && slot_at(view, slot)->payload->task_number == number)
+        return slot;
     }
   }
   return PTO_PICTURE_NONE;
@@ -356,7 +352,7 @@ static void link_ready(const struct view *view, uint32_t index, bool has_waiting
   const struct pto_wait_picture *picture = view->picture;
   const struct pto_task_slot *slot = slot_at(view, picture->tasks[index].slot);
   uint32_t count = 0;
-  if (!has_payload(slot) || picture->tasks[index].has_failed || slot->shape >= PTO_SHAPE_COUNT) return;
+  if (!pto_task_slot_has_payload(slot) || picture->tasks[index].has_failed || slot->shape >= PTO_SHAPE_COUNT) return;
   if (slot->state != PTO_TASK_READY && (slot->state != PTO_TASK_RUNNING || !slot->blocks_left)) return;
   for (uint32_t i = 0; i < picture->listed_core_count && count < MOST_WANTED_CORES; i++) {
     const struct pto_picture_core *core = &picture->cores[i];
@@ -406,7 +402,7 @@ static void visit_consumers(const struct view *view, uint32_t producer, uint32_t
 /* Completed tasks whose memory this unfinished one uses. */
 static void link_held(const struct view *view, uint32_t user, uint32_t listed_count) {
   const struct pto_task_slot *slot = slot_at(view, user);
-  if (!(slot->flags & PTO_TASK_HAS_HELD) || !has_payload(slot)) return;
+  if (!(slot->flags & PTO_TASK_HAS_HELD) || !pto_task_slot_has_payload(slot)) return;
   const uint32_t *held = slot->payload->held;
   for (uint32_t i = 0; i < pto_payload_held_count(slot->payload) && i < PTO_MAX_ACCESSES; i++) {
     const uint32_t index = index_of(view, held[i], listed_count);

@@ -259,7 +259,7 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
     order_all(hazards, &accesses[i], &found);
   }
   if (hazards->is_reduced) reduce(hazards);
-  if (pto_hazards_looks_nothing_up(hazards)) return;
+  if (!hazards->enters) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;
     find_own(hazards->map, &accesses[i], &found);
@@ -297,33 +297,65 @@ void pto_hazards_forget(struct pto_hazards *hazards, uint32_t space, const struc
   for (uint32_t i = 0; i < map->hit_count; i++) pto_access_map_remove(map, map->hits[i].entry);
 }
 
-/* The host writes as an INOUT task does. */
-static uint32_t unfinished_access(const struct pto_hazards *hazards, uint32_t ref_bits, uint16_t tag, bool is_write) {
-  struct pto_task_ref ref = {ref_bits};
-  const uint16_t host_tag = PTO_TAG_READ | (is_write ? PTO_TAG_WRITE : 0);
-  if (!pto_deps_reasons(&hazards->table, tag, host_tag) || !pto_task_ref_is_visible(hazards->rings, ref))
-    return UINT32_MAX;
-  uint32_t index = pto_task_ref_slot(hazards->rings, ref);
-  return pto_task_state_has_finished(hazards->rings->slots[index].state) ? UINT32_MAX : index;
-}
-
-uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
-                                     bool is_write) {
+/* Asks `ask` of each access to these bytes whose task's slot has not come round, until it says that it is enough. */
+static void visit(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
+                  bool (*ask)(void *context, struct pto_task_slot *slot, uint16_t tag), void *context) {
   struct pto_access_map *map = hazards->map;
   map->hit_count = 0;
   pto_access_map_search(map, space, region, 0, NULL);
   for (uint32_t i = 0; i < map->hit_count; i++) {
     const struct pto_access_entry *entry = &map->entries[map->hits[i].entry];
-    for (uint32_t k = 0; k < entry->count; k++) {
-      uint32_t slot = unfinished_access(hazards, entry->refs[k], entry->tags[k], is_write);
-      if (slot != UINT32_MAX) return slot;
-    }
-    for (uint32_t c = entry->more; c; c = map->chunks->chunks[c].next)
-      for (uint32_t k = 0; k < map->chunks->chunks[c].count; k++) {
-        uint32_t slot = unfinished_access(hazards, map->chunks->chunks[c].items.accesses.refs[k],
-                                          map->chunks->chunks[c].items.accesses.tags[k], is_write);
-        if (slot != UINT32_MAX) return slot;
+    const uint32_t *refs = entry->refs;
+    const uint16_t *tags = entry->tags;
+    uint32_t count = entry->count, more = entry->more;
+    for (;;) {
+      for (uint32_t k = 0; k < count; k++) {
+        const struct pto_task_ref ref = {refs[k]};
+        if (pto_task_ref_is_visible(hazards->rings, ref) &&
+            ask(context, &hazards->slots[pto_task_ref_slot(hazards->rings, ref)], tags[k]))
+          return;
       }
+      if (!more) break;
+      const struct pto_list_chunk *chunk = &map->chunks->chunks[more];
+      refs = chunk->items.accesses.refs;
+      tags = chunk->items.accesses.tags;
+      count = chunk->count;
+      more = chunk->next;
+    }
   }
-  return UINT32_MAX;
+}
+
+/* The host writes as an INOUT task does. */
+struct unfinished {
+  const uint8_t *reasons; /* by the earlier access */
+  struct pto_task_slot *slot;
+};
+
+static bool is_unfinished(void *context, struct pto_task_slot *slot, uint16_t tag) {
+  struct unfinished *wanted = context;
+  if (!wanted->reasons[tag >> 8] || pto_task_state_has_finished(slot->state)) return false;
+  wanted->slot = slot;
+  return true;
+}
+
+uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
+                                     bool is_write) {
+  const uint16_t host_tag = PTO_TAG_READ | (is_write ? PTO_TAG_WRITE : 0);
+  struct unfinished wanted = {.reasons = pto_deps_reasons_of(&hazards->table, host_tag)};
+  visit(hazards, space, region, is_unfinished, &wanted);
+  return wanted.slot ? (uint32_t)(wanted.slot - hazards->slots) : UINT32_MAX;
+}
+
+static bool is_first_writer(void *context, struct pto_task_slot *slot, uint16_t tag) {
+  struct pto_task_slot **first = context;
+  const bool is_earlier =
+      !*first || (int32_t)(pto_task_slot_number(slot) - pto_task_slot_number(*first)) < 0; /* numbers come round */
+  if ((tag & PTO_TAG_WRITE) && is_earlier) *first = slot;
+  return false;
+}
+
+uint32_t pto_hazards_first_writer(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region) {
+  struct pto_task_slot *first = NULL;
+  visit(hazards, space, region, is_first_writer, &first);
+  return first ? (uint32_t)(first - hazards->slots) : UINT32_MAX;
 }

@@ -67,7 +67,9 @@ enum { PTO_DEPS_SET_COUNT = 0 PTO_DEPS_SET_LIST(X) };
   X(CREATOR_EDGES, "creator-edges", true, "a task comes after those that allocated its tensors")                       \
   X(MANUAL_ENTERS_NOTHING, "manual-enters-nothing", true, "later tasks do not see what tasks of a manual scope touch") \
   X(PREDICATE_ORDERS_NOTHING, "predicate-orders-nothing", true, "a predicate's element is read without an order")      \
-  X(REDUCE_IMPLIED, "reduce-implied", false, "edges that others imply are dropped")
+  X(REDUCE_IMPLIED, "reduce-implied", false, "edges that others imply are dropped")                                    \
+  X(HOST_WAITS_FOR_READERS, "host-waits-for-readers", true,                                                            \
+    "a write by the host comes after those who read since a write")
 
 enum pto_deps_named_index {
 #define X(rule, name, is_on, meaning) PTO_DEPS_NAMED_INDEX_##rule,

@@ -2,6 +2,7 @@
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/submit/record.h>
+#include <runtime/submit/recorded.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -178,6 +179,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->hazards.edges = rt->hazards.live_edges = rt->hazards.next_number = rt->hazards.dropped = 0;
   rt->hazards.found_count = 0;
   rt->hazards.is_out_of_chunks = false;
+  rt->part_of = 0;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
@@ -258,6 +260,7 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
                      refused[0] ? ": " : "", refused);
   }
+  pto_recorded_abandon(rt);
   if (rt->scope_depth && !rt->has_failed)
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");

@@ -158,6 +158,14 @@ static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, s
 static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
   return slot->ref.bits == ref.bits;
 }
+/* Whether the task has kernels and has not finished. */
+static inline bool pto_task_slot_has_payload(const struct pto_task_slot *slot) {
+  return !pto_task_state_has_finished(slot->state) && !(slot->flags & PTO_TASK_NO_KERNEL) && slot->payload;
+}
+/* Its number in order of submission, modulo 2^32. */
+static inline uint32_t pto_task_slot_number(const struct pto_task_slot *slot) {
+  return pto_task_slot_has_payload(slot) ? (uint32_t)slot->payload->task_number : slot->number;
+}
 static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, const struct pto_task_ring *ring) {
   return ring->head - ring->tail >= rings->window - 1;
 }

@@ -50,7 +50,9 @@ struct pto_trace_task {
   uint16_t is_sync_start, has_predicate;
   uint16_t is_sequential; /* its blocks run one after another */
   uint16_t reserved;
-  const void *call;              /* where the program's call of the public function returns to */
+  uint64_t part_of; /* a launch of recorded tasks, but for its last one: the number of that, which stands for all of
+                     * them; 0: of none */
+  const void *call; /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
@@ -79,6 +81,8 @@ struct pto_trace_scope {
  * were submitted before it, a sync for all of them, and is over before anything later is submitted. */
 struct pto_trace_host_access {
   uint64_t begin, end;    /* addresses of its bytes */
+  uint64_t tensor_begin;  /* of the tensor that it is an element of, or is, as is the next */
+  uint64_t tensor_end;    /* one behind the last byte */
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */

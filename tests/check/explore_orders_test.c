@@ -352,7 +352,7 @@ static void test_an_order_that_does_not_repeat_itself_is_unstable(void **state) 
 static void test_the_host_is_told_even_where_a_task_came_between(void **state) {
   struct explored e;
   const struct pto_schedule_name delay = {PTO_STRATEGY_DELAY, 1};
-  open_program(&e, with_host, PTO_DEPS_PTO);
+  open_program(&e, with_host, PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
   assert_int_equal(pto_explore_replay(&e.explore, &delay, NULL, &e.error), PTO_OK);
   assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 2 of the orchestration");
   close_program(&e);
@@ -375,7 +375,7 @@ static void test_an_orchestration_that_does_not_wait_is_told_so(void **state) {
 
 static void test_a_write_of_the_host_that_does_not_wait_for_readers_is_told_so(void **state) {
   struct explored e;
-  explore_some(&e, with_host, PTO_DEPS_PTO);
+  explore_some(&e, with_host, PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
   assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 2 of the orchestration");
   close_program(&e);
 }

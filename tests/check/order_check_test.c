@@ -136,6 +136,63 @@ test_under_pto_a_write_waits_for_the_creator_of_its_buffer_and_for_no_other_writ
   close_run();
 }
 
+static int gated(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t shape[] = {1};
+  memset(f->memory, 0, 4);
+  const struct pto_tensor gate = pto_external_tensor(rt, f->memory, PTO_INT32, 1, shape), x = fixture_bytes(f, 64, 8);
+  const struct pto_tensor bytes = fixture_bytes(f, 0, 4);
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&bytes});
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&x}, .launch = {.predicate = {&gate, PTO_IF_EQ, 0}});
+  return 0;
+}
+
+static void test_a_predicate_whose_writer_nothing_orders_is_told_with_the_rule_that_looks_away(void **state) {
+  (void)state;
+  run(gated);
+  judge(PTO_DEPS_EXACT);
+  expect_clean();
+  judge(PTO_DEPS_PTO);
+  assert_int_equal(findings.total, 1);
+  const char *sentence = findings.items[0].sentence;
+  assert_int_equal(findings.items[0].kind, PTO_FINDING_RAW);
+  if (!strstr(sentence, "no path under rules pto: rule predicate-orders-nothing; add `after` task 0"))
+    fail_msg("%s", sentence);
+  close_run();
+}
+
+static int late(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor t = fixture_managed(rt, 32), other = fixture_managed(rt, 32), out = fixture_bytes(f, 0, 16);
+  uint64_t index = 3;
+  uint8_t x;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "oo", &other, &t), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  const struct pto_tensor half = pto_tensor_slice(&t, 0, 8, 24, 1);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &half, &out), PTO_OK);
+  fixture_expect(rt, pto_read_element(rt, &t, &index, &x), PTO_OK);
+  return 0;
+}
+
+static void test_a_use_after_the_end_of_the_scope_is_told_where_the_run_let_it_be(void **state) {
+  (void)state;
+  memset(&fixture, 0, sizeof fixture);
+  fixture.config.keep_released = true;
+  fixture_open(&fixture);
+  fixture_run(&fixture, late, PTO_OK);
+  judge(PTO_DEPS_EXACT);
+  assert_int_equal(findings.total, 2);
+  expect_finding(0, PTO_FINDING_RELEASED,
+                 "task 2 (kernel) param 0 reads buffer 1 [8:24] after the scope of task 0 (kernel), which allocated it, "
+                 "has ended; let the scope end behind this use");
+  expect_finding(1, PTO_FINDING_RELEASED,
+                 "host access 0 (before task 3) reads buffer 1 [3:4] after the scope of task 0 (kernel), which allocated "
+                 "it, has ended; let the scope end behind this use");
+  assert_true(findings.items[0].tasks[0] == 0 && findings.items[0].tasks[1] == 2);
+  assert_true(findings.items[0].params[0] == 1 && findings.items[0].params[1] == 0);
+  close_run();
+}
+
 static int manual_without_edges(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_tensor a = fixture_bytes(f, 0, 32), b = fixture_bytes(f, 32, 32);
   struct pto_task first;
@@ -213,22 +270,95 @@ static int host_between(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, pto_read_element(rt, &b, &index, &value), PTO_OK); /* waits for the task */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);              /* so this is after it */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &b), PTO_OK);
-  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* under pto it waits for writers alone */
+  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* waits for a reader by a rule alone */
   return 0;
 }
 
-static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_under_pto(void **state) {
+static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_without_the_rule(void **state) {
   (void)state;
   run(host_between);
   judge(PTO_DEPS_EXACT);
   expect_clean();
   judge(PTO_DEPS_PTO);
+  expect_clean();
+  judge(PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
   assert_int_equal(findings.total, 1);
   expect_finding(
       0, PTO_FINDING_WAR,
       "task 2 (kernel) param 0 reads buffer 2 [0:32]; host access 1 (before task 3) writes it [3:4]; both touch "
-      "[3:4]; no path under rules pto; read an element that task 2 writes first, which waits for it");
+      "[3:4]; no path under rules pto,no-host-waits-for-readers; read an element that task 2 writes first, which waits "
+      "for it");
   assert_true(findings.items[0].tasks[0] == 2 && findings.items[0].tasks[1] == PTO_FINDING_NONE);
+  close_run();
+}
+
+/* Readers, of which the host's write waits for those behind a writer of its tensor. */
+static int host_behind_readers(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor a = fixture_bytes(f, 0, 8), b = fixture_bytes(f, 8, 8), c = fixture_bytes(f, 16, 16),
+                          tail = fixture_bytes(f, 24, 8), d = fixture_bytes(f, 32, 8), made = fixture_managed(rt, 8);
+  uint64_t index = 0;
+  uint8_t value = 1;
+  struct pto_task writer, user;
+  const struct pto_tensor *const one[] = {&d};
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);               /* 0: nothing wrote a */
+  fixture_expect(rt, pto_write_element(rt, &a, &index, &value), PTO_OK); /* does not wait */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &b), PTO_OK);               /* 1 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &b), PTO_OK);               /* 2: not after 1 */
+  fixture_expect(rt, pto_write_element(rt, &b, &index, &value), PTO_OK); /* waits for 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tail), PTO_OK);            /* 3 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &c), PTO_OK);               /* 4: after 3, for another byte */
+  fixture_expect(rt, pto_write_element(rt, &c, &index, &value), PTO_OK); /* waits for 4 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &made), PTO_OK);            /* 5 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &made), PTO_OK);            /* 6 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &made), PTO_OK);            /* 7: not after 6, which is after 5 */
+  fixture_expect(rt, pto_write_element(rt, &made, &index, &value), PTO_OK);
+  fixture_expect(rt, fixture_submit(rt, "o", one, &writer), PTO_OK); /* 8 */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  FIXTURE_DO(rt, .label = 9, .modes = "b", .tensors = {&d}, .launch = {.after = &writer, .after_count = 1},
+             .out = &user);
+  FIXTURE_DO(rt, .label = 10, .modes = "i", .tensors = {&d}, .launch = {.after = &user, .after_count = 1});
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, pto_write_element(rt, &d, &index, &value), PTO_OK); /* waits for 8 and 9, which is after 8 */
+  return 0;
+}
+
+static void test_the_host_waits_for_readers_behind_a_writer_of_its_tensor(void **state) {
+  (void)state;
+  run(host_behind_readers);
+  static const uint64_t pairs[][2] = {
+      {0, PTO_FINDING_NONE}, {1, 2}, {1, PTO_FINDING_NONE}, {6, 7}, {10, PTO_FINDING_NONE}};
+  judge(PTO_DEPS_EXACT);
+  expect_clean();
+  judge(PTO_DEPS_PTO);
+  assert_int_equal(findings.total, PTO_ARRAY_LENGTH(pairs));
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(pairs); i++) {
+    const struct pto_finding *finding = &findings.items[i];
+    if (finding->tasks[0] != pairs[i][0] || finding->tasks[1] != pairs[i][1] || finding->kind != PTO_FINDING_WAR)
+      fail_msg("%s", finding->sentence);
+  }
+  close_run();
+}
+
+static int alloc_in_a_manual_scope(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor made = fixture_managed(rt, 8), other = fixture_bytes(f, 0, 8);
+  struct pto_task task;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  fixture_expect(rt, pto_alloc_tensors(rt, &made, 1, &task), PTO_OK); /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &made), PTO_OK);         /* 1: not after 0, no edge */
+  FIXTURE_DO(rt, .modes = "io", .tensors = {&made, &other},
+             .launch = {.after = &task, .after_count = 1}); /* 2: not after 1 */
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
+
+static void test_an_allocation_conflicts_with_nothing(void **state) {
+  (void)state;
+  run(alloc_in_a_manual_scope);
+  for (uint32_t rules = PTO_DEPS_EXACT; rules <= PTO_DEPS_PTO; rules++) {
+    judge(rules);
+    assert_int_equal(findings.total, 1);
+    assert_true(findings.items[0].tasks[0] == 1 && findings.items[0].tasks[1] == 2);
+  }
   close_run();
 }
 
@@ -344,7 +474,6 @@ static const struct {
   const char *program, *case_name; /* NULL: every case */
   uint32_t kinds;                  /* 1 << enum pto_finding_kind */
 } under_pto[] = {{"inplace_update", NULL, 1u << PTO_FINDING_WAR},
-                 {"scalar_data", NULL, 1u << PTO_FINDING_WAR},
                  {"task_bench", "random_dag", 1u << PTO_FINDING_WAR},
                  {"task_bench", "bgemm", 1u << PTO_FINDING_WAR | 1u << PTO_FINDING_WAW},
                  {"war_reuse", NULL, 1u << PTO_FINDING_WAR | 1u << PTO_FINDING_WAW}};
@@ -391,10 +520,14 @@ int main(void) {
       cmocka_unit_test(test_a_write_after_a_read_is_told_under_pto_alone_with_views_common_bytes_places_and_remedy),
       cmocka_unit_test(
           test_under_pto_a_write_waits_for_the_creator_of_its_buffer_and_for_no_other_write_unless_it_reads),
+      cmocka_unit_test(test_a_predicate_whose_writer_nothing_orders_is_told_with_the_rule_that_looks_away),
+      cmocka_unit_test(test_a_use_after_the_end_of_the_scope_is_told_where_the_run_let_it_be),
       cmocka_unit_test(test_in_a_manual_scope_explicit_edges_alone_order_and_what_they_leave_out_is_told),
       cmocka_unit_test(test_no_access_expires_however_small_the_window_was),
       cmocka_unit_test(test_a_wish_for_fuzzy_overlap_makes_an_edge_and_never_a_conflict),
-      cmocka_unit_test(test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_under_pto),
+      cmocka_unit_test(test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_is_told_without_the_rule),
+      cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer_of_its_tensor),
+      cmocka_unit_test(test_an_allocation_conflicts_with_nothing),
       cmocka_unit_test(test_views_are_told_in_the_indices_of_the_whole_buffer_or_else_in_its_bytes),
       cmocka_unit_test(test_explicit_edges_that_others_imply_are_notes_which_say_whether_the_other_rules_need_them),
       cmocka_unit_test(test_conflicts_of_the_same_kernels_params_and_places_are_one_group),

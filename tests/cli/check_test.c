@@ -79,7 +79,8 @@ static void test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_
   assert_int_equal(pto_ptosim_run("check inplace_update --deps pto --json -"), 1);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   assert_string_equal(pto_json_text(root, "program"), "inplace_update");
-  assert_string_equal(pto_json_text(root, "deps"), "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing");
+  assert_string_equal(pto_json_text(root, "deps"),
+                      "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers");
   assert_true(json_is_null(json_object_get(root, "case")));
   assert_true(json_is_null(json_object_get(root, "error")));
   assert_int_equal(pto_json_integer(root, "tasks"), 9);

@@ -40,16 +40,18 @@ static void test_lists_of_rules_are_read_and_written(void **state) {
     const char *name, *list;
   } cases[] = {
       {"exact", PTO_DEPS_EXACT, "exact", "exact"},
-      {"pto", PTO_DEPS_PTO, "pto", "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
-      {"pto,creator-edges", PTO_DEPS_PTO, "pto", "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
+      {"pto", PTO_DEPS_PTO, "pto",
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
+      {"pto,creator-edges", PTO_DEPS_PTO, "pto",
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
       {"pto,no-creator-edges", PTO_DEPS_PTO | PTO_DEPS_SWITCH_CREATOR_EDGES, "pto,no-creator-edges",
-       "pto,no-creator-edges,manual-enters-nothing,predicate-orders-nothing"},
+       "pto,no-creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
       {"pto,no-creator-edges,creator-edges", PTO_DEPS_PTO, "pto",
-       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing"},
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
       {"pto,reduce-implied,no-predicate-orders-nothing",
        PTO_DEPS_PTO | PTO_DEPS_SWITCH_REDUCE_IMPLIED | PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING,
        "pto,no-predicate-orders-nothing,reduce-implied",
-       "pto,creator-edges,manual-enters-nothing,no-predicate-orders-nothing,reduce-implied"},
+       "pto,creator-edges,manual-enters-nothing,no-predicate-orders-nothing,reduce-implied,host-waits-for-readers"},
   };
   (void)state;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
@@ -71,9 +73,8 @@ static void test_a_wrong_list_is_refused_by_name(void **state) {
       {"", "\"\" is none of exact, pto"},
       {"weak", "\"weak\" is none of exact, pto"},
       {"exact,creator-edges", "\"exact,creator-edges\": rules are switched under pto alone"},
-      {"pto,",
-       "\"\" is none of creator-edges, manual-enters-nothing, predicate-orders-nothing, reduce-implied, each also "
-       "with no- before it"},
+      {"pto,", "\"\" is none of creator-edges, manual-enters-nothing, predicate-orders-nothing, reduce-implied, "
+               "host-waits-for-readers, each also with no- before it"},
       {"pto,creator", "\"creator\" is none of creator-edges,"},
       {"pto,no-", "\"no-\" is none of creator-edges,"},
       {"pto,no-no-creator-edges", "\"no-no-creator-edges\" is none of creator-edges,"},
@@ -276,6 +277,101 @@ static void test_explicit_edges_are_reduced_too_and_the_task_still_waits(void **
   fixture_close(&fixture);
 }
 
+/* ---- host-waits-for-readers ---- */
+
+static uint64_t stalls; /* of the host, for its write alone */
+
+static void write_first_byte(struct pto_runtime *rt, const struct pto_tensor *t) {
+  const uint64_t index = 0, before = rt->stall_count;
+  const uint8_t value = 9;
+  fixture_expect(rt, pto_write_element(rt, t, &index, &value), PTO_OK);
+  stalls = rt->stall_count - before;
+}
+
+/* Waits for the tasks so far that write `t`, which the readers of the next tests are not. */
+static void wait_for(struct pto_runtime *rt, const struct pto_tensor *t) {
+  const uint64_t index = 0;
+  uint8_t value;
+  fixture_expect(rt, pto_read_element(rt, t, &index, &value), PTO_OK);
+}
+
+static int reader_of_what_was_written(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
+  wait_for(rt, &a);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);
+  write_first_byte(rt, &a);
+  return 0;
+}
+static int reader_alone(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK); /* nothing has entered a: no task comes before it */
+  write_first_byte(rt, &a);
+  return 0;
+}
+static int reader_before_the_writer(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 8), b = fixture_bytes(f, 8, 8);
+  for (int i = 0; i < 2; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &b), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ib", &a, &b), PTO_OK); /* the third of a chain */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);      /* WAR: no edge */
+  wait_for(rt, &a);
+  write_first_byte(rt, &a);
+  return 0;
+}
+static int reader_of_what_was_allocated(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  struct pto_tensor a = fixture_managed(rt, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
+  wait_for(rt, &a);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);
+  write_first_byte(rt, &a);
+  return 0;
+}
+static int reader_of_other_bytes(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 16), tail = fixture_bytes(f, 8, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
+  wait_for(rt, &a);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tail), PTO_OK);
+  write_first_byte(rt, &a);
+  return 0;
+}
+/* Another byte of the tensor has been written: its writer's readers read the first byte too. */
+static int reader_behind_a_writer_of_another_byte(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 16), tail = fixture_bytes(f, 8, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tail), PTO_OK);
+  wait_for(rt, &tail);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);
+  write_first_byte(rt, &a);
+  return 0;
+}
+
+static void test_the_host_waits_for_readers_behind_a_writer(void **state) {
+  static const struct {
+    const char *what;
+    int (*body)(struct pto_runtime *, struct fixture *);
+    bool waits;
+  } rows[] = {
+      {"of what was written", reader_of_what_was_written, true},
+      {"alone", reader_alone, false},
+      {"before the writer", reader_before_the_writer, false},
+      {"of what was allocated", reader_of_what_was_allocated, true},
+      {"of other bytes", reader_of_other_bytes, false},
+      {"behind a writer of another byte", reader_behind_a_writer_of_another_byte, true},
+  };
+  static const char *const rules[] = {"pto", "pto,no-creator-edges", "pto,no-host-waits-for-readers"};
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++)
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(rules); k++) {
+      struct pto_error error = {0};
+      fixture = (struct fixture){.config = {.engine = "virtual"}};
+      assert_int_equal(pto_deps_rules_parse(rules[k], &fixture.config.deps, &error), PTO_OK);
+      fixture_open(&fixture);
+      fixture_run(&fixture, rows[i].body, PTO_OK);
+      if ((stalls > 0) != (rows[i].waits && k < 2)) fail_msg("a reader %s, under %s", rows[i].what, rules[k]);
+      fixture_close(&fixture);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lists_of_rules_are_read_and_written),
@@ -288,6 +384,7 @@ int main(void) {
       cmocka_unit_test(test_a_predicate_orders_nothing),
       cmocka_unit_test(test_an_edge_that_another_implies_goes_if_it_is_not_far),
       cmocka_unit_test(test_explicit_edges_are_reduced_too_and_the_task_still_waits),
+      cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer),
   };
   return cmocka_run_group_tests_name("dependency rules", tests, NULL, NULL);
 }

@@ -84,6 +84,8 @@ static void test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_an
   assert_int_equal(write->task_count, 2);
   assert_int_equal(read->begin, (uintptr_t)fixture.memory + 64 + 5);
   assert_int_equal(read->end, read->begin + 1);
+  assert_int_equal(read->tensor_begin, read->buffer_base);
+  assert_int_equal(read->tensor_end, read->buffer_base + 32);
   assert_int_equal(read->buffer_base, (uintptr_t)fixture.memory + 64);
   assert_int_equal(read->buffer_number, outside->buffer_number);
   assert_int_equal(write->buffer_number, inside->buffer_number);
