@@ -13,6 +13,7 @@
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_words.h>
 
+#define SOME_ARRAYS 32u
 #define FORMAT "pto-values"
 #define VERSION 1u
 #define MOST_BYTES (UINT64_C(256) << 20)
@@ -33,6 +34,7 @@ struct pto_given_values {
   struct given *given;
   size_t count;
   uint64_t given_values, assumed_values;
+  uint64_t unwritten[SOME_ARRAYS]; /* by array: so many of the first tasks write nothing of it */
 };
 
 /* ---- the file ---- */
@@ -95,8 +97,10 @@ static bool touches(const struct pto_trace_param *param, const struct pto_value_
   return pto_tensor_overlap(&param->tensor, &element) != PTO_DISJOINT;
 }
 
-static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
-  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > 0;) {
+/* Among the tasks from `first` on. */
+static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, uint64_t first,
+                      struct writer *writer) {
+  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > first;) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, number);
     for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
@@ -113,6 +117,30 @@ static bool find_task(const struct pto_trace *trace, const struct pto_value_ques
   return false;
 }
 
+static bool writes_into(const struct pto_trace *trace, const struct pto_trace_task *task,
+                        const struct pto_array *array) {
+  const uint64_t lo = (uint64_t)(uintptr_t)array->data, hi = lo + array->size_bytes;
+  for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    const uint64_t base = param->tensor.buffer.base;
+    if ((param->mode & PTO_OUTPUT) && param->mode != PTO_SCALAR && base < hi &&
+        base + param->tensor.buffer.size_bytes > lo)
+      return true;
+  }
+  return false;
+}
+
+/* How many of the first tasks write nothing of the array; programs read tables that no task writes, an element at
+ * a time, and each look at all tasks would make that quadratic. */
+static uint64_t count_unwritten(struct pto_given_values *values, const struct pto_trace *trace,
+                                const struct pto_array *array, uint32_t index) {
+  if (!array || index >= SOME_ARRAYS) return 0;
+  uint64_t *const count = &values->unwritten[index];
+  if (*count > trace->tasks.count) *count = 0;
+  while (*count < trace->tasks.count && !writes_into(trace, pto_trace_log_at(&trace->tasks, *count), array)) ++*count;
+  return *count;
+}
+
 /* The host's write counts where it came after the task's. */
 static void find_host(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
   const uint64_t addr = (uint64_t)(uintptr_t)question->addr;
@@ -127,9 +155,11 @@ static void find_host(const struct pto_trace *trace, const struct pto_value_ques
 
 /* ---- answers ---- */
 
-static const struct pto_array *array_at(const struct pto_session *session, const void *addr, uint64_t *element) {
+static const struct pto_array *array_at(const struct pto_session *session, const void *addr, uint64_t *element,
+                                        uint32_t *index) {
   const struct pto_array *array;
   for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++) {
+    *index = i;
     const uint64_t offset = (uint64_t)(uintptr_t)addr - (uint64_t)(uintptr_t)array->data;
     if (offset >= array->size_bytes) continue;
     *element = offset * 8 / pto_dtype_bits(array->dtype);
@@ -215,11 +245,12 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const struct pto_trace *trace = pto_runtime_trace(rt);
   struct writer writer = {0};
   uint64_t element = 0;
-  const struct pto_array *array = array_at(values->session, question->addr, &element);
+  uint32_t index = 0;
+  const struct pto_array *array = array_at(values->session, question->addr, &element, &index);
   const uint64_t size = pto_dtype_size(question->dtype);
   const bool is_made = array && pto_program_run_fills(values->session->run, array); /* an input: no task writes it */
   if (!is_made) {
-    find_task(trace, question, &writer);
+    find_task(trace, question, count_unwritten(values, trace, array, index), &writer);
     find_host(trace, question, &writer);
   }
   if (is_made || writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {

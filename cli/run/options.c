@@ -164,7 +164,7 @@ OPTION(dump) {
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
+#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import) | TAKER(calibrate))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT TAKER(predict)
@@ -179,7 +179,7 @@ static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
     {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
-     ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
+     ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
@@ -230,7 +230,7 @@ static const struct pto_option_spec specs[] = {
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
      ANY | ADOPT | PREDICT | TAKER(validate)},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
-     ALL | TAKER(diff) | TAKER(import) | ADOPT | PREDICT | TAKER(validate)},
+     ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
     {"help", NULL, "this text", FLAG(help), ANY | ADOPT | PREDICT | TAKER(validate)},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");

@@ -60,6 +60,7 @@ static void test_the_shipped_chips_have_the_shapes_of_the_hardware(void **state)
   } expected[] = {
       {"tiny", 1, 1, 192, 512, 64, 64, 128},
       {"a2a3", 24, 3, 192, 512, 64, 64, 128},
+      {"a2a3-2026-04", 24, 3, 192, 512, 64, 64, 128},
       {"a5", 36, 4, 248, 512, 64, 64, 256},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
@@ -390,8 +391,8 @@ static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_ch
   struct pto_error error;
   assert_int_equal(pto_chip_load("no-such-chip", &chip, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence,
-                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a5) nor a file that opens: No such "
-                      "file or directory");
+                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a2a3-2026-04, a5) nor a file that opens: "
+                      "No such file or directory");
   assert_int_equal(pto_chip_load("/tmp", &chip, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence, "/tmp: cannot be read: Is a directory");
   assert_int_equal(pto_chip_load("/dev/null", &chip, &error), PTO_EINVAL);
