@@ -8,6 +8,8 @@
 #define PTO_CHECK_VALIDATE_BENCHMARKS_H
 
 /* "bgemm --case C0" of the row "bgemm C0"; NULL: the list does not have it. */
-const char *pto_benchmark_run(const char *row);
+const char *pto_benchmark_words(const char *row);
+/* What the error of its makespan may be, in percent, where that is less than its set allows; 0: it is not. */
+double pto_benchmark_limit(const char *row);
 
 #endif

@@ -25,8 +25,36 @@ static bool is_change_bad(const struct pto_change *change) {
   return change->is_large && !(change->has_sign && change->has_size);
 }
 
+struct errors {
+  size_t count;
+  double sum, most;
+  const struct pto_validated *worst;
+};
+
+/* Of the rows of a set and metric. */
+static struct errors errors_of(const struct pto_page *page, const char *set, enum pto_row_metric metric) {
+  struct errors errors = {0};
+  for (size_t i = 0; i < page->count; i++) {
+    const struct pto_validated *v = &page->items[i];
+    if (strcmp(v->row->set, set) != 0 || v->row->metric != metric || !v->prediction) continue;
+    const double error = fabs(pto_validated_error(v));
+    errors.sum += error;
+    if (!errors.count++ || error > errors.most) {
+      errors.most = error;
+      errors.worst = v;
+    }
+  }
+  return errors;
+}
+
+/* Of the makespans of set check, in percent; 0 where there are none. */
+static double mean_of_checks(const struct pto_page *page) {
+  const struct errors errors = errors_of(page, "check", PTO_ROW_makespan);
+  return errors.count ? errors.sum / (double)errors.count : 0;
+}
+
 struct pto_page_counts pto_page_count(const struct pto_page *page) {
-  struct pto_page_counts counts = {0};
+  struct pto_page_counts counts = {.means_failed = mean_of_checks(page) > PTO_MEAN_LIMIT_PERCENT};
   for (size_t i = 0; i < page->count; i++) {
     const struct pto_validated *v = &page->items[i], *base = base_of(page, v);
     counts.failed += pto_validated_verdict(v) == PTO_ROW_FAILED;
@@ -63,6 +91,12 @@ static void put_cell(FILE *to, const char *text, int most) {
     written += is_first;
     putc(*text == '|' || *text == '\n' ? '/' : *text, to);
   }
+}
+
+/* Without a sign before 0.0. */
+static double shown_error(const struct pto_validated *v) {
+  const double error = pto_validated_error(v);
+  return fabs(error) < 0.05 ? 0 : error;
 }
 
 static void put_origins(FILE *to, const struct pto_forecast *forecast) {
@@ -125,9 +159,12 @@ static void put_failures(FILE *to, const struct pto_page *page) {
   fputs("## Failures\n\n", to);
   for (size_t i = 0; i < page->count; i++)
     if (is_bad(&page->items[i])) put_failure(to, &page->items[i]);
+  if (counts.means_failed)
+    fprintf(to, "- Set check, makespan: %.1f %% in the mean, where %g %% is the limit.\n", mean_of_checks(page),
+            PTO_MEAN_LIMIT_PERCENT);
   if (counts.changes_failed)
     fprintf(to, "- Changes: %zu of another sign or size than measured, in the table below.\n", counts.changes_failed);
-  if (!counts.failed && !counts.unknown && !counts.changes_failed) fputs("None.\n", to);
+  if (!counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed) fputs("None.\n", to);
   for (size_t i = 0, told = 0; i < page->count; i++) {
     const struct pto_validated *v = &page->items[i];
     if (!*v->place.warning) continue;
@@ -150,7 +187,7 @@ static void put_row(FILE *to, const struct pto_validated *v) {
   fputs(" | ", to);
   if (v->prediction) {
     put_predicted(to, v);
-    fprintf(to, " | %s%+.1f %%%s | ", is_failed ? "**" : "", pto_validated_error(v), is_failed ? "**" : "");
+    fprintf(to, " | %s%+.1f %%%s | ", is_failed ? "**" : "", shown_error(v), is_failed ? "**" : "");
     fputs(row->metric == PTO_ROW_edges ? "" : pto_limit_name(v->prediction->bound), to);
     fputs(" | ", to);
     if (row->metric != PTO_ROW_edges) put_origins(to, &v->prediction->plain);
@@ -167,21 +204,11 @@ static void put_row(FILE *to, const struct pto_validated *v) {
 /* "makespan: 4 rows, 5.1 % in the mean, 9.8 % the worst (PAU C2)" of each metric. */
 static void put_summary(FILE *to, const struct pto_page *page, const char *set) {
   for (enum pto_row_metric metric = 0; metric < PTO_ROW_METRIC_COUNT; metric++) {
-    const struct pto_validated *worst = NULL;
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < page->count; i++) {
-      const struct pto_validated *v = &page->items[i];
-      if (strcmp(v->row->set, set) != 0 || v->row->metric != metric || !v->prediction) continue;
-      const double error = fabs(pto_validated_error(v));
-      sum += error;
-      count++;
-      if (!worst || error > fabs(pto_validated_error(worst))) worst = v;
-    }
-    if (!count) continue;
-    fprintf(to, "- %s: %zu row%s, %.1f %% in the mean, %.1f %% the worst (", pto_row_metric_name(metric), count,
-            count == 1 ? "" : "s", sum / (double)count, fabs(pto_validated_error(worst)));
-    put_cell(to, worst->row->row, 40);
+    const struct errors errors = errors_of(page, set, metric);
+    if (!errors.count) continue;
+    fprintf(to, "- %s: %zu row%s, %.1f %% in the mean, %.1f %% the worst (", pto_row_metric_name(metric), errors.count,
+            errors.count == 1 ? "" : "s", errors.sum / (double)errors.count, errors.most);
+    put_cell(to, errors.worst->row->row, 40);
     fputs(")\n", to);
   }
 }
@@ -398,6 +425,7 @@ void pto_page_put(const struct pto_page *page, struct pto_json_writer *w) {
   pto_json_put_u64(w, "failed", counts.failed);
   pto_json_put_u64(w, "unknown", counts.unknown);
   pto_json_put_u64(w, "changes_failed", counts.changes_failed);
+  pto_json_put_u64(w, "means_failed", counts.means_failed);
   pto_json_key(w, "parameters_hash"), pto_json_hex(w, pto_parameters_hash(page->parameters));
   pto_json_put_array(w, "rows");
   for (size_t i = 0; i < page->count; i++) put_item(w, page, &page->items[i]);

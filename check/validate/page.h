@@ -22,9 +22,9 @@ struct pto_page {
   uint32_t runs, jitter_ppm;
 };
 
-/* Rows that failed, rows without a prediction, changes that failed. */
+/* Rows that failed, rows without a prediction, changes that failed, means that are too large. */
 struct pto_page_counts {
-  size_t failed, unknown, changes_failed;
+  size_t failed, unknown, changes_failed, means_failed;
 };
 struct pto_page_counts pto_page_count(const struct pto_page *page);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/validate/verdict.h>
 
+#include <check/validate/benchmarks.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +82,8 @@ double pto_validated_error(const struct pto_validated *validated) {
 
 double pto_row_limit(const struct pto_row *row) {
   if (row->metric == PTO_ROW_edges) return 0;
+  const double own = row->metric == PTO_ROW_makespan ? pto_benchmark_limit(row->row) : 0;
+  if (own > 0) return own;
   if (strcmp(row->set, "calibrate") != 0) return 15;
   return row->metric == PTO_ROW_orchestrator ? 3 : 2;
 }

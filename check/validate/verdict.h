@@ -10,6 +10,8 @@
 #include <check/predict/predict.h>
 #include <check/validate/rows.h>
 
+/* What the mean error of the makespans of set check may be, in percent. */
+#define PTO_MEAN_LIMIT_PERCENT 10.0
 /* What a change of a row's prediction and measurement must be to count, in percent of the base; how far its size may be
  * off, in percent of it. */
 #define PTO_CHANGE_LEAST_PERCENT 5.0
@@ -42,7 +44,7 @@ double pto_validated_us(const struct pto_validated *validated);
 /* Of the prediction against the value, in percent of it, signed. */
 double pto_validated_error(const struct pto_validated *validated);
 /* What the error may be: edges 0; of set calibrate 3 for the window and 2 for a makespan (of a prebuilt graph, which
- * alone may be fitted); else 15. */
+ * alone may be fitted); else 15, or what the list of benchmarks says. */
 double pto_row_limit(const struct pto_row *row);
 enum pto_row_verdict pto_validated_verdict(const struct pto_validated *validated);
 /* Tasks as the row counts them: a graph that is built before holds those with kernels alone. */

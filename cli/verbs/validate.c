@@ -144,7 +144,7 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
 }
 
 static int take_row(struct validate *v, struct pto_validated *item, struct pto_error *error) {
-  item->run = *item->row->run ? item->row->run : pto_benchmark_run(item->row->row);
+  item->run = *item->row->run ? item->row->run : pto_benchmark_words(item->row->row);
   if (!item->run) {
     say_problem(item, "neither its column run nor the list of benchmarks says which program it is");
     return PTO_OK;
@@ -201,7 +201,7 @@ static int validate(struct validate *v) {
                                 .runs = v->runs,
                                 .jitter_ppm = v->jitter_ppm};
   const struct pto_page_counts counts = pto_page_count(&page);
-  const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed;
+  const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed;
   const int written = write_page(v, &page);
   const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
   return pto_write_report(v->options.json_path, put, &told, told.exit_code);
