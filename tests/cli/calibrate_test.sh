@@ -78,7 +78,7 @@ holds 'another era is warned of' grep -q 'rows of era "wiring in scheduler" and 
 "$build/ptosim" import "$work/data/block_table_swimlane.csv" -o "$work/run.json" --quiet
 holds 'another chip is warned of' grep -q 'run.json was captured on a2a3, and this is a5' \
   <(calibrate --chip a5 --capture "$work/run.json" -o "$work/four.ini")
-holds 'a capture gives the start on a free core' [ "$(value "$work/four.ini" kernel_start_ps)" = 500000 ]
+holds 'a capture gives the start on a free core, the recorder taken off' [ "$(value "$work/four.ini" kernel_start_ps)" = 350000 ]
 holds 'a run on another chip warns' grep -q 'run was captured on a2a3, and this is a5' <("$build/ptosim" run "$work/run.json" --chip a5)
 holds 'a run on its chip does not' eval '! "$build/ptosim" run "$work/run.json" --chip a2a3-2026-04 | grep -q captured'
 holds 'a folder without figures is refused' eval '! calibrate --data "$work" -o "$work/five.ini" 2>/dev/null'
