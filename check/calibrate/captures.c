@@ -408,12 +408,9 @@ static int run_capture(const char *path, const char *chip, struct replay *r, str
   return status;
 }
 
-/* An Atlas A2/A3's counter has 50 MHz, that of an a5 1 GHz. */
 static void warn_of_chip(struct pto_calibration *c, const char *name, const struct pto_capture *capture) {
-  const bool is_a5 = strncmp(c->chip.name, "a5", 2) == 0;
-  if (capture->clock_hz && is_a5 != (capture->clock_hz == 1000000000))
-    pto_calibration_warn(c, "%s was captured on another chip than %s: its clock has %" PRIu64 " Hz", name, c->chip.name,
-                         capture->clock_hz);
+  if (!pto_capture_suits(capture, c->chip.name))
+    pto_calibration_warn(c, "%s was captured on %s, and this is %s", name, pto_capture_chip(capture), c->chip.name);
   if (capture->core_count > 3 * c->chip.cluster_count)
     pto_calibration_warn(c, "%s has %zu cores and %s has %u", name, capture->core_count, c->chip.name,
                          3 * c->chip.cluster_count);

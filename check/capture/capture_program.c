@@ -384,6 +384,9 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_error error;
   if (pto_chip_load(config->chip, &chip, &error)) return pto_program_fail(run, "%s", error.sentence);
   replay.chip = &chip;
+  if (!pto_capture_suits(&p->capture, chip.name))
+    pto_program_print(run, "warning: %s was captured on %s, and this is %s: times are not comparable\n", p->name,
+                      pto_capture_chip(&p->capture), chip.name);
   p->elems_rate = (uint64_t)chip.vector_elems_per_cycle * chip.aiv_clock_khz;
   if (strcmp(mode, "recorded") == 0) return replay_recorded(&replay);
   replay.by_accesses = strcmp(mode, "accesses") == 0;
@@ -455,7 +458,7 @@ static void describe(struct pto_capture_program *p, uint64_t heap_bytes) {
   const uint64_t most = pto_max_u64(c->task_count, c->span_count) + 16;
   p->config = (struct pto_config){.size = sizeof p->config,
                                   .engine = "virtual",
-                                  .chip = c->clock_hz == 1000000000 ? "a5" : "a2a3",
+                                  .chip = pto_capture_chip(c) ? pto_capture_chip(c) : "a2a3",
                                   .window = UINT64_C(1) << (pto_log2_floor(pto_max_u64(most, 1024)) + 1),
                                   .heap_bytes = pto_max_u64(pto_align_up(2 * heap_bytes, HEAP_ALIGN), 1u << 20)};
   p->options[0] = (struct pto_option){"replay", PTO_OPTION_TEXT, c->has_edges ? "edges" : "recorded",

@@ -76,9 +76,11 @@ holds 'the same figures give the same file' cmp "$work/one.ini" "$work/two.ini"
 holds 'another era is warned of' grep -q 'rows of era "wiring in scheduler" and a chip file of era "wiring in orchestrator"' \
   <(calibrate --chip a2a3 --data "$work/data" -o "$work/three.ini")
 "$build/ptosim" import "$work/data/block_table_swimlane.csv" -o "$work/run.json" --quiet
-holds 'another chip is warned of' grep -q 'run.json was captured on another chip than a5' \
+holds 'another chip is warned of' grep -q 'run.json was captured on a2a3, and this is a5' \
   <(calibrate --chip a5 --capture "$work/run.json" -o "$work/four.ini")
-holds 'a capture gives the start on a free core' [ "$(value "$work/four.ini" kernel_start_ps)" = 500000 ]
+holds 'a capture gives the start on a free core, the recorder taken off' [ "$(value "$work/four.ini" kernel_start_ps)" = 350000 ]
+holds 'a run on another chip warns' grep -q 'run was captured on a2a3, and this is a5' <("$build/ptosim" run "$work/run.json" --chip a5)
+holds 'a run on its chip does not' eval '! "$build/ptosim" run "$work/run.json" --chip a2a3-2026-04 | grep -q captured'
 holds 'a folder without figures is refused' eval '! calibrate --data "$work" -o "$work/five.ini" 2>/dev/null'
 holds 'nothing measured is refused' eval '! calibrate -o "$work/five.ini" 2>/dev/null'
 echo "$passed passed, $failed failed"
