@@ -19,8 +19,13 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
   {                                                                                                                    \
     .set = set_, .name = name_, .kernel = kernel_, .core = "AIC", .key = "16x128x128 bf16 n" #n,                       \
     .active_cores = cores_, .l2_bytes = l2_, .cost = {                                                                 \
-      .bytes_in = in_, .bytes_out = out_, .multiply_adds = UINT64_C(n) * MACS, .dtype = PTO_BFLOAT16,                  \
-      .trips = trips_, .l0a_bytes = n * Q, .l0b_bytes = n * KV                                                         \
+      .bytes_in = in_,                                                                                                 \
+      .bytes_out = out_,                                                                                               \
+      .multiply_adds = UINT64_C(n) * MACS,                                                                             \
+      .dtype = PTO_BFLOAT16,                                                                                           \
+      .trips = trips_,                                                                                                 \
+      .l0a_bytes = n * Q,                                                                                              \
+      .l0b_bytes = n * KV                                                                                              \
     }                                                                                                                  \
   }
 /* A vector kernel, all of whose bytes tasks hand to each other. */
@@ -28,7 +33,10 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
   {                                                                                                                    \
     .set = set_, .name = name_, .kernel = kernel_, .core = core_, .key = key_, .active_cores = cores_,                 \
     .l2_bytes = (in_) + (out_), .cost = {                                                                              \
-      .bytes_in = in_, .bytes_out = out_, .vector_elems = elems_, .trips = trips_                                      \
+      .bytes_in = in_,                                                                                                 \
+      .bytes_out = out_,                                                                                               \
+      .vector_elems = elems_,                                                                                          \
+      .trips = trips_                                                                                                  \
     }                                                                                                                  \
   }
 /* A product n x n x n in fp16 with sums in f32, a 24th of it a core; each matrix comes from global memory once. */
@@ -36,8 +44,10 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
   {                                                                                                                    \
     .set = "gemm", .name = name_, .kernel = "gemm_on_24_cores", .core = "AIC", .key = #n "x" #n "x" #n " fp16",        \
     .active_cores = 24, .has_launch = true, .cost = {                                                                  \
-      .bytes_in = UINT64_C(4) * n * n / 24, .bytes_out = UINT64_C(4) * n * n / 24,                                     \
-      .multiply_adds = UINT64_C(1) * n * n * n / 24, .dtype = PTO_FLOAT16                                              \
+      .bytes_in = UINT64_C(4) * n * n / 24,                                                                            \
+      .bytes_out = UINT64_C(4) * n * n / 24,                                                                           \
+      .multiply_adds = UINT64_C(1) * n * n * n / 24,                                                                   \
+      .dtype = PTO_FLOAT16                                                                                             \
     }                                                                                                                  \
   }
 /* So many bytes of bf16 weights, each met by 16 rows. */
@@ -45,7 +55,10 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
   {                                                                                                                    \
     .set = "qwen3-32b", .name = name_, .kernel = kernel_, .core = core_, .key = "weights " #bytes,                     \
     .active_cores = cores_, .cost = {                                                                                  \
-      .bytes_in = bytes, .multiply_adds = UINT64_C(8) * bytes, .dtype = PTO_BFLOAT16, .l0a_bytes = bytes / 8,          \
+      .bytes_in = bytes,                                                                                               \
+      .multiply_adds = UINT64_C(8) * bytes,                                                                            \
+      .dtype = PTO_BFLOAT16,                                                                                           \
+      .l0a_bytes = bytes / 8,                                                                                          \
       .l0b_bytes = bytes                                                                                               \
     }                                                                                                                  \
   }
@@ -65,14 +78,32 @@ static const struct pto_stage_row rows[] = {
     PRODUCT("bpa-2026-03", "pv", "batch_pv", 16, 24, 0, 16 * (P + KV), 16 * O, 16 * (P + O)),
     VECTOR("bpa-2026-03", "update", "batch_update_three_trips", "AIV", "16x128 n16", 48, 48, 16 * UPDATE_IN,
            16 * UPDATE_OUT, 16 * UPDATE_ELEMS),
-    {.set = "pa-2026", .name = MEAN, .kernel = MEAN_KERNEL, .core = "MIX", .key = "16x128 bf16", .active_cores = 1,
+    {.set = "pa-2026",
+     .name = MEAN,
+     .kernel = MEAN_KERNEL,
+     .core = "MIX",
+     .key = "16x128 bf16",
+     .active_cores = 1,
      .l2_bytes = S,
-     .cost = {.bytes_in = Q + KV, .bytes_out = S, .multiply_adds = MACS, .dtype = PTO_BFLOAT16, .l0a_bytes = Q,
+     .cost = {.bytes_in = Q + KV,
+              .bytes_out = S,
+              .multiply_adds = MACS,
+              .dtype = PTO_BFLOAT16,
+              .l0a_bytes = Q,
               .l0b_bytes = KV}},
     VECTOR("pa-2026", MEAN, MEAN_KERNEL, "MIX", "16x128 bf16", 1, 0, S, P + 2 * N, SOFTMAX_ELEMS),
-    {.set = "pa-2026", .name = MEAN, .kernel = MEAN_KERNEL, .core = "MIX", .key = "16x128 bf16", .active_cores = 1,
+    {.set = "pa-2026",
+     .name = MEAN,
+     .kernel = MEAN_KERNEL,
+     .core = "MIX",
+     .key = "16x128 bf16",
+     .active_cores = 1,
      .l2_bytes = P + O,
-     .cost = {.bytes_in = P + KV, .bytes_out = O, .multiply_adds = MACS, .dtype = PTO_BFLOAT16, .l0a_bytes = P,
+     .cost = {.bytes_in = P + KV,
+              .bytes_out = O,
+              .multiply_adds = MACS,
+              .dtype = PTO_BFLOAT16,
+              .l0a_bytes = P,
               .l0b_bytes = KV}},
     VECTOR("pa-2026", MEAN, MEAN_KERNEL, "MIX", "16x128 bf16", 1, 0, UPDATE_IN, UPDATE_OUT, UPDATE_ELEMS),
     PRODUCT("pau-480", "qk", "qk_blocks", 64, 24, 0, Q + 64 * KV, 64 * S, 64 * S),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/adopt/program.h>
 #include <check/session/session.h>
 #include <formats/json_read.h>
 #include <report/findings/source_lines.h>
@@ -13,7 +14,6 @@
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_words.h>
 
-#define SOME_ARRAYS 32u
 #define FORMAT "pto-values"
 #define VERSION 1u
 #define MOST_BYTES (UINT64_C(256) << 20)
@@ -34,7 +34,11 @@ struct pto_given_values {
   struct given *given;
   size_t count;
   uint64_t given_values, assumed_values;
-  uint64_t unwritten[SOME_ARRAYS]; /* by array: so many of the first tasks write nothing of it */
+  /* Arrays that one of the first so many tasks writes, by their number, and whether one of the first so many accesses
+   * of the host is a write: what nothing writes has no writer to look for. */
+  uint64_t seen_tasks, seen_accesses;
+  bool *is_written; /* NULL: nothing was asked yet */
+  bool has_host_write;
 };
 
 /* ---- the file ---- */
@@ -97,10 +101,8 @@ static bool touches(const struct pto_trace_param *param, const struct pto_value_
   return pto_tensor_overlap(&param->tensor, &element) != PTO_DISJOINT;
 }
 
-/* Among the tasks from `first` on. */
-static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, uint64_t first,
-                      struct writer *writer) {
-  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > first;) {
+static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
+  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > 0;) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, number);
     for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
@@ -117,30 +119,6 @@ static bool find_task(const struct pto_trace *trace, const struct pto_value_ques
   return false;
 }
 
-static bool writes_into(const struct pto_trace *trace, const struct pto_trace_task *task,
-                        const struct pto_array *array) {
-  const uint64_t lo = (uint64_t)(uintptr_t)array->data, hi = lo + array->size_bytes;
-  for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
-    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
-    const uint64_t base = param->tensor.buffer.base;
-    if ((param->mode & PTO_OUTPUT) && param->mode != PTO_SCALAR && base < hi &&
-        base + param->tensor.buffer.size_bytes > lo)
-      return true;
-  }
-  return false;
-}
-
-/* How many of the first tasks write nothing of the array; programs read tables that no task writes, an element at
- * a time, and each look at all tasks would make that quadratic. */
-static uint64_t count_unwritten(struct pto_given_values *values, const struct pto_trace *trace,
-                                const struct pto_array *array, uint32_t index) {
-  if (!array || index >= SOME_ARRAYS) return 0;
-  uint64_t *const count = &values->unwritten[index];
-  if (*count > trace->tasks.count) *count = 0;
-  while (*count < trace->tasks.count && !writes_into(trace, pto_trace_log_at(&trace->tasks, *count), array)) ++*count;
-  return *count;
-}
-
 /* The host's write counts where it came after the task's. */
 static void find_host(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
   const uint64_t addr = (uint64_t)(uintptr_t)question->addr;
@@ -155,26 +133,45 @@ static void find_host(const struct pto_trace *trace, const struct pto_value_ques
 
 /* ---- answers ---- */
 
-static const struct pto_array *array_at(const struct pto_session *session, const void *addr, uint64_t *element,
-                                        uint32_t *index) {
+/* NULL: it is in none. */
+static const struct pto_array *array_at(const struct pto_session *session, uint64_t addr, uint32_t *number) {
   const struct pto_array *array;
-  for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++) {
-    *index = i;
-    const uint64_t offset = (uint64_t)(uintptr_t)addr - (uint64_t)(uintptr_t)array->data;
-    if (offset >= array->size_bytes) continue;
-    *element = offset * 8 / pto_dtype_bits(array->dtype);
-    return array;
-  }
-  return NULL;
+  for (*number = 0; (array = pto_program_run_array(session->run, *number)) != NULL; ++*number)
+    if (addr - (uint64_t)(uintptr_t)array->data < array->size_bytes) break;
+  return array;
 }
 
-/* Whether --input brought it. */
+static bool see_writers(struct pto_given_values *values, const struct pto_trace *trace) {
+  uint32_t count = 0;
+  while (!values->is_written && pto_program_run_array(values->session->run, count)) count++;
+  if (!values->is_written) values->is_written = calloc(count + 1u, sizeof *values->is_written);
+  if (!values->is_written) return false;
+  if (values->seen_tasks > trace->tasks.count) values->seen_tasks = 0; /* another run */
+  if (values->seen_accesses > trace->host_accesses.count) values->seen_accesses = 0;
+  for (; values->seen_accesses < trace->host_accesses.count; values->seen_accesses++) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, values->seen_accesses);
+    values->has_host_write |= access->is_write != 0;
+  }
+  for (; values->seen_tasks < trace->tasks.count; values->seen_tasks++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, values->seen_tasks);
+    for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
+      const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+      uint32_t number;
+      if ((param->mode & PTO_OUTPUT) && !param->is_managed &&
+          array_at(values->session, param->tensor.buffer.base, &number))
+        values->is_written[number] = true;
+    }
+  }
+  return true;
+}
+
+/* Whether --input or an adopted program's manifest brought it. */
 static bool is_input(const struct pto_session *session, const struct pto_array *array) {
   const struct pto_words *inputs = &session->options.inputs;
   const size_t length = strlen(array->name);
   for (uint32_t i = 0; i < inputs->count; i++)
     if (strncmp(inputs->items[i], array->name, length) == 0 && inputs->items[i][length] == '=') return true;
-  return false;
+  return session->subject.adopted && pto_adopted_program_has_bytes(session->subject.adopted, array->name);
 }
 
 static json_t *value_in(const struct given *given, uint64_t element) {
@@ -245,15 +242,17 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const struct pto_trace *trace = pto_runtime_trace(rt);
   struct writer writer = {0};
   uint64_t element = 0;
-  uint32_t index = 0;
-  const struct pto_array *array = array_at(values->session, question->addr, &element, &index);
+  uint32_t number;
+  const uint64_t addr = (uint64_t)(uintptr_t)question->addr;
+  const struct pto_array *array = array_at(values->session, addr, &number);
+  if (array) element = (addr - (uint64_t)(uintptr_t)array->data) * 8 / pto_dtype_bits(array->dtype);
+  if (!see_writers(values, trace)) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  if (!array || values->is_written[number]) find_task(trace, question, &writer);
+  if (values->has_host_write) find_host(trace, question, &writer);
   const uint64_t size = pto_dtype_size(question->dtype);
-  const bool is_made = array && pto_program_run_fills(values->session->run, array); /* an input: no task writes it */
-  if (!is_made) {
-    find_task(trace, question, count_unwritten(values, trace, array, index), &writer);
-    find_host(trace, question, &writer);
-  }
-  if (is_made || writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
+  const bool is_there =
+      array && (is_input(values->session, array) || pto_program_run_fills(values->session->run, array));
+  if (writer.is_host || (!writer.is_task && is_there)) {
     memcpy(value, question->addr, size);
     return PTO_OK;
   }
@@ -287,6 +286,7 @@ void pto_given_values_destroy(struct pto_given_values *values) {
   if (!values) return;
   json_decref(values->root);
   free(values->given);
+  free(values->is_written);
   free(values);
 }
 

@@ -236,8 +236,17 @@ static uint64_t note_launch(struct pto_compat *compat, struct pto_task task) {
   return id;
 }
 
+static bool add_awaited(struct pto_compat *compat) {
+  for (uint32_t i = 0; i < compat->boundary.owner_count; i++)
+    if (compat->definition->awaited >> i & 1 && compat->boundary.owners[i] != PTO_COMPAT_NO_TASK &&
+        !pto_compat_add_boundary_after(compat, compat->boundary.owners[i]))
+      return false;
+  return true;
+}
+
 static uint64_t launch(struct pto_compat *compat) {
   const struct pto_compat_boundary *boundary = &compat->boundary;
+  const bool has_after = add_awaited(compat);
   const uint32_t scalar_count = make_records(compat);
   struct pto_param params[PTO_COMPAT_TENSORS];
   struct pto_task task;
@@ -250,7 +259,7 @@ static uint64_t launch(struct pto_compat *compat) {
                                            .after = boundary->after,
                                            .after_count = boundary->after_count};
   pto_compat_tell_place(compat, &compat->graph_place);
-  const int status = scalar_count == UINT32_MAX
+  const int status = scalar_count == UINT32_MAX || !has_after
                          ? PTO_ENOMEM
                          : pto_submit_recorded(compat->rt, compat->definition->recorded, &what, &task);
   if (!status) return note_launch(compat, task);

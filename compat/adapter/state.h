@@ -42,7 +42,7 @@ struct pto_compat_created {
 
 /* What the kernels of a task are called with, and what it created. */
 struct PTO_COMPAT_LINES pto_compat_record {
-  uint64_t number; /* of the run */
+  uint64_t number;               /* of the run */
   const struct pto_place *place; /* of its submit; NULL: memory was short */
   const struct pto_compat_kernel *kernels[3];
   uint32_t roles;
@@ -95,6 +95,8 @@ struct pto_compat_boundary {
   struct pto_tensor tensors[PTO_COMPAT_TENSORS];
   uint8_t modes[PTO_COMPAT_TENSORS];
   uint32_t count;
+  uint64_t owners[PTO_COMPAT_TENSORS]; /* of the tensors as they were passed */
+  uint32_t owner_count;
   struct pto_task *after; /* that own them without having created them */
   uint32_t after_count, after_capacity;
 };
@@ -113,6 +115,7 @@ struct pto_compat_definition {
   struct pto_recorded *recorded;
   struct pto_compat_boundary boundary; /* of the first launch, without its tasks */
   uint32_t scalar_count;
+  uint32_t awaited; /* set of tensors: a task names the owner of each as one that it comes after */
   struct pto_compat_step *steps;
   uint32_t count, capacity;
   bool has_warned;
@@ -227,6 +230,8 @@ void pto_compat_uses_fini(struct pto_compat_uses *uses);
 /* The parameters of a graph's boundary, in compat->boundary; false: the run has failed. */
 bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
                                  const struct pto_compat_place *place);
+/* One more task in boundary.after, unless it has ended. */
+bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id);
 /* Notes a task of the run: the id that is its number in its ring.  False: the run has failed. */
 bool pto_compat_note_task(struct pto_compat *compat, struct pto_task task, struct pto_compat_record *record,
                           const struct pto_compat_place *place, uint64_t *id_out);

@@ -42,18 +42,36 @@ static bool add_after(struct work *work, struct pto_task task) {
 }
 
 /* One whose slot has come round has ended. */
-static bool add_task(struct work *work, uint64_t id) {
-  struct pto_compat *compat = work->compat;
+static bool has_come_round(const struct pto_compat *compat, uint64_t id) {
   const uint32_t ring = (uint32_t)(id >> 32);
-  const struct pto_compat_task *task = pto_compat_find_task(compat, id);
+  const uint32_t own_ring = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
+  if (id & PTO_COMPAT_INNER_BIT) return false;
+  return compat->rings[ring].count + (ring == own_ring) - (uint64_t)(uint32_t)id > compat->window;
+}
+
+static bool add_task(struct work *work, uint64_t id) {
+  const struct pto_compat_task *task = pto_compat_find_task(work->compat, id);
   if (!task) {
     FAIL(work, INVALID_ARGS, "%s: %llu is no task of this run", work->submit->what, (unsigned long long)id);
     return false;
   }
-  if (id & PTO_COMPAT_INNER_BIT) return add_after(work, task->task);
-  const uint32_t own_ring = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
-  const uint64_t age = compat->rings[ring].count + (ring == own_ring) - (uint64_t)(uint32_t)id;
-  return age > compat->window || add_after(work, task->task);
+  return has_come_round(work->compat, id) || add_after(work, task->task);
+}
+
+/* A recorded task may name one from before that owns a tensor of the boundary: each launch comes after the owner of its
+ * own. */
+static bool add_owner(struct work *work, uint64_t id) {
+  const struct pto_compat_boundary *boundary = &work->compat->boundary;
+  bool is_owner = false;
+  for (uint32_t i = 0; i < boundary->owner_count; i++) {
+    if (boundary->owners[i] != id) continue;
+    work->compat->definition->awaited |= 1u << i;
+    is_owner = true;
+  }
+  if (!is_owner)
+    FAIL(work, INVALID_ARGS, "%s: in a graph, %llu is a task from before that owns no tensor of the boundary",
+         work->submit->what, (unsigned long long)id);
+  return is_owner;
 }
 
 /* A graph stands for all tasks of its body. */
@@ -63,6 +81,7 @@ static bool add_dependency(struct work *work, uint64_t id) {
     FAIL(work, INVALID_ARGS, "%s: an explicit dependency is no valid task id", work->submit->what);
     return false;
   }
+  if (work->compat->graph == PTO_COMPAT_GRAPH_RECORDED && !(id & PTO_COMPAT_INNER_BIT)) return add_owner(work, id);
   if (!(id & PTO_COMPAT_GRAPH_BIT) || id & PTO_COMPAT_INNER_BIT) return add_task(work, id);
   const uint64_t launch = id & ~PTO_COMPAT_GRAPH_BIT;
   if (launch >= compat->launch_count) return add_task(work, id);
@@ -547,6 +566,14 @@ void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_c
     give_outputs(&work, id, outputs);
 }
 
+static bool add_boundary_after(struct pto_compat_boundary *boundary, struct pto_task task) {
+  if (!pto_compat_grow((void **)&boundary->after, boundary->after_count, &boundary->after_capacity,
+                       sizeof *boundary->after))
+    return false;
+  boundary->after[boundary->after_count++] = task;
+  return true;
+}
+
 bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
                                  const struct pto_compat_place *place) {
   const struct pto_compat_submit submit = {.what = "rt_submit_graph",
@@ -560,13 +587,19 @@ bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_com
   memcpy(boundary->tensors, work.tensors, work.count * sizeof work.tensors[0]);
   memcpy(boundary->modes, work.modes, work.count);
   boundary->count = work.count;
+  boundary->owner_count = graph->tensor_count;
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    boundary->owners[i] = ((const struct pto_compat_tensor *)graph->tensors[i])->owner;
   boundary->after_count = 0;
-  for (uint32_t i = 0; i < compat->after_count; i++) {
-    if (!pto_compat_grow((void **)&boundary->after, i, &boundary->after_capacity, sizeof *boundary->after)) {
+  for (uint32_t i = 0; i < compat->after_count; i++)
+    if (!add_boundary_after(boundary, compat->after[i])) {
       OUT_OF_MEMORY(&work);
       return false;
     }
-    boundary->after[boundary->after_count++] = compat->after[i];
-  }
   return true;
+}
+
+bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id) {
+  const struct pto_compat_task *task = pto_compat_find_task(compat, id);
+  return !task || has_come_round(compat, id) || add_boundary_after(&compat->boundary, task->task);
 }

@@ -135,10 +135,10 @@ struct pto_kernel {
   /* NULL, or a check at submit of what modes, dtypes and ranks cannot say ("matmul: inner sizes 64 and 32 differ
    * (params 0 and 1)").  Tensors have no address yet.  Returns 0, or through pto_kernel_error. */
   int (*check)(const struct pto_kernel_args *args);
-  /* NULL, or writes what the kernel's time depends on, by which tables of measured times know it: words of small letters
-   * and digits with single blanks between them ("16x128 bf16 n64").  At most `size` bytes with the NUL, as snprintf;
-   * returns what snprintf does.  From shapes, dtypes and block_count alone, and from scalars only as far as `cost` does:
-   * calls that are alike in these have one key.  Tensors may have no address yet. */
+  /* NULL, or writes what the kernel's time depends on, by which tables of measured times know it: words of small
+   * letters and digits with single blanks between them ("16x128 bf16 n64").  At most `size` bytes with the NUL, as
+   * snprintf; returns what snprintf does.  From shapes, dtypes and block_count alone, and from scalars only as far as
+   * `cost` does: calls that are alike in these have one key.  Tensors may have no address yet. */
   int (*key)(const struct pto_kernel_args *args, char *text, uint32_t size);
 };
 

@@ -314,8 +314,8 @@ static struct pto_cost online_update_cost(const struct pto_kernel_args *args) {
 /* "16x128 first last": rows and columns of o, and which of the chain it is. */
 static int online_update_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
   const struct pto_matrix o = pto_kernel_matrix(&args->tensors[O]);
-  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 "%s%s", o.rows, o.cols,
-                  args->scalars[0].i64 != 0 ? " first" : "", args->scalars[1].i64 != 0 ? " last" : "");
+  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 "%s%s", o.rows, o.cols, args->scalars[0].i64 != 0 ? " first" : "",
+                  args->scalars[1].i64 != 0 ? " last" : "");
 }
 
 static const struct pto_kernel_param online_update_params[] = {

@@ -11,7 +11,8 @@ are, from a checkout above the tests; without one the few names that scene files
 
 Environment: PTOSIM, the program (default: the tree's, else the one of PATH); PTO_ADOPT_RECORD, a file that gets a JSON
 line a case, and PTO_ADOPT_MODE, "all" (cases of the architecture, marked for whatever, manual or not) or "list" (the
-same, not run): `ptosim adopt FOLDER` sets both.  What stands in PTO_ADOPT_OPTIONS is handed on to `ptosim adopt`.
+same, not run): `ptosim adopt FOLDER` sets both.  What stands in PTO_ADOPT_OPTIONS is handed on to `ptosim adopt`; with
+--no-compute there, large tensors are shapes alone, however large, and nothing is judged.
 """
 
 import contextlib
@@ -40,10 +41,11 @@ PLATFORMS = {"a2a3sim": ("a2a3", "threads"), "a5sim": ("a5", "threads"),
 HARDWARE = ("a2a3", "a5")
 SIMULATOR_CLUSTERS = 8  # what their simulator has, for which scenes are written
 MOST_INPUT_BYTES = 64 << 20
+SMALL_BYTES = 1 << 20  # with --no-compute: larger tensors are shapes alone
 MOST_SECONDS = 1800  # of a case, with its compilers
 
 state = types.SimpleNamespace(architecture=None, engine=None, mode=None, scene_module=None, torch=None,
-                              root=".")
+                              root=".", has_compute=True)
 
 
 # ---- stand-ins ----
@@ -236,12 +238,39 @@ def _limited_memory():
             setattr(torch, name, make)
 
 
+def _shapes_alone():
+    """Large tensors have no memory, and so has what is computed from them."""
+    torch = state.torch
+
+    def has_none(value):
+        if isinstance(value, (tuple, list)):
+            return any(map(has_none, value))
+        return isinstance(value, torch.Tensor) and value.is_meta
+
+    def without(value):
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(without, value))
+        return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, words=(), named=None):
+            named = dict(named or {})
+            if getattr(function, "__name__", "") in FACTORIES and _bytes_asked(words, named) > SMALL_BYTES:
+                named["device"] = "meta"
+                named.pop("generator", None)
+            elif has_none(words) or has_none(tuple(named.values())):
+                words, named = without(tuple(words)), {name: without(value) for name, value in named.items()}
+                named.pop("generator", None)
+            return function(*words, **named)
+    return Mode()
+
+
 class TooLarge(Exception):
     pass
 
 
 def _make_args(scene, case):
-    with _limited_memory():
+    with _limited_memory() if state.has_compute else _shapes_alone():
         return scene.generate_args(case.get("params", {}))
 
 
@@ -284,9 +313,12 @@ def _describe(scene, case, args, folder):
         if not value.is_contiguous() or value.dtype not in dtypes:
             raise Refused(f"{_scene_place(scene)}: {type(scene).__name__}: tensor {spec.name} is {value.dtype}"
                           f"{'' if value.is_contiguous() else ' and not contiguous'}, which no argument can be")
-        (folder / f"tensor{number}.bin").write_bytes(_bytes_of(value))
-        items.append({"name": spec.name, "direction": directions[spec.name], "dtype": dtypes[value.dtype],
-                      "shape": list(value.shape) or [1], "bytes": f"tensor{number}.bin"})
+        item = {"name": spec.name, "direction": directions[spec.name], "dtype": dtypes[value.dtype],
+                "shape": list(value.shape) or [1]}
+        if not value.is_meta:
+            (folder / f"tensor{number}.bin").write_bytes(_bytes_of(value))
+            item["bytes"] = f"tensor{number}.bin"
+        items.append(item)
     orchestration = scene.CALLABLE["orchestration"]
     rings = case.get("config", {}).get("runtime_env", {})
     return {
@@ -333,12 +365,11 @@ def _case_folder(place, name):
     return folder
 
 
-def _run_manifest(manifest, folder, rounds, record):
-    """Lets `ptosim adopt` run it, with its outputs in the folder as output0.npy and so on.  Their names, and its report."""
+def _run_manifest(manifest, folder, rounds, record, outputs=()):
+    """Lets `ptosim adopt` run it, with these outputs in the folder as output0.npy and so on.  Its report."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     record["manifest"] = str(path)
-    outputs = [item["name"] for item in manifest["tensors"] if item["direction"] != "in" and 0 not in item["shape"]]
     command = [_ptosim(), "adopt", str(path), "--engine", state.engine, "--rounds", str(rounds), "--quiet",
                "--json", str(folder / "report.json"), *shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))]
     for number, name in enumerate(outputs):
@@ -354,14 +385,16 @@ def _run_manifest(manifest, folder, rounds, record):
     if not result.get("run"):
         said = result.get("reason") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
         raise AssertionError(said.replace("ptosim: ", "", 1))
-    return outputs, result
+    return result
 
 
 def _run(scene, case, args, rounds, record):
     """Runs the case; outputs are in the memory of its tensors.  The names of all that are."""
     folder = _case_folder(_scene_place(scene), f"{type(scene).__name__}-{case['name']}")
     manifest = _describe(scene, case, args, folder)
-    outputs, _ = _run_manifest(manifest, folder, rounds, record)
+    outputs = [item["name"] for item in manifest["tensors"]
+               if state.has_compute and item["direction"] != "in" and 0 not in item["shape"]]
+    _run_manifest(manifest, folder, rounds, record, outputs)
     for number, name in enumerate(outputs):
         _load(folder / f"output{number}.npy", getattr(args, name))
     for item in pathlib.Path(folder).glob("*.npy"):
@@ -378,9 +411,12 @@ def _adopt(scene, case, request, record):
     params = case.get("params", {})
     args = _make_args(scene, case)
     record["bytes"] = sum(spec.value.numel() * spec.value.element_size() for spec in _specs(args)[0])
-    if record["bytes"] > MOST_INPUT_BYTES:
+    if record["bytes"] > MOST_INPUT_BYTES and state.has_compute:
         raise TooLarge("inputs are larger than 64 MiB")
     if state.mode == "list":
+        return
+    if not state.has_compute:
+        _run(scene, case, args, 1, record)
         return
     skips_golden = option("--skip-golden", default=False) or bool(case.get("skip_golden", scene.SKIP_GOLDEN))
     golden = None
@@ -441,7 +477,7 @@ class _Generated(pytest.Item):
             record.update(name=manifest["name"], case=manifest["name"], mode=manifest["mode"])
             if state.mode != "list":
                 folder = _case_folder(place, _safe(manifest["name"]))
-                _, result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
+                result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
                 record["verified"] = result.get("verified")
                 assert record["verified"] is not False, result.get("reason") or "the golden differs"
         except (AssertionError, Refused) as reason:
@@ -556,6 +592,7 @@ def pytest_configure(config):
     if platform is not None and platform not in PLATFORMS:
         raise pytest.UsageError(f"--platform {platform}: expected one of {', '.join(PLATFORMS)}")
     state.mode = os.environ.get("PTO_ADOPT_MODE") or None
+    state.has_compute = "--no-compute" not in shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))
     if platform:
         state.architecture, state.engine = PLATFORMS[platform]
         config.option.platform = f"{state.architecture}sim"  # what scenes are marked with

@@ -128,8 +128,9 @@ static void test_what_is_not_known_is_null_and_still_there(void **state) {
       .program = "x", .exit_code = 2, .error = {.status = PTO_EINVAL, .sentence = "no \"x\"\n"}};
   json_t *root = write_and_load(&result);
   static const char *const nulls[] = {
-      "case",       "engine",   "chip",          "tasks",         "edges",         "wall_seconds", "virtual_us",
-      "core_us",    "no_compute", "verified", "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water",
+      "case",          "engine",        "chip",          "tasks",        "edges",
+      "wall_seconds",  "virtual_us",    "core_us",       "no_compute",   "verified",
+      "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water",
       "stopped"};
   for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
     assert_true(json_is_null(json_object_get(root, nulls[i])));

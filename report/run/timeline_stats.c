@@ -166,7 +166,8 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
 static void print_origins(const struct pto_stats *stats, FILE *to) {
   const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
   if (all == 0) return;
-  fprintf(to, "             %.1f %% of their time is measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
+  fprintf(to,
+          "             %.1f %% of their time is measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
           100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
           100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
 }

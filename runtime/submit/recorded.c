@@ -125,18 +125,43 @@ static void add_before(struct pto_recorded *recorded, struct pto_recorded_task *
   task->launch.after_count++;
 }
 
-static void add_accesses(struct pto_runtime *rt, const struct pto_submit_work *submit, struct pto_recorded_task *task) {
-  struct pto_recorded *recorded = rt->recorded;
-  const struct pto_recorded_list *list = &recorded->lists[PTO_RECORDED_ARRAY_ACCESSES];
+/* Whether a write of the task replaces an earlier access, as in the map: it covers it and has an edge to it. */
+static bool replaces(const struct pto_runtime *rt, const struct pto_submit_work *submit,
+                     const struct pto_recorded_access *earlier) {
+  const struct pto_recorded *recorded = rt->recorded;
+  const struct pto_recorded_task *tasks = recorded->lists[PTO_RECORDED_ARRAY_TASKS].items;
+  if (tasks[earlier->task].last_consumer != count_of(recorded, PTO_RECORDED_ARRAY_TASKS)) return false;
+  for (uint32_t i = 0; i < submit->access_count; i++) {
+    const struct pto_access *access = &submit->accesses[i];
+    if (!(access->tag & PTO_TAG_WRITE) || access->region.is_fuzzy || earlier->region.is_fuzzy) continue;
+    const enum pto_overlap relation = pto_region_overlap(&access->region, &earlier->region, NULL);
+    if (relation == PTO_EQUAL || relation == PTO_COVERS) return true;
+  }
+  return false;
+}
+
+static void wire_accesses(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                          struct pto_recorded_task *task) {
+  const struct pto_recorded_list *list = &rt->recorded->lists[PTO_RECORDED_ARRAY_ACCESSES];
   const struct pto_recorded_access *kept = list->items, *end = kept + list->count;
-  for (uint32_t i = 0; i < submit->access_count && !rt->hazards.is_manual; i++) {
+  for (uint32_t i = 0; i < submit->access_count; i++) {
     const struct pto_access *access = &submit->accesses[i];
     for (const struct pto_recorded_access *earlier = kept; earlier < end; earlier++)
       if (pto_deps_reasons(&rt->hazards.table, earlier->tag, access->tag) &&
           pto_region_intersects(&earlier->region, &access->region, &rt->map.budget_exhausted))
-        add_before(recorded, task, earlier->task);
+        add_before(rt->recorded, task, earlier->task);
   }
-  for (uint32_t i = 0; i < submit->access_count && rt->hazards.enters; i++)
+}
+
+static void enter_accesses(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  struct pto_recorded *recorded = rt->recorded;
+  struct pto_recorded_list *list = &recorded->lists[PTO_RECORDED_ARRAY_ACCESSES];
+  struct pto_recorded_access *accesses = list->items;
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < list->count; i++)
+    if (!replaces(rt, submit, &accesses[i])) accesses[kept++] = accesses[i];
+  list->count = kept;
+  for (uint32_t i = 0; i < submit->access_count; i++)
     *(struct pto_recorded_access *)add(recorded, PTO_RECORDED_ARRAY_ACCESSES) = (struct pto_recorded_access){
         submit->accesses[i].region, count_of(recorded, PTO_RECORDED_ARRAY_TASKS) - 1, submit->accesses[i].tag};
 }
@@ -152,7 +177,8 @@ static void add_edges(struct pto_runtime *rt, const struct pto_submit_work *subm
     if (is_temporary(work) && !work->is_allocated_now && !work->is_empty)
       add_before(recorded, task, work->record->owner_slot);
   }
-  add_accesses(rt, submit, task);
+  if (!rt->hazards.is_manual) wire_accesses(rt, submit, task);
+  if (rt->hazards.enters) enter_accesses(rt, submit);
   if (task->launch.after_count) return;
   *(uint32_t *)add(recorded, PTO_RECORDED_ARRAY_BEFORE) = 0;
   task->launch.after_count = 1;

@@ -5,7 +5,7 @@
  *
  * While one is being made, a submit is checked as any, and then kept instead of entered: temporaries have addresses
  * that are none, so that regions of theirs can be compared; what a task comes after is found by comparing its accesses
- * with all that are kept, by the rules of the run.
+ * with those that are kept, by the rules of the run; what a write replaces in the map, it replaces there.
  *
  * A launch is submits through the same function as any orchestration's: a task without kernels that has the boundary's
  * dependencies and all temporaries in one piece; the recorded tasks, behind it and each other by explicit dependencies;

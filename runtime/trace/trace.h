@@ -88,7 +88,7 @@ struct pto_trace_host_access {
   uint64_t task_count;    /* tasks submitted before it */
   const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
-  uint32_t is_sync; /* then of the rest task_count alone says something */
+  uint32_t is_sync;     /* then of the rest task_count alone says something */
   uint32_t is_released; /* as in struct pto_trace_param */
 };
 

@@ -338,7 +338,8 @@ static void find_kernel_times(struct loader *loader) {
   struct pto_chip *chip = &loader->chip;
   const char *const end = strrchr(loader->label, '/');
   const size_t length = strlen(chip->kernel_times), folder = end ? (size_t)(end + 1 - loader->label) : 0;
-  const bool is_path = strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
+  const bool is_path =
+      strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
   if (!is_path || chip->kernel_times[0] == '/') return;
   if (folder + length >= sizeof chip->kernel_times) {
     FAULT(loader, "kernel_times = %s: the path of the chip file is too long for that", chip->kernel_times);

@@ -33,7 +33,7 @@ struct pto_chip_stages {
 
 struct pto_chip {
   char name[64];
-  char era[64]; /* which hardware and runtime it describes; "": does not say */
+  char era[64];           /* which hardware and runtime it describes; "": does not say */
   char kernel_times[320]; /* a shipped table of kernel times, or the path of one; "": none */
   uint32_t has_stages;
   struct pto_chip_stages stages; /* where has_stages */

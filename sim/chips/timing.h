@@ -57,13 +57,27 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
 
 /* The mode of the next tensor of `kernel`, from *param on, which is 0 before the first one: that of its list; past the
  * list, and without one, PTO_INPUT. */
-uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param);
+static inline uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param) {
+  while (*param < kernel->param_count && kernel->params[*param].mode == PTO_SCALAR) ++*param;
+  return *param < kernel->param_count ? kernel->params[(*param)++].mode : PTO_INPUT;
+}
 
-/* The bytes of a tensor's elements, and those from its first to its last one. */
+/* The bytes of a tensor's elements, and those from its first to its last one, which are memory that there is. */
 struct pto_timing_extent {
   uint64_t bytes, range_bytes;
 };
-struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor);
+extern const uint8_t pto_timing_dtype_bits[PTO_TIMING_DTYPES];
+static inline struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor) {
+  const uint64_t bits = pto_timing_dtype_bits[tensor->dtype];
+  uint64_t elems = 1, gaps = 0;
+  bool is_too_large = false;
+  for (uint32_t d = 0; d < tensor->ndims; d++) {
+    is_too_large |= __builtin_mul_overflow(elems, tensor->shape[d], &elems);
+    gaps += (tensor->shape[d] - 1) * tensor->strides[d];
+  }
+  if (PTO_UNLIKELY(is_too_large || elems >> 56)) elems = UINT64_C(1) << 56;
+  return (struct pto_timing_extent){(elems * bits + 7) / 8, elems == 0 ? 0 : ((gaps + 1) * bits + 7) / 8};
+}
 
 /* What one block of `kernel` reads and writes of [lo, hi), as the default cost counts: each tensor that begins there
  * once for its mode. */

@@ -26,19 +26,37 @@ void pto_call_times_reset(struct pto_call_times *times) {
   if (times->places) memset(times->places, 0, PTO_CALL_TIMES_PLACES * sizeof *times->places);
 }
 
-/* What the shapes and dtypes are; UINT32_MAX: they do not fit. */
-static inline uint32_t describe(const struct pto_kernel_args *args, uint32_t *words) {
+static inline uint64_t word_of(const struct pto_kernel_tensor *tensor) {
+  return (uint64_t)tensor->dtype << 32 | tensor->ndims;
+}
+
+/* Notes shapes and dtypes; false: there is no room for them. */
+static bool describe(const struct pto_kernel_args *args, uint64_t *words) {
   uint32_t used = 0;
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *tensor = &args->tensors[i];
-    if (used + 1 + 2 * tensor->ndims > PTO_CALL_TIMES_WORDS) return UINT32_MAX;
-    words[used++] = tensor->dtype << 16 | tensor->ndims;
-    for (uint32_t d = 0; d < tensor->ndims; d++) {
-      words[used++] = (uint32_t)tensor->shape[d];
-      words[used++] = (uint32_t)(tensor->shape[d] >> 32);
-    }
+    if (used + 1 + tensor->ndims > PTO_CALL_TIMES_WORDS) return false;
+    words[used++] = word_of(tensor);
+    for (uint32_t d = 0; d < tensor->ndims; d++) words[used++] = tensor->shape[d];
   }
-  return used;
+  return true;
+}
+
+static inline bool has_shapes(const struct pto_call_place *place, const struct pto_kernel_args *args) {
+  const uint64_t *word = place->words;
+  for (uint32_t i = 0; i < args->tensor_count; i++) {
+    const struct pto_kernel_tensor *tensor = &args->tensors[i];
+    if (*word++ != word_of(tensor)) return false;
+    for (uint32_t d = 0; d < tensor->ndims; d++)
+      if (*word++ != tensor->shape[d]) return false;
+  }
+  return true;
+}
+
+static inline bool is_same_cost(const struct pto_cost *a, const struct pto_cost *b) {
+  return ((a->bytes_in ^ b->bytes_in) | (a->bytes_out ^ b->bytes_out) | (a->vector_elems ^ b->vector_elems) |
+          (a->multiply_adds ^ b->multiply_adds) | (a->local_bytes ^ b->local_bytes) | (a->dtype ^ b->dtype) |
+          (a->trips ^ b->trips) | (a->l0a_bytes ^ b->l0a_bytes) | (a->l0b_bytes ^ b->l0b_bytes)) == 0;
 }
 
 static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times, const struct pto_kernel *kernel,
@@ -64,22 +82,20 @@ static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times
 
 struct pto_call_time pto_call_times_find(struct pto_call_times *times, const struct pto_kernel *kernel,
                                          const struct pto_kernel_args *args, const struct pto_cost *cost) {
-  uint32_t words[PTO_CALL_TIMES_WORDS];
-  const uint32_t word_count = describe(args, words);
-  if (PTO_UNLIKELY(word_count == UINT32_MAX)) return work_out(times, kernel, args, cost);
   /* which place it has decides nothing but how often the table is asked */
-  const uint64_t mixed = ((uint64_t)(uintptr_t)kernel >> 4) + cost->bytes_in + 3 * cost->bytes_out + 5 * cost->vector_elems;
+  const uint64_t mixed =
+      ((uint64_t)(uintptr_t)kernel >> 4) + cost->bytes_in + 3 * cost->bytes_out + 5 * cost->vector_elems;
   struct pto_call_place *place = &times->places[(mixed ^ mixed >> 8 ^ mixed >> 16) % PTO_CALL_TIMES_PLACES];
   if (PTO_LIKELY(place->kernel == kernel && place->core_kind == args->core->kind &&
-                 place->block_count == args->core->block_count && place->word_count == word_count &&
-                 memcmp(&place->cost, cost, sizeof *cost) == 0 && memcmp(place->words, words, word_count * 4) == 0))
+                 place->block_count == args->core->block_count && place->tensor_count == args->tensor_count &&
+                 is_same_cost(&place->cost, cost) && has_shapes(place, args)))
     return place->time;
-  place->kernel = kernel;
+  const struct pto_call_time time = work_out(times, kernel, args, cost);
+  place->kernel = describe(args, place->words) ? kernel : NULL;
   place->cost = *cost;
   place->core_kind = args->core->kind;
   place->block_count = args->core->block_count;
-  place->word_count = word_count;
-  memcpy(place->words, words, word_count * sizeof words[0]);
-  place->time = work_out(times, kernel, args, cost);
-  return place->time;
+  place->tensor_count = args->tensor_count;
+  place->time = time;
+  return time;
 }

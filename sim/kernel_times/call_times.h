@@ -4,11 +4,10 @@
  * the order), asked once for calls that are alike.
  *
  * A time of the table was measured with others busy, so it is one of two things:
- *   where its bytes, at the share that active_cores cores have, take three quarters of it or more, the memory is what it
- *   waits for: all of it is a stream, of as many bytes as that share gives in that time;
- *   else it is a time of the core, with the bytes of the cost moved beside it.
- * So with as many cores busy it takes what was measured, with more of them longer, and only a call of the first kind
- * takes less where it is alone.
+ *   where its bytes, at the share that active_cores cores have, take three quarters of it or more, the memory is what
+ * it waits for: all of it is a stream, of as many bytes as that share gives in that time; else it is a time of the
+ * core, with the bytes of the cost moved beside it. So with as many cores busy it takes what was measured, with more of
+ * them longer, and only a call of the first kind takes less where it is alone.
  *
  * Calls are alike where kernel, core kind, block_count, cost, and the tensors' shapes and dtypes are.  What is kept
  * never changes an answer.  Kernels may go between runs, so reset forgets all.  One thread; owns its memory.
@@ -20,7 +19,7 @@
 #include <sim/kernel_times/stages.h>
 
 #define PTO_CALL_TIMES_PLACES 256u /* a power of two */
-#define PTO_CALL_TIMES_WORDS 48u
+#define PTO_CALL_TIMES_WORDS 32u
 
 /* What a call takes. */
 struct pto_call_time {
@@ -32,8 +31,8 @@ struct pto_call_time {
 struct pto_call_place {
   const struct pto_kernel *kernel; /* NULL: free */
   struct pto_cost cost;
-  uint32_t core_kind, block_count, word_count;
-  uint32_t words[PTO_CALL_TIMES_WORDS]; /* of each tensor dtype and rank, then its extents, low and high half */
+  uint32_t core_kind, block_count, tensor_count;
+  uint64_t words[PTO_CALL_TIMES_WORDS]; /* of each tensor dtype and rank, then its extents */
   struct pto_call_time time;
 };
 
@@ -57,7 +56,8 @@ struct pto_call_time pto_call_times_find(struct pto_call_times *times, const str
 /* Of a time of the table whose bytes take `shared_ps` at the share that it was measured with: whether all of it is a
  * stream. */
 static inline bool pto_call_time_is_stream(const struct pto_call_time *time, uint64_t shared_ps) {
-  return time->origin <= PTO_ORIGIN_INTERPOLATED && time->active_cores > 0 && shared_ps / 3 >= time->load.compute_ps / 4;
+  return time->origin <= PTO_ORIGIN_INTERPOLATED && time->active_cores > 0 &&
+         shared_ps / 3 >= time->load.compute_ps / 4;
 }
 
 #endif

@@ -134,10 +134,11 @@ static void expect(const struct pto_kernel_table *table, const char *kernel, uin
 
 static void test_a_key_is_found_or_lies_between_two(void **state) {
   struct pto_kernel_table table = {0};
-  load(&table, "a,AIC,16x128 bf16 n4,0,1000,0,0,24,,,\na,AIC,16x128 bf16 n10,0,1601,0,0,24,,,\n"
-               "a,AIC,16x128 bf16 n100,0,100,0,0,12,,,\na,AIC,32x128 bf16 n4,0,5000,0,0,1,,,\n"
-               "a,AIC,16x128 f32 n4,0,9000,0,0,1,,,\na,AIC,16x128 f64 n4,0,9000,0,0,1,,,\na,AIV,16x128 n4,0,77,0,0,2,,,\n"
-               "b,MIX,n1,0,5,0,0,0,,,\n");
+  load(&table,
+       "a,AIC,16x128 bf16 n4,0,1000,0,0,24,,,\na,AIC,16x128 bf16 n10,0,1601,0,0,24,,,\n"
+       "a,AIC,16x128 bf16 n100,0,100,0,0,12,,,\na,AIC,32x128 bf16 n4,0,5000,0,0,1,,,\n"
+       "a,AIC,16x128 f32 n4,0,9000,0,0,1,,,\na,AIC,16x128 f64 n4,0,9000,0,0,1,,,\na,AIV,16x128 n4,0,77,0,0,2,,,\n"
+       "b,MIX,n1,0,5,0,0,0,,,\n");
   expect(&table, "a", PTO_AIC, "16x128 bf16 n4", PTO_ORIGIN_MEASURED, 1000, 24);
   expect(&table, "a", PTO_AIC, "16x128 bf16 n7", PTO_ORIGIN_INTERPOLATED, 1301, 24); /* 1300.5, up */
   expect(&table, "a", PTO_AIC, "16x128 bf16 n55", PTO_ORIGIN_INTERPOLATED, 851, 0);  /* falling; other cores */

@@ -47,13 +47,13 @@ struct pto_timing_load pto_stages_load(const struct pto_chip_stages *stages, con
                                  .serial_ps = stages->start_ps};
   load.serial_ps += trips * stages->trip_ps;
   if (core_kind == PTO_AIV) {
-    load.compute_ps = transfer_ps(cost.bytes_in, stages->gm_to_ub_mbps) + transfer_ps(cost.bytes_out, stages->ub_to_gm_mbps);
+    load.compute_ps =
+        transfer_ps(cost.bytes_in, stages->gm_to_ub_mbps) + transfer_ps(cost.bytes_out, stages->ub_to_gm_mbps);
     load.serial_ps += compute;
   } else {
-    const uint64_t beside[] = {compute, transfer_ps(cost.bytes_in, stages->gm_to_l1_mbps),
-                               transfer_ps(cost.l0a_bytes, stages->l1_to_l0a_mbps),
-                               transfer_ps(cost.l0b_bytes, stages->l1_to_l0b_mbps),
-                               transfer_ps(cost.bytes_out, stages->l0c_to_gm_mbps)};
+    const uint64_t beside[] = {
+        compute, transfer_ps(cost.bytes_in, stages->gm_to_l1_mbps), transfer_ps(cost.l0a_bytes, stages->l1_to_l0a_mbps),
+        transfer_ps(cost.l0b_bytes, stages->l1_to_l0b_mbps), transfer_ps(cost.bytes_out, stages->l0c_to_gm_mbps)};
     for (size_t i = 0; i < PTO_ARRAY_LENGTH(beside); i++) load.compute_ps = pto_max_u64(load.compute_ps, beside[i]);
   }
   load.compute_ps = pto_min_u64(load.compute_ps, PTO_TIMING_MAX_PS);

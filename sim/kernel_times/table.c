@@ -20,16 +20,25 @@ struct column {
 };
 
 #define FIELD(name) #name, offsetof(struct pto_kernel_row, name), sizeof(((struct pto_kernel_row *)0)->name)
-#define TEXT(name) {FIELD(name), true, 0}
-#define NUMBER(name, max) {FIELD(name), false, max}
+#define TEXT(name)                                                                                                     \
+  { FIELD(name), true, 0 }
+#define NUMBER(name, max)                                                                                              \
+  { FIELD(name), false, max }
 #define MAX_COUNT (UINT64_C(1) << 48)
 #define MAX_PS UINT64_C(1000000000000) /* 1 s */
 #define MAX_CORES 3072
 
-static const struct column columns[] = {TEXT(kernel),           TEXT(core),          TEXT(key),
-                                        NUMBER(count, MAX_COUNT), NUMBER(mean_ps, MAX_PS), NUMBER(p10_ps, MAX_PS),
-                                        NUMBER(p90_ps, MAX_PS), NUMBER(active_cores, MAX_CORES), TEXT(source),
-                                        TEXT(commit),           TEXT(date)};
+static const struct column columns[] = {TEXT(kernel),
+                                        TEXT(core),
+                                        TEXT(key),
+                                        NUMBER(count, MAX_COUNT),
+                                        NUMBER(mean_ps, MAX_PS),
+                                        NUMBER(p10_ps, MAX_PS),
+                                        NUMBER(p90_ps, MAX_PS),
+                                        NUMBER(active_cores, MAX_CORES),
+                                        TEXT(source),
+                                        TEXT(commit),
+                                        TEXT(date)};
 
 /* ---- rows in order ---- */
 
@@ -236,7 +245,8 @@ int pto_kernel_table_write(const struct pto_kernel_table *table, FILE *to) {
   for (uint32_t i = 0; i < table->count; i++) {
     if (fault_of(&table->rows[i])) return PTO_EINVAL;
     for (size_t k = 0; k < PTO_ARRAY_LENGTH(columns); k++)
-      if (columns[k].is_text && strpbrk((const char *)&table->rows[i] + columns[k].offset, ",\"\r\n")) return PTO_EINVAL;
+      if (columns[k].is_text && strpbrk((const char *)&table->rows[i] + columns[k].offset, ",\"\r\n"))
+        return PTO_EINVAL;
   }
   fprintf(to, "%s\n", head);
   for (uint32_t i = 0; i < table->count; i++) {
@@ -262,7 +272,8 @@ static bool is_dtype(const char *word, size_t length) {
   static const char *const letters[] = {"bf", "f", "fp", "i", "u"};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(letters); i++) {
     const size_t prefix = strlen(letters[i]);
-    if (length > prefix && strncmp(word, letters[i], prefix) == 0 && strspn(word + prefix, "0123456789") == length - prefix)
+    if (length > prefix && strncmp(word, letters[i], prefix) == 0 &&
+        strspn(word + prefix, "0123456789") == length - prefix)
       return true;
   }
   return false;

@@ -186,6 +186,8 @@ struct split {
 /* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
 static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
   if (share->bytes == 0) return (struct split){bytes, 0};
+  if (PTO_LIKELY(share->bytes == bytes))
+    return (struct split){pto_timing_add_saturating(share->missed, share->written_back), bytes - share->missed};
   const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
   const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
   return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};

@@ -212,7 +212,7 @@ static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_core
 
 /* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
  * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
-static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
+static PTO_INLINE uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
   if (has_more && cores->streams_next_at <= pto_virtual_cores_next_time(cores, false)) {
     pto_virtual_cores_end_streams(cores);
     return PTO_VIRTUAL_NO_CORE;

@@ -65,6 +65,20 @@ changed scale no_source 's/scale_kernel.cpp/nowhere.cpp/'
 changed scale no_entry 's/scale_entry/other_entry/'
 changed scale short 's/"shape": \[16\], "bytes"/"shape": [17], "bytes"/'
 changed scale later 's/"version": 1/"version": 2/'
+changed scale no_golden 's/no_golden.golden\|scale.golden/gone.golden/'
+# NAME LINE…: a manifest of an orchestration of these lines
+written() {
+  local name=$1
+  shift
+  printf '%s\n' "$@" >"$work/$name.cpp"
+  changed scale "$name" "s|$scenes/scale.cpp|$name.cpp|"
+}
+entry='extern "C" void scale_entry(const ChipTaskArgs &) {}'
+written older_api '' '#include "orchestration_api.h"' "$entry"
+written newer_header '#include "pto_orchestration_api_v3.h"' "$entry"
+written newer_call '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' '  rt_submit_all(o);' '}'
+cp tests/compat/kernels/broken.cpp "$work"
+changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
 holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
 holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
@@ -75,6 +89,7 @@ holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
 holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
+holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
@@ -85,6 +100,14 @@ holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file,
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
 holds 'another version' adopts 3 'later.json: is "pto-adopted" version 2, expected "pto-adopted" version 1' later
+holds 'a golden that is not there' adopts 3 'gone.golden: No such file or directory, expected the bytes of tensor out of .*no_golden.json' no_golden
+holds 'a header of an older API' \
+  adopts 3 'older_api.cpp:2: #error "orchestration_api.h: host_build_graph before 11 July 2026 is another API; include pto_' older_api
+holds 'a header of a newer one' adopts 3 'newer_header.cpp:1: .*pto_orchestration_api_v3.h' newer_header
+holds 'a call of a newer one' adopts 3 'newer_call.cpp:3: .*rt_submit_all' newer_call
+holds 'a kernel that does not compile' adopts 3 'broken.cpp:8: .*no_such_instruction' broken_kernel
+head -c 300 "$work/scale.json" >"$work/cut.json"
+holds 'a manifest that is cut' adopts 3 'cut.json: line [0-9]+' cut
 holds 'nothing half-built stays' has_no_half
 holds 'JUnit has the failure' adopts 1 'failures="1"' wrong --junit -
 holds 'a manifest takes no platform' adopts 2 '^ptosim: adopt: --platform is for a folder$' scale --platform a5sim
@@ -150,6 +173,13 @@ holds '- a configuration without kernels' was 'no_kernels/kernel_config.py: ther
 holds '- a generated kernel that is not there' was 'add.cpp: there is no such file, expected the source of add'
 holds 'nothing half-built stays of them' has_no_half
 holds 'of a5 in virtual time, one by luck or wrong' scene 1 'WAR task 0 \(add\) .*luck.cpp' test_scenes.py a5virtual
+holds 'the same without kernels, the large one too' \
+  says 0 '^adopt: 6 cases, 6 built, 6 run, 0 verified, 6 unjudged$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --platform a2a3virtual --no-compute --assume-zero
+holds '- with as many clusters as are asked for' \
+  says 1 '^unjudged +a5 ' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5virtual --no-compute --assume-zero --clusters 2
+holds '- in virtual time alone' says 2 '^ptosim: adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --no-compute
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
 holds 'pytest runs them, by name, without the manual one' says 0 '^2 passed, [0-9]+ deselected' \
   pytest "$scenes/test_scenes.py" --platform a2a3virtual -k 'TestScale'
