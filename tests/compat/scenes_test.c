@@ -69,12 +69,16 @@ static FILE *begin_manifest(const char *name, int only) {
   return file;
 }
 
-/* Runs the manifest on both engines. */
+/* Runs the manifest on both engines.  The scene `late` uses tensors after their scope: its outputs are right, and that
+ * they are so by luck is found. */
 static void adopt(const char *name) {
+  const bool is_luck = strcmp(name, "late") == 0;
+  const char *verdict = is_luck ? "by luck " : "verified ";
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++) {
     const int code = pto_ptosim_run("adopt %s --engine %s", pto_ptosim_path("scene.json"), engines[i]);
-    if (code != 0 || strncmp(pto_ptosim_last.out, "verified ", 9) != 0)
+    if (code != (is_luck ? 1 : 0) || strncmp(pto_ptosim_last.out, verdict, strlen(verdict)) != 0)
       fail_msg("%s on %s left with %d: %s%s", name, engines[i], code, pto_ptosim_last.out, pto_ptosim_last.err);
+    if (is_luck) assert_non_null(strstr(pto_ptosim_last.out, "after the scope of task 0 (alloc), which allocated it"));
   }
 }
 
