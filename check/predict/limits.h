@@ -3,8 +3,8 @@
  * What bounds a run, found by trying: the same run on a chip on which one thing at a time is twice as good.  What
  * shortens it most is what bounds it; where nothing does by PTO_LIMIT_LEAST_PPM, kernels that follow each other do.
  *
- * This is attribution from outside, exact but coarse.  Whoever has the causal path of a run asks that instead, and
- * struct pto_prediction is where its answer goes.
+ * This is attribution from outside, exact but coarse.  A causal path of the run says more: where there is one, its
+ * answer takes this one's place in struct pto_prediction.
  *
  * Values and pure functions; any thread.
  */

@@ -15,7 +15,7 @@
 #include <sim/chips/chip.h>
 
 struct pto_parameter_file {
-  char *name; /* "a2a3.ini", "mine.ini" */
+  char *name; /* "a2a3.ini": the last part of its path */
   uint64_t hash;
 };
 struct pto_parameters {

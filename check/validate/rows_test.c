@@ -193,7 +193,7 @@ static void test_changes(void **state) {
 }
 
 static void test_the_chip_of_a_row(void **state) {
-  char set[] = "check", hbg[] = "host built graph", odd[] = "of nobody", tiny[] = "tiny";
+  char set[] = "check", hbg[] = "host built graph", odd[] = "of none", tiny[] = "tiny";
   struct pto_row row = row_of(1, PTO_ROW_makespan, set);
   struct pto_row_place place;
   pto_row_place_find(&row, "rows.csv", NULL, &place);
@@ -206,11 +206,11 @@ static void test_the_chip_of_a_row(void **state) {
   row.era = odd;
   pto_row_place_find(&row, "rows.csv", NULL, &place);
   assert_string_equal(place.chip, "a2a3");
-  assert_non_null(strstr(place.warning, "no chip file is of era \"of nobody\""));
+  assert_non_null(strstr(place.warning, "no chip file is of era \"of none\""));
   row.chip = tiny;
   pto_row_place_find(&row, "rows.csv", "a5", &place);
   assert_string_equal(place.chip, "tiny");
-  assert_non_null(strstr(place.warning, "measured in era \"of nobody\""));
+  assert_non_null(strstr(place.warning, "measured in era \"of none\""));
   row.chip = strdup("plain.ini");
   pto_row_place_find(&row, "tests/regress/rows.csv", NULL, &place);
   assert_string_equal(place.chip, "tests/regress/plain.ini");

@@ -17,7 +17,9 @@ static void find_file(const struct pto_row *row, const char *rows_path, struct p
   const char *slash = strrchr(rows_path, '/');
   const int folder = slash ? (int)(slash + 1 - rows_path) : 0;
   const int length = snprintf(place->chip, sizeof place->chip, "%.*s%s", folder, rows_path, row->chip);
-  const bool is_there = length < (int)sizeof place->chip && row->chip[0] != '/' && access(place->chip, R_OK) == 0;
+  const bool is_short = length < (int)sizeof place->chip;
+  const char *path = place->chip;
+  const bool is_there = is_short && row->chip[0] != '/' && access(path, R_OK) == 0;
   if (!is_there) snprintf(place->chip, sizeof place->chip, "%.*s", (int)sizeof place->chip - 1, row->chip);
 }
 

@@ -44,7 +44,8 @@ static void test_the_runs_are_those_of_run(void **state) {
 }
 
 static void test_the_numbers_are_the_same_with_any_count_of_processes(void **state) {
-  json_t *one = predict("bgemm --runs 9 --jobs 1"), *three = predict("bgemm --runs 9 --jobs 3");
+  json_t *one = predict("bgemm --chip tests/regress/plain.ini --runs 9 --jobs 1"),
+         *three = predict("bgemm --chip tests/regress/plain.ini --runs 9 --jobs 3");
   assert_true(json_equal(one, three));
   json_t *p = json_object_get(one, "prediction"), *range = json_object_get(p, "makespan");
   assert_true(number(range, "low_us") < number(range, "median_us"));
@@ -56,7 +57,8 @@ static void test_the_numbers_are_the_same_with_any_count_of_processes(void **sta
 
 static void test_more_jitter_is_a_wider_range(void **state) {
   double width[2];
-  static const char *const options[] = {"bgemm --runs 25 --jitter 1%", "bgemm --runs 25 --jitter 20%"};
+  static const char *const options[] = {"bgemm --chip tests/regress/plain.ini --runs 25 --jitter 1%",
+                                        "bgemm --chip tests/regress/plain.ini --runs 25 --jitter 20%"};
   for (int i = 0; i < 2; i++) {
     json_t *root = predict(options[i]), *range = json_object_get(json_object_get(root, "prediction"), "makespan");
     width[i] = number(range, "high_us") - number(range, "low_us");

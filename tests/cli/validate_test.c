@@ -114,7 +114,7 @@ static void test_the_page_has_failures_first_and_each_set_apart(void **state) {
                        "bad,,,9,,,makespan,80,,,,mine,check,,spmd,tests/regress/plain.ini\n"
                        "odd,,,,,,orchestrator,1,,,,mine,other,,spmd,tests/regress/plain.ini\n"
                        "bgemm C0,,,1000,1000,750,edges,,,,,mine,calibrate,,,tests/regress/plain.ini\n"
-                       "nobody,,,,,,makespan,1,,,,mine,check,,,\n");
+                       "none such,,,,,,makespan,1,,,,mine,check,,,\n");
   assert_int_equal(
       pto_ptosim_run("validate %s --runs 3 --jobs 2 -o %s", pto_ptosim_path("rows.csv"), pto_ptosim_path("page.md")),
       1);
@@ -123,10 +123,10 @@ static void test_the_page_has_failures_first_and_each_set_apart(void **state) {
                                       "## Failures",
                                       "- bad, makespan: -8",
                                       "tasks instead of 9.",
-                                      "- nobody, makespan: neither its column run nor the list",
+                                      "- none such, makespan: neither its column run nor the list",
                                       "## Rows of set check",
                                       "| bad | makespan |",
-                                      "| nobody | makespan | 1.0 | none |",
+                                      "| none such | makespan | 1.0 | none |",
                                       "| good | makespan | 8.6 ± 2 % |",
                                       "mine / too",
                                       "## Rows of set calibrate",
