@@ -159,6 +159,7 @@ $(B)/sources: FORCE
 
 # The chip files are part of this object; the compiler's list of headers does not see them.
 $(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
+$(call obj,sim/kernel_times/table_files.c): $(wildcard sim/kernel_times/*.csv)
 
 VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))

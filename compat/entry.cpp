@@ -15,7 +15,6 @@
 #include PTO_COMPAT_SOURCE
 
 #include <exception>
-#include <memory>
 
 #define PTO_COMPAT_TEXT_2(text) #text
 #define PTO_COMPAT_TEXT(text) PTO_COMPAT_TEXT_2(text)
@@ -70,16 +69,15 @@ template <typename Function> void guarded(const Function &function) {
 void enter(const pto_compat_tensor *tensors, std::uint32_t tensor_count, const std::uint64_t *scalars,
            std::uint32_t scalar_count) {
   guarded([&] {
-    /* 38 KB */
-    auto arguments = std::make_unique<Arguments>(tensors, tensor_count, scalars, scalar_count);
-    call(&PTO_COMPAT_ENTRY, *arguments);
+    Arguments arguments(tensors, tensor_count, scalars, scalar_count); /* 38 KB */
+    call(&PTO_COMPAT_ENTRY, arguments);
   });
 }
 
 std::int32_t expected_arguments(const pto_compat_tensor *tensors, std::uint32_t tensor_count,
                                 const std::uint64_t *scalars, std::uint32_t scalar_count) {
   std::int32_t expected = -1;
-  guarded([&] { expected = expected_of(*std::make_unique<Arguments>(tensors, tensor_count, scalars, scalar_count)); });
+  guarded([&] { expected = expected_of(Arguments(tensors, tensor_count, scalars, scalar_count)); });
   return expected;
 }
 

@@ -61,7 +61,7 @@ static int find_source(const struct pto_adopted *adopted, const char *path, cons
 /* ---- the orchestration ---- */
 
 static void *compile_orchestration(void *argument) {
-  static const char *const common[] = {"-std=c++17",          "-shared",        "-fPIC", "-O1",     "-g",
+  static const char *const common[] = {"-std=c++17",          "-shared",        "-fPIC", "-O0",     "-g",
                                        "-fvisibility=hidden", "-Wl,-Bsymbolic", "-w",    "-pthread"};
   struct orchestration *o = argument;
   const struct pto_adopted *adopted = o->adopted;

@@ -73,8 +73,7 @@ static int declare(struct pto_adopted_program *p, struct pto_program_run *run, u
   p->arrays[i] = pto_program_array(run, tensor->name, tensor->role, tensor->dtype, tensor->ndims, tensor->shape);
   if (!p->arrays[i]) return PTO_EINVAL;
   argument->data = p->arrays[i]->data;
-  /* Without kernels the array is address space, and nothing reads it. */
-  if (is_empty(tensor) || !tensor->bytes_path || pto_program_config(run)->no_compute) return PTO_OK;
+  if (is_empty(tensor) || !tensor->bytes_path) return PTO_OK;
   return read_bytes(run, &p->adopted, tensor, tensor->bytes_path, p->arrays[i]->data);
 }
 
@@ -120,6 +119,12 @@ static int expect(struct pto_program_run *run) {
 }
 
 /* ---- life ---- */
+
+bool pto_adopted_program_has_bytes(const struct pto_adopted_program *p, const char *tensor) {
+  for (uint32_t i = 0; i < p->adopted.tensor_count; i++)
+    if (strcmp(p->adopted.tensors[i].name, tensor) == 0) return p->adopted.tensors[i].bytes_path != NULL;
+  return false;
+}
 
 struct pto_adopted_program *pto_adopted_program_of(const struct pto_program *program) {
   if (program->prepare != prepare) return NULL;

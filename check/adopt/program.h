@@ -34,6 +34,8 @@ PTO_MUST_CHECK int pto_adopted_program_load(const char *path, bool has_kernels,
                                             struct pto_adopted_program **program_out, struct pto_error *error);
 /* Takes NULL too. */
 void pto_adopted_program_destroy(struct pto_adopted_program *program);
+/* Whether the manifest gives the bytes of a tensor. */
+bool pto_adopted_program_has_bytes(const struct pto_adopted_program *program, const char *tensor);
 /* The one that a program is the `program` of; NULL where it is none. */
 struct pto_adopted_program *pto_adopted_program_of(const struct pto_program *program);
 

@@ -64,6 +64,7 @@ static void read_task(struct pto_json_reader *reader, struct pto_graph_file *gra
   task->kind = pto_json_read_string(reader, object, "kind");
   task->block_count = pto_json_read_u64(reader, object, "blocks", UINT32_MAX);
   task->is_sync_start = pto_json_read_bool(reader, object, "sync_start");
+  task->is_part = !reader->status && pto_json_has(object, "part_of");
   task->scope_depth = pto_json_read_u64(reader, pto_json_read_object(reader, object, "scope"), "depth", UINT32_MAX);
   read_kernels(reader, object, task);
   json_t *params = pto_json_read_array(reader, object, "params", PTO_MAX_PARAMS + 1);
@@ -177,6 +178,28 @@ void pto_graph_file_fini(struct pto_graph_file *graph) {
   free(graph->reasons);
   json_decref(graph->root);
   memset(graph, 0, sizeof *graph);
+}
+
+int pto_graph_file_drop_parts(struct pto_graph_file *graph) {
+  uint64_t *numbers = calloc(graph->task_count + 1, sizeof *numbers), kept = 0, edge_count = 0;
+  if (!numbers) return PTO_ENOMEM;
+  for (uint64_t i = 0; i < graph->task_count; i++) {
+    numbers[i] = graph->tasks[i].is_part ? PTO_GRAPH_NONE : kept;
+    if (graph->tasks[i].is_part) continue;
+    graph->tasks[kept] = graph->tasks[i];
+    graph->tasks[kept].number = kept;
+    kept++;
+  }
+  for (uint64_t i = 0; i < graph->edge_count; i++) {
+    struct pto_graph_edge edge = graph->edges[i];
+    edge.from = numbers[edge.from];
+    edge.to = numbers[edge.to];
+    if (edge.from != PTO_GRAPH_NONE && edge.to != PTO_GRAPH_NONE) graph->edges[edge_count++] = edge;
+  }
+  graph->task_count = kept;
+  graph->edge_count = edge_count;
+  free(numbers);
+  return PTO_OK;
 }
 
 const struct pto_graph_edge *pto_graph_file_find_edge(const struct pto_graph_file *graph, uint64_t from, uint64_t to) {

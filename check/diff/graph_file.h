@@ -38,6 +38,7 @@ struct pto_graph_task {
   const char *kernels[3]; /* aic, aiv0, aiv1; NULL: none */
   uint64_t block_count, scope_depth;
   bool is_sync_start;
+  bool is_part; /* of a launch of recorded tasks, but for its last one, which stands for all */
   uint64_t first_param, param_count;
 };
 
@@ -67,6 +68,10 @@ struct pto_graph_file {
  * fini is due only after PTO_OK. */
 PTO_MUST_CHECK int pto_graph_file_read(const char *path, struct pto_graph_file *graph, struct pto_error *error);
 void pto_graph_file_fini(struct pto_graph_file *graph);
+
+/* A launch of recorded tasks is one task from now on, its last one: the others go with their edges, and numbers move
+ * up.  PTO_OK, or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_graph_file_drop_parts(struct pto_graph_file *graph);
 
 /* The edge between two tasks, or NULL. */
 const struct pto_graph_edge *pto_graph_file_find_edge(const struct pto_graph_file *graph, uint64_t from, uint64_t to);

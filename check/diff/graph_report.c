@@ -86,8 +86,12 @@ int pto_graph_report(struct pto_graph_side sides[2], struct pto_report **report_
                      .a = sides[0].graph,
                      .b = sides[1].graph,
                      .has_capture = sides[0].is_capture || sides[1].is_capture};
-  const int status = d->has_capture ? pto_edge_diff(&d->a, &d->b, &d->counts, &d->report.findings, error)
-                                    : pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
+  /* a capture has a launch as one task */
+  int status = sides[1].is_capture && !sides[0].is_capture ? pto_graph_file_drop_parts(&d->a) : PTO_OK;
+  if (!status && sides[0].is_capture && !sides[1].is_capture) status = pto_graph_file_drop_parts(&d->b);
+  if (!status)
+    status = d->has_capture ? pto_edge_diff(&d->a, &d->b, &d->counts, &d->report.findings, error)
+                            : pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
   d->report.is_clean = pto_findings_is_clean(&d->report.findings);
   return pto_report_give(&d->report, status, report_out);
 }

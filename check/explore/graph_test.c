@@ -19,10 +19,10 @@ static int run_nothing(const struct pto_kernel_args *args) { return 0; }
   { .mode = mode_, .min_rank = 1, .max_rank = 1 }
 static const struct pto_kernel_param read_params[] = {BYTES(PTO_INPUT)}, write_params[] = {BYTES(PTO_OUTPUT)},
                                      add_params[] = {BYTES(PTO_ACCUMULATE)};
-static const struct pto_kernel reader = {"reader", PTO_AIV, 0, read_params, 1, run_nothing, NULL, NULL};
-static const struct pto_kernel writer = {"writer", PTO_AIV, 0, write_params, 1, run_nothing, NULL, NULL};
-static const struct pto_kernel adder = {"adder", PTO_AIV, 0, add_params, 1, run_nothing, NULL, NULL};
-static const struct pto_kernel turner = {"turner", PTO_AIV, PTO_KERNEL_TURNS, add_params, 1, run_nothing, NULL, NULL};
+static const struct pto_kernel reader = {"reader", PTO_AIV, 0, read_params, 1, run_nothing, NULL, NULL, NULL};
+static const struct pto_kernel writer = {"writer", PTO_AIV, 0, write_params, 1, run_nothing, NULL, NULL, NULL};
+static const struct pto_kernel adder = {"adder", PTO_AIV, 0, add_params, 1, run_nothing, NULL, NULL, NULL};
+static const struct pto_kernel turner = {"turner", PTO_AIV, PTO_KERNEL_TURNS, add_params, 1, run_nothing, NULL, NULL, NULL};
 
 static struct pto_tensor bytes(struct pto_runtime *rt, uint64_t offset, uint64_t count) {
   return pto_external_tensor(rt, memory + offset, PTO_UINT8, 1, &count);

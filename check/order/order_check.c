@@ -151,9 +151,16 @@ static bool is_needed_elsewhere(struct reporter *t, uint32_t producer, uint32_t 
   return t->other_status == PTO_OK && !pto_happens_before_implies(&t->other_reach, producer, consumer, &redundancy);
 }
 
+/* Of a launch of recorded tasks: its edges are explicit because they were found when it was recorded. */
+static bool is_part(const struct reporter *t, uint32_t node) {
+  const struct pto_trace_task *task = pto_trace_task_at(t->question->trace, task_of(&t->graph, node));
+  return task && task->part_of;
+}
+
 static void report_redundancy(void *context, const struct pto_redundancy *r) {
   struct reporter *t = context;
   const struct pto_access_graph *graph = &t->graph;
+  if (is_part(t, r->producer) || is_part(t, r->consumer)) return;
   const bool is_needed = is_needed_elsewhere(t, r->producer, r->consumer);
   char earlier[160], later[160], place[280], why[200], name[160];
   struct pto_finding finding = {.kind = PTO_FINDING_REDUNDANT,
@@ -189,12 +196,11 @@ static void report_released(struct reporter *t, uint32_t creator_access, uint32_
                                 .tasks = {task_of(graph, creator), task_of(graph, node)},
                                 .params = {param_of(graph, creator_access), param_of(graph, access)}};
   finding.group = pto_mix64(pair_key(graph, creator, node) ^ (finding.params[0] << 8) ^ finding.params[1]);
-  pto_findings_add(t->findings, &finding, "let the scope end behind this use",
-                   "%s %s after the scope of %s, which allocated it, has ended%s",
-                   pto_text_node(&t->text, node, later, sizeof later),
-                   pto_text_access(&t->text, access, use, sizeof use),
-                   pto_text_node(&t->text, creator, earlier, sizeof earlier),
-                   places(t, creator, node, place, sizeof place));
+  pto_findings_add(
+      t->findings, &finding, "let the scope end behind this use",
+      "%s %s after the scope of %s, which allocated it, has ended%s",
+      pto_text_node(&t->text, node, later, sizeof later), pto_text_access(&t->text, access, use, sizeof use),
+      pto_text_node(&t->text, creator, earlier, sizeof earlier), places(t, creator, node, place, sizeof place));
 }
 
 /* The first access to a buffer of the runtime's is its allocation. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/adopt/program.h>
 #include <check/session/session.h>
 #include <formats/json_read.h>
 #include <report/findings/source_lines.h>
@@ -33,6 +34,11 @@ struct pto_given_values {
   struct given *given;
   size_t count;
   uint64_t given_values, assumed_values;
+  /* Arrays that one of the first so many tasks writes, by their number, and whether one of the first so many accesses
+   * of the host is a write: what nothing writes has no writer to look for. */
+  uint64_t seen_tasks, seen_accesses;
+  bool *is_written; /* NULL: nothing was asked yet */
+  bool has_host_write;
 };
 
 /* ---- the file ---- */
@@ -127,24 +133,45 @@ static void find_host(const struct pto_trace *trace, const struct pto_value_ques
 
 /* ---- answers ---- */
 
-static const struct pto_array *array_at(const struct pto_session *session, const void *addr, uint64_t *element) {
+/* NULL: it is in none. */
+static const struct pto_array *array_at(const struct pto_session *session, uint64_t addr, uint32_t *number) {
   const struct pto_array *array;
-  for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++) {
-    const uint64_t offset = (uint64_t)(uintptr_t)addr - (uint64_t)(uintptr_t)array->data;
-    if (offset >= array->size_bytes) continue;
-    *element = offset * 8 / pto_dtype_bits(array->dtype);
-    return array;
-  }
-  return NULL;
+  for (*number = 0; (array = pto_program_run_array(session->run, *number)) != NULL; ++*number)
+    if (addr - (uint64_t)(uintptr_t)array->data < array->size_bytes) break;
+  return array;
 }
 
-/* Whether --input brought it. */
+static bool see_writers(struct pto_given_values *values, const struct pto_trace *trace) {
+  uint32_t count = 0;
+  while (!values->is_written && pto_program_run_array(values->session->run, count)) count++;
+  if (!values->is_written) values->is_written = calloc(count + 1u, sizeof *values->is_written);
+  if (!values->is_written) return false;
+  if (values->seen_tasks > trace->tasks.count) values->seen_tasks = 0; /* another run */
+  if (values->seen_accesses > trace->host_accesses.count) values->seen_accesses = 0;
+  for (; values->seen_accesses < trace->host_accesses.count; values->seen_accesses++) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, values->seen_accesses);
+    values->has_host_write |= access->is_write != 0;
+  }
+  for (; values->seen_tasks < trace->tasks.count; values->seen_tasks++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, values->seen_tasks);
+    for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
+      const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+      uint32_t number;
+      if ((param->mode & PTO_OUTPUT) && !param->is_managed &&
+          array_at(values->session, param->tensor.buffer.base, &number))
+        values->is_written[number] = true;
+    }
+  }
+  return true;
+}
+
+/* Whether --input or an adopted program's manifest brought it. */
 static bool is_input(const struct pto_session *session, const struct pto_array *array) {
   const struct pto_words *inputs = &session->options.inputs;
   const size_t length = strlen(array->name);
   for (uint32_t i = 0; i < inputs->count; i++)
     if (strncmp(inputs->items[i], array->name, length) == 0 && inputs->items[i][length] == '=') return true;
-  return false;
+  return session->subject.adopted && pto_adopted_program_has_bytes(session->subject.adopted, array->name);
 }
 
 static json_t *value_in(const struct given *given, uint64_t element) {
@@ -215,9 +242,13 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const struct pto_trace *trace = pto_runtime_trace(rt);
   struct writer writer = {0};
   uint64_t element = 0;
-  find_task(trace, question, &writer);
-  find_host(trace, question, &writer);
-  const struct pto_array *array = array_at(values->session, question->addr, &element);
+  uint32_t number;
+  const uint64_t addr = (uint64_t)(uintptr_t)question->addr;
+  const struct pto_array *array = array_at(values->session, addr, &number);
+  if (array) element = (addr - (uint64_t)(uintptr_t)array->data) * 8 / pto_dtype_bits(array->dtype);
+  if (!see_writers(values, trace)) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  if (!array || values->is_written[number]) find_task(trace, question, &writer);
+  if (values->has_host_write) find_host(trace, question, &writer);
   const uint64_t size = pto_dtype_size(question->dtype);
   if (writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
     memcpy(value, question->addr, size);
@@ -253,6 +284,7 @@ void pto_given_values_destroy(struct pto_given_values *values) {
   if (!values) return;
   json_decref(values->root);
   free(values->given);
+  free(values->is_written);
   free(values);
 }
 

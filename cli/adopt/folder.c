@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/process.h>
 
 #define RECORD_FD 3
 #define FIND_PACKAGES "import importlib.util as u, sys; sys.exit(not (u.find_spec('torch') and u.find_spec('pytest')))"
@@ -28,33 +27,11 @@ struct child {
 
 /* ---- the process ---- */
 
-static int spawn(char *const *words, int record_fd, int text_fd, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  int reason = posix_spawn_file_actions_init(&actions);
-  if (reason) return reason;
-  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDOUT_FILENO);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
-  if (!reason && record_fd >= 0) reason = posix_spawn_file_actions_adddup2(&actions, record_fd, RECORD_FD);
-  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return reason;
-}
-
-static int wait_for(pid_t pid) {
-  int ended = 0;
-  while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
-}
-
 static bool can_run(const char *python) {
-  char *words[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-c", (char *)(uintptr_t)FIND_PACKAGES, NULL};
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const char *const words[] = {python, "-c", FIND_PACKAGES, NULL};
   pid_t pid;
-  const bool is_able = nowhere >= 0 && spawn(words, -1, nowhere, &pid) == 0 && wait_for(pid) == 0;
-  if (nowhere >= 0) close(nowhere);
-  return is_able;
+  return pto_process_start(&(struct pto_process_request){.path = python, .words = words}, &pid) == 0 &&
+         pto_process_exit_code(pid) == 0;
 }
 
 /* A file number that no file of the child gets. */
@@ -64,18 +41,32 @@ static int move_up(int fd) {
   return other;
 }
 
-static int start(char *const *words, struct child *child) {
+static int start(const char *const *words, struct child *child) {
   int ends[2];
   child->text = move_up(memfd_create("pytest", MFD_CLOEXEC));
   if (child->text < 0 || pipe2(ends, O_CLOEXEC) != 0) return errno;
   child->records = move_up(ends[0]);
   const int record_fd = move_up(ends[1]);
-  const int reason = record_fd < 0 || child->records < 0 ? errno : spawn(words, record_fd, child->text, &child->pid);
+  const struct pto_process_fd fds[] = {
+      {child->text, STDOUT_FILENO}, {child->text, STDERR_FILENO}, {record_fd, RECORD_FD}};
+  const struct pto_process_request request = {.path = words[0], .words = words, .fds = fds, .fd_count = 3};
+  const int reason = record_fd < 0 || child->records < 0 ? errno : pto_process_start(&request, &child->pid);
   if (record_fd >= 0) close(record_fd);
   return reason;
 }
 
 /* ---- where the plugin is ---- */
+
+/* What every case gets; false where a path cannot be handed on. */
+static bool set_options(const struct pto_run_options *options) {
+  char text[2 * PATH_MAX] = "", clusters[32] = "";
+  if (!options->no_compute) return true;
+  if (options->values && strchr(options->values, '\'')) return false;
+  if (options->clusters) snprintf(clusters, sizeof clusters, " --clusters %u", options->clusters);
+  snprintf(text, sizeof text, "--no-compute%s%s%s%s%s", options->assume_zero ? " --assume-zero" : "", clusters,
+           options->values ? " --values '" : "", options->values ? options->values : "", options->values ? "'" : "");
+  return setenv("PTO_ADOPT_OPTIONS", text, 1) == 0;
+}
 
 static bool set_environment(const struct pto_adopt_options *options) {
   static const char *const relative[] = {"../python", "../lib/pto/python"};
@@ -166,17 +157,17 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
   if (p == PTO_ARRAY_LENGTH(pythons))
     return pto_complain(PTO_EXIT_USAGE, "adopt: scene tests want a python3 with pytest and torch: apt-get install "
                                         "python3-pytest python3-torch");
+  if (!set_options(&options->run))
+    return pto_complain(PTO_EXIT_USAGE, "adopt: --values: a path with a quotation mark cannot be handed on");
   if (!set_environment(options))
     return pto_complain(PTO_EXIT_FAILED, "adopt: the plugin pto/adopt.py is not beside ptosim");
   const char *const words[] = {pythons[p], "-m",        "pytest",     "-p",     "no:cacheprovider",
                                "-p",       "pto.adopt", "--platform", platform, "--continue-on-collection-errors",
                                "--manual", "include",   "-q",         folder,   NULL};
-  char *copies[PTO_ARRAY_LENGTH(words)];
-  memcpy(copies, words, sizeof copies);
-  const int reason = start(copies, &child);
+  const int reason = start(words, &child);
   if (reason) return pto_complain(PTO_EXIT_FAILED, "adopt: no process for %s: %s", pythons[p], strerror(reason));
   read_records(options, &child, has_text, cases);
-  const int code = wait_for(child.pid);
+  const int code = pto_process_exit_code(child.pid);
   /* 0: all well; 1: tests failed, which their records say; 5: there were none for this platform. */
   const bool is_told = code == 0 || code == 5 || (code == 1 && json_array_size(cases->array) > before);
   const int answer = is_told ? PTO_EXIT_OK : tell_failure(&child, folder, code);

@@ -5,13 +5,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <runtime/base/process.h>
 
 #define JSON_FD 3 /* PTO_CHILD_JSON_PATH */
 #define MOST_OUTPUT_BYTES (16u << 20)
@@ -36,17 +37,12 @@ static int make_file(const char *name) {
   return other;
 }
 
-static int spawn(char *const *words, int json_fd, int text_fd, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  int reason = posix_spawn_file_actions_init(&actions);
-  if (reason) return reason;
-  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!reason) reason = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, json_fd, JSON_FD);
-  if (!reason) reason = posix_spawn(pid, "/proc/self/exe", &actions, NULL, words, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return reason;
+static int start(char *const *words, int json_fd, int text_fd, pid_t *pid) {
+  const struct pto_process_fd fds[] = {{text_fd, STDERR_FILENO}, {json_fd, JSON_FD}};
+  return pto_process_start(
+      &(struct pto_process_request){
+          .path = "/proc/self/exe", .words = (const char *const *)words, .fds = fds, .fd_count = 2},
+      pid);
 }
 
 /* Waits for the child to end; false where it did not in time. */
@@ -62,11 +58,9 @@ static bool wait_until(pid_t pid, uint32_t timeout_ms) {
 }
 
 static void reap(pid_t pid, uint32_t timeout_ms, struct pto_child_result *result) {
-  int status = 0;
   result->is_timed_out = !wait_until(pid, timeout_ms);
   if (result->is_timed_out) kill(pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = pto_process_reap(pid);
   result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
@@ -75,7 +69,7 @@ int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_resu
   memset(result, 0, sizeof *result);
   pid_t pid;
   int status = PTO_OK, json_fd = make_file("json"), text_fd = make_file("text");
-  int reason = json_fd < 0 || text_fd < 0 ? errno : spawn(words, json_fd, text_fd, &pid);
+  int reason = json_fd < 0 || text_fd < 0 ? errno : start(words, json_fd, text_fd, &pid);
   if (reason)
     status = pto_error_set(error, PTO_ESYSTEM, "no process for %s: %s", words[0], strerror(reason));
   else {

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/process.h>
 
 /* Numbers of these files in perf, and above them ours: what a number is dup2'ed onto must be no other's source. */
 #define COMMAND_FD 3
@@ -136,24 +136,8 @@ static int fail_system(struct pto_error *error, const char *what) {
   return pto_error_set(error, PTO_ESYSTEM, "perf: %s: %s", what, strerror(errno));
 }
 
-/* Starts `words` with each fds[i] as number targets[i]; standard input is empty, and what has no target is dropped. */
-static int spawn(const char *const *words, const int *fds, const int *targets, size_t count, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  int reason = posix_spawn_file_actions_init(&actions);
-  if (reason) return reason;
-  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!reason) reason = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  for (size_t i = 0; i < count && !reason; i++)
-    if (fds[i] >= 0) reason = posix_spawn_file_actions_adddup2(&actions, fds[i], targets[i]);
-  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, (char *const *)(uintptr_t)words, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return reason;
-}
-
 static int reap(pid_t *pid) {
-  int status = 0;
-  while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = pto_process_reap(*pid);
   *pid = 0;
   return status;
 }
@@ -279,9 +263,13 @@ static int start_with(struct pto_perf_recording *recording, const struct pto_per
                                "-p",
                                pid,
                                NULL};
-  const int fds[] = {other_fd, other_fd, recording->data_fd, recording->text_fd};
-  const int targets[] = {COMMAND_FD, ANSWER_FD, DATA_FD, STDERR_FILENO};
-  int reason = status ? 0 : spawn(words, fds, targets, PTO_ARRAY_LENGTH(fds), &recording->pid);
+  const struct pto_process_fd fds[] = {{other_fd, COMMAND_FD},
+                                       {other_fd, ANSWER_FD},
+                                       {recording->data_fd, DATA_FD},
+                                       {recording->text_fd, STDERR_FILENO}};
+  const struct pto_process_request perf = {
+      .path = words[0], .words = words, .fds = fds, .fd_count = PTO_ARRAY_LENGTH(fds)};
+  int reason = status ? 0 : pto_process_start(&perf, &recording->pid);
   close_fd(&other_fd);
   if (reason) {
     recording->pid = 0;
@@ -344,9 +332,11 @@ int pto_perf_recording_read(struct pto_perf_recording *recording,
   if (ftruncate(recording->text_fd, 0) || lseek(recording->text_fd, 0, SEEK_SET) || pipe2(ends, O_CLOEXEC))
     return fail_system(error, "no pipe");
   for (size_t i = 0; i < 2; i++) ends[i] = move_up(ends[i]);
-  const int fds[] = {ends[1], recording->data_fd, recording->text_fd};
-  const int targets[] = {STDOUT_FILENO, DATA_FD, STDERR_FILENO};
-  int reason = spawn(words, fds, targets, PTO_ARRAY_LENGTH(fds), &recording->pid);
+  const struct pto_process_fd fds[] = {
+      {ends[1], STDOUT_FILENO}, {recording->data_fd, DATA_FD}, {recording->text_fd, STDERR_FILENO}};
+  const struct pto_process_request perf = {
+      .path = words[0], .words = words, .fds = fds, .fd_count = PTO_ARRAY_LENGTH(fds)};
+  int reason = pto_process_start(&perf, &recording->pid);
   close_fd(&ends[1]);
   FILE *lines = reason ? NULL : fdopen(ends[0], "r");
   char *line = NULL;

@@ -39,15 +39,16 @@ static bool is_manifest(const char *path) {
   return length > end && strcmp(path + length - end, ".json") == 0;
 }
 
-/* What only a manifest takes. */
+/* What only a manifest takes; with --no-compute, how many clusters there are is the user's to say. */
 static const char *find_refused(const struct pto_adopt_options *options) {
-  static const char *const refused[] = {"engine",  "chip",   "workers",    "clusters", "deps",       "policy",
-                                        "output",  "rtol",   "atol",       "rounds",   "window",     "heap",
-                                        "timeout", "poison", "no-compute", "values",   "assume-zero"};
-  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+  static const char *const refused[] = {"engine", "chip",   "workers", "deps", "policy",  "output", "rtol",
+                                        "atol",   "rounds", "window",  "heap", "timeout", "poison", "clusters"};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused - options->run.no_compute; i++)
     if (pto_run_options_given(&options->run, own_options, refused[i])) return refused[i];
   return NULL;
 }
+
+static bool is_virtual(const char *platform) { return platform && strstr(platform, "virtual"); }
 
 static int adopt(const struct pto_adopt_options *options, struct pto_adopt_cases *cases, bool has_text) {
   const char *subject = options->run.programs.items[0];
@@ -61,6 +62,8 @@ static int adopt(const struct pto_adopt_options *options, struct pto_adopt_cases
   struct stat about;
   const char *refused = find_refused(options);
   if (refused) return pto_complain(PTO_EXIT_USAGE, "adopt: --%s is for a manifest", refused);
+  if (options->run.no_compute && !is_virtual(options->platform))
+    return pto_complain(PTO_EXIT_USAGE, "adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual");
   if (stat(subject, &about) != 0)
     return pto_complain(PTO_EXIT_USAGE, "adopt: %s: no such folder, file or manifest", subject);
   if (options->platform) return pto_adopt_folder(options, options->platform, has_text, cases);

@@ -13,7 +13,7 @@
 /* There a manual scope within a manual one is legal, an automatic one is not: as here. */
 void pto_compat_scope_begin(bool is_manual, const struct pto_compat_place *place) {
   struct pto_compat *compat = pto_compat_current();
-  if (!compat) return;
+  if (!compat || compat->graph == PTO_COMPAT_GRAPH_COMPARED) return;
   const int status = pto_scope_begin(compat->rt, is_manual ? PTO_SCOPE_MANUAL : PTO_SCOPE_AUTO);
   if (status) {
     pto_compat_fail_as(compat, status, place, "rt_scope_begin");
@@ -25,7 +25,7 @@ void pto_compat_scope_begin(bool is_manual, const struct pto_compat_place *place
 
 void pto_compat_scope_end(const struct pto_compat_place *place) {
   struct pto_compat *compat = pto_compat_current();
-  if (!compat) return;
+  if (!compat || compat->graph == PTO_COMPAT_GRAPH_COMPARED) return;
   if (!compat->depth) {
     pto_compat_fail(compat, INVALID_ARGS, place, "rt_scope_end: no scope is open");
     return;

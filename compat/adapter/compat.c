@@ -151,6 +151,8 @@ void pto_compat_destroy(struct pto_compat *compat) {
   free(compat->after);
   free(compat->definitions);
   free(compat->launches);
+  free(compat->patches);
+  free(compat->boundary.after);
   free(compat);
 }
 

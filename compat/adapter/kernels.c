@@ -39,7 +39,8 @@ static int run_kernel(const struct pto_kernel_args *args) {
   int64_t list[PTO_COMPAT_ARGS] = {0};
   for (uint32_t i = 0; i < record->tensor_count; i++) {
     tensors[i] = record->tensors[i];
-    if (record->param_of[i] != UINT8_MAX) tensors[i].addr = (uintptr_t)args->tensors[record->param_of[i]].addr;
+    if (record->param_of[i] != UINT8_MAX)
+      tensors[i].addr = (uintptr_t)args->tensors[record->param_of[i]].addr + record->distance[i];
     list[i] = (int64_t)(uintptr_t)&tensors[i];
   }
   for (uint32_t i = 0; i < record->scalar_count; i++) list[record->tensor_count + i] = (int64_t)record->scalars[i];

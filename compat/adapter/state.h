@@ -12,9 +12,11 @@
 #define PTO_COMPAT_STATE_H
 
 #include <compat/adapter/compat.h>
+#include <pto/recorded.h>
 
 #define PTO_COMPAT_RINGS 4u /* by depth of scopes, as of PTO2TaskId; deeper scopes share the last */
-#define PTO_COMPAT_GRAPH_BIT (UINT64_C(1) << 63)
+#define PTO_COMPAT_GRAPH_BIT (UINT64_C(1) << 63) /* of the id of a graph whose tasks are ordinary ones */
+#define PTO_COMPAT_INNER_BIT (UINT64_C(1) << 62) /* of the id of a graph's task, while its function runs */
 #define PTO_COMPAT_NONE UINT32_MAX
 
 /* ---- memory that a run gives back at once ---- */
@@ -40,14 +42,15 @@ struct pto_compat_created {
 
 /* What the kernels of a task are called with, and what it created. */
 struct PTO_COMPAT_LINES pto_compat_record {
-  uint64_t number; /* of the run */
+  uint64_t number;               /* of the run */
   const struct pto_place *place; /* of its submit; NULL: memory was short */
   const struct pto_compat_kernel *kernels[3];
   uint32_t roles;
   uint32_t tensor_count, scalar_count, created_count;
   struct pto_compat_tensor *tensors; /* as the submit named them; those created without address */
   uint64_t *scalars;
-  uint8_t *param_of; /* of a tensor: its parameter, where the address comes from; UINT8_MAX: it has its address */
+  uint8_t *param_of;  /* of a tensor: its parameter, where the address comes from; UINT8_MAX: it has its address */
+  uint64_t *distance; /* from the first byte of that parameter to its address, modulo 2^64 */
   struct pto_compat_created *created;
 };
 
@@ -85,21 +88,46 @@ struct pto_compat_uses {
 
 /* ---- graphs ---- */
 
+#define PTO_COMPAT_DEFINITIONS 16u /* graphs of a run that are recorded; the tasks of more are ordinary ones */
+
+/* What the tensors of a graph are as parameters. */
+struct pto_compat_boundary {
+  struct pto_tensor tensors[PTO_COMPAT_TENSORS];
+  uint8_t modes[PTO_COMPAT_TENSORS];
+  uint32_t count;
+  uint64_t owners[PTO_COMPAT_TENSORS]; /* of the tensors as they were passed */
+  uint32_t owner_count;
+  struct pto_task *after; /* that own them without having created them */
+  uint32_t after_count, after_capacity;
+};
+
 /* A task of a graph's first launch. */
 struct pto_compat_step {
   int32_t kernels[3];
   int32_t block_count;
   uint32_t tensor_count, scalar_count;
   uint64_t scalars[PTO_COMPAT_SCALARS];
-  uint32_t boundary; /* set of scalars that came from the boundary */
+  uint8_t sources[PTO_COMPAT_SCALARS]; /* of the boundary's scalars; UINT8_MAX: computed, or a constant */
+  struct pto_compat_task task;
 };
 struct pto_compat_definition {
   uint64_t key;
+  struct pto_recorded *recorded;
+  struct pto_compat_boundary boundary; /* of the first launch, without its tasks */
+  uint32_t scalar_count;
+  uint32_t awaited; /* set of tensors: a task names the owner of each as one that it comes after */
   struct pto_compat_step *steps;
   uint32_t count, capacity;
   bool has_warned;
 };
-/* Tasks [first, end) of the run are of one launch. */
+/* What becomes of the tasks of the function that runs. */
+enum pto_compat_graph_mode {
+  PTO_COMPAT_NO_GRAPH = 0,
+  PTO_COMPAT_GRAPH_RECORDED,
+  PTO_COMPAT_GRAPH_COMPARED, /* with those that were recorded */
+  PTO_COMPAT_GRAPH_ORDINARY  /* submitted */
+};
+/* Tasks [first, end) of the run are of one launch whose tasks are ordinary ones. */
 struct pto_compat_launch {
   uint64_t first, end;
 };
@@ -143,15 +171,18 @@ struct pto_compat {
   struct pto_task *after; /* for a submit */
   uint32_t after_count, after_capacity;
   struct pto_compat_definition *definitions;
-  uint32_t definition_count, definition_capacity;
+  uint32_t definition_count;
   struct pto_compat_launch *launches;
   uint32_t launch_count, launch_capacity;
-  /* The graph whose body runs: 1 more than its definition, or 0; its next step, and its boundary's scalars. */
-  uint32_t graph;
-  uint32_t step;
-  bool is_first_launch;
-  const uint64_t *boundary;
-  uint32_t boundary_count;
+  struct pto_recorded_scalar *patches; /* for a launch */
+  uint32_t patch_capacity;
+  /* Of the graph whose function runs. */
+  uint32_t graph; /* enum pto_compat_graph_mode */
+  struct pto_compat_definition *definition;
+  struct pto_compat_boundary boundary;
+  uint32_t step; /* its next one */
+  const uint64_t *boundary_scalars;
+  uint32_t boundary_scalar_count;
   struct pto_compat_place graph_place;
 
   bool has_failed;
@@ -195,8 +226,20 @@ const struct pto_kernel *pto_compat_kernel_for(struct pto_compat *compat, const 
                                                const uint8_t *modes, uint32_t mode_count);
 void pto_compat_uses_fini(struct pto_compat_uses *uses);
 
+/* submit.c */
+/* The parameters of a graph's boundary, in compat->boundary; false: the run has failed. */
+bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
+                                 const struct pto_compat_place *place);
+/* One more task in boundary.after, unless it has ended. */
+bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id);
+/* Notes a task of the run: the id that is its number in its ring.  False: the run has failed. */
+bool pto_compat_note_task(struct pto_compat *compat, struct pto_task task, struct pto_compat_record *record,
+                          const struct pto_compat_place *place, uint64_t *id_out);
+/* The id of the run's next task. */
+bool pto_compat_note_id(struct pto_compat *compat, uint64_t id);
+
 /* graph.c */
-/* A task of a graph's body: recorded, or held against the first launch. */
+/* A task of a graph's function is asked for. */
 void pto_compat_graph_step(struct pto_compat *compat, const struct pto_compat_submit *submit,
                            const struct pto_compat_place *place);
 void pto_compat_graph_clear(struct pto_compat *compat);

@@ -42,17 +42,36 @@ static bool add_after(struct work *work, struct pto_task task) {
 }
 
 /* One whose slot has come round has ended. */
-static bool add_task(struct work *work, uint64_t id) {
-  struct pto_compat *compat = work->compat;
+static bool has_come_round(const struct pto_compat *compat, uint64_t id) {
   const uint32_t ring = (uint32_t)(id >> 32);
-  const struct pto_compat_task *task = pto_compat_find_task(compat, id);
+  const uint32_t own_ring = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
+  if (id & PTO_COMPAT_INNER_BIT) return false;
+  return compat->rings[ring].count + (ring == own_ring) - (uint64_t)(uint32_t)id > compat->window;
+}
+
+static bool add_task(struct work *work, uint64_t id) {
+  const struct pto_compat_task *task = pto_compat_find_task(work->compat, id);
   if (!task) {
     FAIL(work, INVALID_ARGS, "%s: %llu is no task of this run", work->submit->what, (unsigned long long)id);
     return false;
   }
-  const uint32_t own_ring = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
-  const uint64_t age = compat->rings[ring].count + (ring == own_ring) - (uint64_t)(uint32_t)id;
-  return age > compat->window || add_after(work, task->task);
+  return has_come_round(work->compat, id) || add_after(work, task->task);
+}
+
+/* A recorded task may name one from before that owns a tensor of the boundary: each launch comes after the owner of its
+ * own. */
+static bool add_owner(struct work *work, uint64_t id) {
+  const struct pto_compat_boundary *boundary = &work->compat->boundary;
+  bool is_owner = false;
+  for (uint32_t i = 0; i < boundary->owner_count; i++) {
+    if (boundary->owners[i] != id) continue;
+    work->compat->definition->awaited |= 1u << i;
+    is_owner = true;
+  }
+  if (!is_owner)
+    FAIL(work, INVALID_ARGS, "%s: in a graph, %llu is a task from before that owns no tensor of the boundary",
+         work->submit->what, (unsigned long long)id);
+  return is_owner;
 }
 
 /* A graph stands for all tasks of its body. */
@@ -62,7 +81,8 @@ static bool add_dependency(struct work *work, uint64_t id) {
     FAIL(work, INVALID_ARGS, "%s: an explicit dependency is no valid task id", work->submit->what);
     return false;
   }
-  if (!(id & PTO_COMPAT_GRAPH_BIT)) return add_task(work, id);
+  if (work->compat->graph == PTO_COMPAT_GRAPH_RECORDED && !(id & PTO_COMPAT_INNER_BIT)) return add_owner(work, id);
+  if (!(id & PTO_COMPAT_GRAPH_BIT) || id & PTO_COMPAT_INNER_BIT) return add_task(work, id);
   const uint64_t launch = id & ~PTO_COMPAT_GRAPH_BIT;
   if (launch >= compat->launch_count) return add_task(work, id);
   for (uint64_t i = compat->launches[launch].first; i < compat->launches[launch].end; i++)
@@ -129,6 +149,8 @@ static void merge_last(struct work *work) {
     }
     work->modes[other] = PTO_INOUT;
     work->count--;
+    for (uint32_t i = 0; i < work->record->tensor_count; i++)
+      if (work->record->param_of[i] == last) work->record->param_of[i] = (uint8_t)other;
     /* what has grown may now meet others: it becomes the last, to be asked for again */
     const uint32_t end = work->count - 1;
     if (other == end) continue;
@@ -151,12 +173,13 @@ static void merge_last(struct work *work) {
   }
 }
 
-static bool create(struct work *work, uint32_t index, const struct pto_compat_create *info) {
+/* What a create-info says, as yet without memory; NULL: it says nothing right. */
+static struct pto_compat_created *describe(struct work *work, uint32_t index, const struct pto_compat_create *info) {
   const int dtype = pto_compat_dtype(info->dtype);
   if (dtype < 0 || info->ndims == 0 || info->ndims > PTO_COMPAT_DIMS) {
     FAIL(work, INVALID_ARGS, "%s: tensor %u is to have dtype %u and %u dimensions", work->submit->what, index,
          info->dtype, info->ndims);
-    return false;
+    return NULL;
   }
   struct pto_compat_created *created = &work->record->created[work->record->created_count++];
   struct pto_compat_tensor *tensor = &work->record->tensors[index];
@@ -165,22 +188,30 @@ static bool create(struct work *work, uint32_t index, const struct pto_compat_cr
                                        .dtype = info->dtype,
                                        .manual_dep = info->manual_dep,
                                        .is_contiguous = true};
-  uint64_t shape[PTO_MAX_DIMS], count = 1;
+  uint64_t count = 1;
   for (uint32_t d = info->ndims; d-- > 0; count *= info->shape[d]) {
-    shape[d] = tensor->shape[d] = info->shape[d];
+    tensor->shape[d] = info->shape[d];
     tensor->strides[d] = (uint32_t)count;
   }
   tensor->extent = count;
   tensor->size_bytes = count * pto_dtype_size((uint32_t)dtype);
   created->tensor = *tensor;
-  if (count == 0) return true;
-  created->buffer = pto_create_buffer(work->compat->rt, tensor->size_bytes);
+  return created;
+}
+
+static bool create(struct work *work, uint32_t index, const struct pto_compat_create *info) {
+  struct pto_compat_created *created = describe(work, index, info);
+  if (!created) return false;
+  if (created->tensor.extent == 0) return true;
+  uint64_t shape[PTO_MAX_DIMS];
+  for (uint32_t d = 0; d < info->ndims; d++) shape[d] = info->shape[d];
+  created->buffer = pto_create_buffer(work->compat->rt, created->tensor.size_bytes);
   work->record->param_of[index] = (uint8_t)work->count;
   if (info->has_initial_value)
     work->initial[work->initial_count++] = (struct pto_initial){.param = index, .bits = info->initial_value};
   work->modes[work->count] = PTO_OUTPUT;
-  work->tensors[work->count] =
-      pto_managed_tensor(work->compat->rt, created->buffer, (uint32_t)dtype, info->ndims, shape);
+  work->tensors[work->count] = pto_managed_tensor(work->compat->rt, created->buffer,
+                                                  (uint32_t)pto_compat_dtype(info->dtype), info->ndims, shape);
   note_range(work, work->count++);
   return true;
 }
@@ -201,8 +232,13 @@ static bool name(struct work *work, uint32_t index, const struct pto_compat_tens
     FAIL(work, INVALID_ARGS, "%s: tensor %u: %s", work->submit->what, index, work->sentence);
     return false;
   }
-  if (owner != PTO_COMPAT_NO_TASK && !compat->manual_depth && !add_dependency(work, owner)) return false;
+  const bool is_recorded = compat->graph == PTO_COMPAT_GRAPH_RECORDED;
+  /* what comes before a graph comes before all of its tasks */
+  if (owner != PTO_COMPAT_NO_TASK && !compat->manual_depth && (!is_recorded || owner & PTO_COMPAT_INNER_BIT) &&
+      !add_dependency(work, owner))
+    return false;
   if (is_empty) return true;
+  if (is_recorded) work->record->param_of[index] = (uint8_t)work->count; /* each launch has its own memory */
   const bool is_held = direction == PTO_COMPAT_NO_DEP || tensor->manual_dep;
   work->modes[work->count] = is_held ? PTO_HOLD : mode_of(direction);
   note_range(work, work->count++);
@@ -217,6 +253,18 @@ static bool add_tensors(struct work *work) {
                                                      : name(work, i, submit->tensors[i])))
       return false;
   return true;
+}
+
+/* Of the tensors that a recorded task names, once no parameter is merged any more. */
+static void set_distances(struct work *work) {
+  struct pto_compat_record *record = work->record;
+  if (work->compat->graph != PTO_COMPAT_GRAPH_RECORDED) return;
+  for (uint32_t i = 0; i < record->tensor_count; i++) {
+    if (record->param_of[i] == UINT8_MAX || work->submit->directions[i] == PTO_COMPAT_CREATE) continue;
+    const uint32_t param = record->param_of[i];
+    record->distance[i] = record->tensors[i].addr - work->first[param] -
+                          pto_get_buffer_addr(work->compat->rt, work->tensors[param].buffer);
+  }
 }
 
 /* host_build_graph: what a task writes cannot be read by the host before it has run. */
@@ -322,7 +370,7 @@ static struct pto_compat_record *make_record(struct pto_compat *compat, const st
   for (uint32_t i = 0; i < tensors; i++) created += submit->directions[i] == PTO_COMPAT_CREATE;
   struct pto_compat_record *record = pto_compat_arena_alloc(
       &compat->arena, sizeof *record + tensors * sizeof *record->tensors + created * sizeof *record->created +
-                          scalars * sizeof *record->scalars + tensors);
+                          (scalars + tensors) * sizeof *record->scalars + tensors);
   if (!record) return NULL;
   record->number = compat->id_count;
   record->tensor_count = tensors;
@@ -330,24 +378,41 @@ static struct pto_compat_record *make_record(struct pto_compat *compat, const st
   record->tensors = (struct pto_compat_tensor *)(record + 1);
   record->created = (struct pto_compat_created *)(record->tensors + tensors);
   record->scalars = (uint64_t *)(record->created + created);
-  record->param_of = (uint8_t *)(record->scalars + scalars);
+  record->distance = record->scalars + scalars;
+  record->param_of = (uint8_t *)(record->distance + tensors);
   memset(record->param_of, UINT8_MAX, tensors);
   if (scalars) memcpy(record->scalars, submit->scalars, scalars * sizeof *record->scalars);
   return record;
 }
 
-static bool note_task(struct work *work, struct pto_task task, uint64_t *id_out) {
-  struct pto_compat *compat = work->compat;
+bool pto_compat_note_id(struct pto_compat *compat, uint64_t id) {
+  if (!pto_compat_grow((void **)&compat->ids, compat->id_count, &compat->id_capacity, sizeof *compat->ids))
+    return false;
+  compat->ids[compat->id_count++] = id;
+  return true;
+}
+
+bool pto_compat_note_task(struct pto_compat *compat, struct pto_task task, struct pto_compat_record *record,
+                          const struct pto_compat_place *place, uint64_t *id_out) {
   const uint32_t ring_index = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
   struct pto_compat_ring *ring = &compat->rings[ring_index];
+  *id_out = (uint64_t)ring_index << 32 | ring->count;
   if (!pto_compat_grow((void **)&ring->tasks, ring->count, &ring->capacity, sizeof *ring->tasks) ||
-      !pto_compat_grow((void **)&compat->ids, compat->id_count, &compat->id_capacity, sizeof *compat->ids)) {
-    OUT_OF_MEMORY(work);
+      !pto_compat_note_id(compat, *id_out)) {
+    pto_compat_fail_as(compat, PTO_ENOMEM, place, "a submit");
     return false;
   }
-  *id_out = (uint64_t)ring_index << 32 | ring->count;
-  ring->tasks[ring->count++] = (struct pto_compat_task){task, work->record};
-  compat->ids[compat->id_count++] = *id_out;
+  ring->tasks[ring->count++] = (struct pto_compat_task){task, record};
+  return true;
+}
+
+static bool note_task(struct work *work, struct pto_task task, uint64_t *id_out) {
+  struct pto_compat *compat = work->compat;
+  if (compat->graph != PTO_COMPAT_GRAPH_RECORDED)
+    return pto_compat_note_task(compat, task, work->record, work->place, id_out);
+  const uint32_t step = compat->step - 1;
+  compat->definition->steps[step].task = (struct pto_compat_task){task, work->record};
+  *id_out = PTO_COMPAT_INNER_BIT | step;
   return true;
 }
 
@@ -375,6 +440,21 @@ static bool give_outputs(struct work *work, uint64_t id, struct pto_compat_outpu
   return true;
 }
 
+/* A later launch of a graph: the function gets outputs that it can name, and nothing is submitted. */
+static void give_names(struct work *work, struct pto_compat_outputs *outputs) {
+  const struct pto_compat_submit *submit = work->submit;
+  const uint64_t id = PTO_COMPAT_INNER_BIT | (work->compat->step - 1);
+  for (uint32_t i = 0; i < submit->tensor_count; i++) {
+    if (submit->directions[i] != PTO_COMPAT_CREATE) continue;
+    struct pto_compat_created *created = describe(work, i, submit->tensors[i]);
+    if (!created) return;
+    created->tensor.owner = id;
+    created->tensor.addr = 64; /* of no memory, and not NULL */
+    outputs->tensors[outputs->count++] = &created->tensor;
+  }
+  outputs->task = id;
+}
+
 /* A submit that may go on, with its record; NULL: it may not. */
 static struct pto_compat *begin(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
                                 struct pto_compat_outputs *outputs, struct work *work) {
@@ -398,11 +478,15 @@ static struct pto_compat *begin(const struct pto_compat_submit *submit, const st
   }
   const struct pto_place *known = pto_compat_tell_place(compat, place);
   work->record = make_record(compat, submit);
-  if (work->record) {
-    work->record->place = known;
-    return compat;
+  if (!work->record) {
+    OUT_OF_MEMORY(work);
+    return NULL;
   }
-  OUT_OF_MEMORY(work);
+  work->record->place = known;
+  if (!compat->graph) return compat;
+  pto_compat_graph_step(compat, submit, place);
+  if (compat->graph != PTO_COMPAT_GRAPH_COMPARED || compat->has_failed) return compat->has_failed ? NULL : compat;
+  give_names(work, outputs);
   return NULL;
 }
 
@@ -420,6 +504,7 @@ static void submit_task(struct work *work, struct pto_launch *launch, struct pto
   launch->initial_count = work->initial_count;
   struct pto_task task;
   uint64_t id;
+  set_distances(work);
   const int status = pto_submit(compat->rt, launch, params, work->count + !launch->no_kernel, &task);
   if (status)
     pto_compat_fail_as(compat, status, work->place, work->submit->what);
@@ -439,7 +524,6 @@ void pto_compat_submit_kernels(const struct pto_compat_submit *submit, const str
   struct pto_launch launch = {.size = sizeof launch,
                               .block_count = (uint32_t)submit->block_count,
                               .sync_start = submit->sync_start && submit->block_count > 1};
-  if (compat->graph) pto_compat_graph_step(compat, submit, place);
   if (add_dependencies(&work) && add_tensors(&work) && set_predicate(&work, &launch) && set_kernels(&work, &launch))
     submit_task(&work, &launch, outputs);
 }
@@ -447,10 +531,8 @@ void pto_compat_submit_kernels(const struct pto_compat_submit *submit, const str
 void pto_compat_submit_dummy(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
                              struct pto_compat_outputs *outputs) {
   struct work work;
-  struct pto_compat *compat = begin(submit, place, outputs, &work);
-  if (!compat) return;
+  if (!begin(submit, place, outputs, &work)) return;
   struct pto_launch launch = {.size = sizeof launch, .no_kernel = true};
-  if (compat->graph) pto_compat_graph_step(compat, submit, place);
   if (add_dependencies(&work) && add_tensors(&work)) submit_task(&work, &launch, outputs);
 }
 
@@ -463,6 +545,10 @@ void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_c
   for (uint32_t i = 0; i < submit->tensor_count; i++) creates_only &= submit->directions[i] == PTO_COMPAT_CREATE;
   if (!creates_only) {
     FAIL(&work, INVALID_ARGS, "alloc_tensors: takes create-infos alone, and at least one");
+    return;
+  }
+  if (compat->graph == PTO_COMPAT_GRAPH_RECORDED) {
+    FAIL(&work, INVALID_ARGS, "alloc_tensors: not in a graph; its tasks create");
     return;
   }
   if (!add_tensors(&work)) return;
@@ -478,4 +564,42 @@ void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_c
     pto_compat_fail_as(compat, status, place, submit->what);
   else if (note_task(&work, task, &id))
     give_outputs(&work, id, outputs);
+}
+
+static bool add_boundary_after(struct pto_compat_boundary *boundary, struct pto_task task) {
+  if (!pto_compat_grow((void **)&boundary->after, boundary->after_count, &boundary->after_capacity,
+                       sizeof *boundary->after))
+    return false;
+  boundary->after[boundary->after_count++] = task;
+  return true;
+}
+
+bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
+                                 const struct pto_compat_place *place) {
+  const struct pto_compat_submit submit = {.what = "rt_submit_graph",
+                                           .tensor_count = graph->tensor_count,
+                                           .directions = graph->directions,
+                                           .tensors = graph->tensors};
+  struct pto_compat_boundary *boundary = &compat->boundary;
+  struct pto_compat_outputs outputs;
+  struct work work;
+  if (!begin(&submit, place, &outputs, &work) || !add_tensors(&work) || !note_written(&work)) return false;
+  memcpy(boundary->tensors, work.tensors, work.count * sizeof work.tensors[0]);
+  memcpy(boundary->modes, work.modes, work.count);
+  boundary->count = work.count;
+  boundary->owner_count = graph->tensor_count;
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    boundary->owners[i] = ((const struct pto_compat_tensor *)graph->tensors[i])->owner;
+  boundary->after_count = 0;
+  for (uint32_t i = 0; i < compat->after_count; i++)
+    if (!add_boundary_after(boundary, compat->after[i])) {
+      OUT_OF_MEMORY(&work);
+      return false;
+    }
+  return true;
+}
+
+bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id) {
+  const struct pto_compat_task *task = pto_compat_find_task(compat, id);
+  return !task || has_come_round(compat, id) || add_boundary_after(&compat->boundary, task->task);
 }

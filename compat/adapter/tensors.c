@@ -19,6 +19,12 @@ uint64_t pto_compat_numel(uint32_t ndims, const uint32_t *shape) {
 }
 
 struct pto_compat_task *pto_compat_find_task(struct pto_compat *compat, uint64_t id) {
+  if (id & PTO_COMPAT_INNER_BIT) {
+    const struct pto_compat_definition *definition = compat->definition;
+    const uint64_t step = id & ~PTO_COMPAT_INNER_BIT;
+    return compat->graph == PTO_COMPAT_GRAPH_RECORDED && step < definition->count ? &definition->steps[step].task
+                                                                                  : NULL;
+  }
   const uint32_t local = (uint32_t)id;
   if (id >> 32 >= PTO_COMPAT_RINGS || local >= compat->rings[id >> 32].count) return NULL;
   return &compat->rings[id >> 32].tasks[local];
@@ -107,10 +113,11 @@ static void explain_stale(struct pto_compat *compat, const struct pto_compat_ten
   const struct pto_compat_record *record = pto_compat_find_task(compat, tensor->owner)->record;
   const char *file = record->place ? record->place->file : "";
   const char *slash = strrchr(file, '/');
-  snprintf(sentence, sentence_size,
-           "a tensor that task %llu (%s:%u) created is used after its scope has ended, and its memory was given to later "
-           "tasks",
-           (unsigned long long)record->number, slash ? slash + 1 : file, record->place ? record->place->line : 0);
+  snprintf(
+      sentence, sentence_size,
+      "a tensor that task %llu (%s:%u) created is used after its scope has ended, and its memory was given to later "
+      "tasks",
+      (unsigned long long)record->number, slash ? slash + 1 : file, record->place ? record->place->line : 0);
 }
 
 static bool find_buffer(struct pto_compat *compat, const struct pto_compat_tensor *tensor, struct pto_buffer *buffer,
@@ -153,6 +160,11 @@ int pto_compat_resolve(struct pto_compat *compat, const struct pto_compat_tensor
   if (*is_empty) return PTO_OK;
   if (tensor->addr == 0) {
     snprintf(sentence, sentence_size, "a descriptor without memory (its address is 0)");
+    return PTO_EINVAL;
+  }
+  if (tensor->owner != PTO_COMPAT_NO_TASK && (tensor->owner & PTO_COMPAT_INNER_BIT) &&
+      !pto_compat_find_task(compat, tensor->owner)) {
+    snprintf(sentence, sentence_size, "a descriptor that was created in a graph lasts as long as the graph's function");
     return PTO_EINVAL;
   }
   uint64_t offset_bytes;

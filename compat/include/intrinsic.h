@@ -3,7 +3,8 @@
  * What a kernel is told of its place: which block of its task it is, and which of the two AIVs of a cluster.
  *
  * The last two of the 50 arguments point to both contexts, whose layout is that of compat/adapter/compat.h.
- * Asynchronous completion is not offered: the context is empty, and the workspaces of DMA engines are null.
+ * Asynchronous completion is not offered: the context is empty.  The workspaces of DMA engines are what the caller
+ * gives: `ptosim adopt` some memory that nothing uses, others null.
  */
 #ifndef PTO_COMPAT_INTRINSIC_H
 #define PTO_COMPAT_INTRINSIC_H

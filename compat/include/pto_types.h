@@ -203,6 +203,16 @@ public:
     set_dependencies(tasks, count);
     kinds_ = after_ == tasks ? kinds : kinds_;
   }
+  /* Until 13 May 2026: the list has room of its own for 16. */
+  template <typename... Ids> void add_dep(Ids... tasks) {
+    static_assert(sizeof...(Ids) >= 1 && (std::is_same_v<Ids, PTO2TaskId> && ...), "add_dep: task ids");
+    if (after_ != nullptr && after_ != own_after_)
+      set_error("add_dep: set_dependencies has set an array");
+    else if (after_count_ + sizeof...(Ids) > sizeof own_after_ / sizeof *own_after_)
+      set_error("add_dep: more than 16 dependencies");
+    else
+      ((own_after_[after_count_++] = tasks), ...), after_ = own_after_;
+  }
   std::uint32_t explicit_dep_count() const { return after_count_; }
   const PTO2TaskId *explicit_deps_data() const { return after_; }
   PTO2TaskId explicit_dep(std::uint32_t index) const {
@@ -259,6 +269,7 @@ private:
   const PTO2TaskId *after_ = nullptr;
   const DepFlags *kinds_ = nullptr;
   std::uint32_t after_count_ = 0;
+  PTO2TaskId own_after_[16];
   std::int32_t timing_slot_ = TASK_TIMING_SLOT_NONE;
   bool is_early_ = false;
   CoreTaskPredicate predicate_;

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -158,13 +157,13 @@ struct alignas(64) ChipTensor {
   }
 
   std::string dump() const {
-    std::ostringstream text;
-    text << get_dtype_name(dtype) << '[';
-    for (std::uint32_t d = 0; d < ndims; d++) text << (d ? "," : "") << shapes[d];
-    text << "] strides [";
-    for (std::uint32_t d = 0; d < ndims; d++) text << (d ? "," : "") << strides[d];
-    text << "] offset " << start_offset << " of " << buffer.size << " bytes at " << buffer.addr;
-    return text.str();
+    std::string text = get_dtype_name(dtype);
+    for (const auto *numbers : {shapes, strides}) {
+      text += numbers == shapes ? "[" : "] strides [";
+      for (std::uint32_t d = 0; d < ndims; d++) text += (d ? "," : "") + std::to_string(numbers[d]);
+    }
+    return text + "] offset " + std::to_string(start_offset) + " of " + std::to_string(buffer.size) + " bytes at " +
+           std::to_string(buffer.addr);
   }
 
   /* For the makers of descriptors: dense strides of a shape; what strides and shape make of the rest. */

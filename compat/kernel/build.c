@@ -38,7 +38,7 @@ static char *read_text(const char *path) {
 /* What the compiler says of itself. */
 static bool probe(const char *name, struct pto_compat_compiler *compiler) {
   char text[1 << 17]; /* its macros take some 20 KB */
-  char *const words[] = {(char *)(uintptr_t)name, "-dM", "-E", "-x", "c++", "/dev/null", NULL};
+  const char *const words[] = {name, "-dM", "-E", "-x", "c++", "/dev/null", NULL};
   if (!pto_object_compiler_tell(words, text, sizeof text)) return false;
   const char *clang = strstr(text, "#define __clang_major__ "), *gnu = strstr(text, "#define __GNUC__ ");
   *compiler = (struct pto_compat_compiler){.is_clang = clang != NULL};

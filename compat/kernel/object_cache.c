@@ -2,19 +2,17 @@
 #include <compat/kernel/object_cache.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <formats/mapped_file.h>
 #include <runtime/base/base.h>
+#include <runtime/base/process.h>
 
 #define MOST_MESSAGE_BYTES (1u << 20)
 
@@ -140,6 +138,23 @@ static int check_files(const struct pto_object_request *request, const char *lis
 
 /* ---- compiling ---- */
 
+/* "FILE:LINE" at the beginning of a line of a compiler; how long that is. */
+static size_t place_length(const char *line) {
+  const char *number = strchr(line, ':');
+  const size_t digits = number ? strspn(number + 1, "0123456789") : 0;
+  return digits ? (size_t)(number + 1 + digits - line) : 0;
+}
+
+/* The line of the source that led to an error in a header: the last that was named before it; NULL: none was. */
+static const char *place_in_source(const char *text, const char *line, const char *source) {
+  const size_t length = strlen(source);
+  const char *last = NULL;
+  if (strncmp(line, source, length) == 0) return NULL;
+  for (const char *at = strstr(text, source); at && at < line; at = strstr(at + length, source))
+    if (at[length] == ':' && at[length + 1] >= '0' && at[length + 1] <= '9') last = at;
+  return last;
+}
+
 /* The first line of what the compiler said that is an error, as "FILE:LINE: …". */
 static int tell_failure(const struct pto_object_request *request, int fd, struct pto_error *error) {
   static const char mark[] = "error: ";
@@ -156,39 +171,30 @@ static int tell_failure(const struct pto_object_request *request, int fd, struct
     pto_error_set(error, PTO_EINVAL, "%.400s: %s did not compile it: %.*s", request->source, request->words[0],
                   (int)strcspn(text, "\n"), text);
   else {
-    /* "FILE:LINE:COLUMN: fatal error: …" */
-    const char *file_end = strchr(line, ':'), *line_end = file_end ? strchr(file_end + 1, ':') : NULL;
-    pto_error_set(error, PTO_EINVAL, "%.*s: %.*s (%s)", line_end && line_end < found ? (int)(line_end - line) : 0, line,
-                  (int)strcspn(found + strlen(mark), "\n"), found + strlen(mark), request->words[0]);
+    const char *said = found + strlen(mark), *place = place_in_source(text, line, request->source);
+    const int said_length = (int)strcspn(said, "\n"), length = (int)place_length(line);
+    if (place)
+      pto_error_set(error, PTO_EINVAL, "%.*s: %.*s (%.*s, %s)", (int)place_length(place), place, said_length, said,
+                    length, line, request->words[0]);
+    else
+      pto_error_set(error, PTO_EINVAL, "%.*s: %.*s (%s)", length, line, said_length, said, request->words[0]);
   }
   free(text);
   return PTO_EINVAL;
 }
 
-static int spawn(char *const *words, int text_fd, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  int reason = posix_spawn_file_actions_init(&actions);
-  if (reason) return reason;
-  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDOUT_FILENO);
-  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
-  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return reason;
+/* What it says goes to the file. */
+static int start(const char *const *words, int text_fd, pid_t *pid) {
+  const struct pto_process_fd fds[] = {{text_fd, STDOUT_FILENO}, {text_fd, STDERR_FILENO}};
+  return pto_process_start(&(struct pto_process_request){.path = words[0], .words = words, .fds = fds, .fd_count = 2},
+                           pid);
 }
 
-static int wait_for(pid_t pid) {
-  int ended = 0;
-  while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
-}
-
-bool pto_object_compiler_tell(char *const *words, char *text, size_t size) {
+bool pto_object_compiler_tell(const char *const *words, char *text, size_t size) {
   const int fd = memfd_create("compiler", MFD_CLOEXEC);
   pid_t pid;
   if (fd < 0) return false;
-  const bool is_done = spawn(words, fd, &pid) == 0 && wait_for(pid) == 0;
+  const bool is_done = start(words, fd, &pid) == 0 && pto_process_exit_code(pid) == 0;
   const ssize_t length = is_done ? pread(fd, text, size - 1, 0) : -1;
   close(fd);
   if (length < 0) return false;
@@ -198,21 +204,20 @@ bool pto_object_compiler_tell(char *const *words, char *text, size_t size) {
 
 /* Makes `object` and `list`, which are new files. */
 static int compile(const struct pto_object_request *request, char *object, char *list, struct pto_error *error) {
-  static char md[] = "-MMD", mf[] = "-MF", o[] = "-o";
-  char *words[PTO_OBJECT_MOST_WORDS + 6];
+  const char *words[PTO_OBJECT_MOST_WORDS + 6];
   size_t count = 0;
   pid_t pid;
   while (request->words[count] && count < PTO_OBJECT_MOST_WORDS) {
-    words[count] = (char *)(uintptr_t)request->words[count];
+    words[count] = request->words[count];
     count++;
   }
-  memcpy(words + count, (char *[]){md, mf, list, o, object, NULL}, 6 * sizeof *words);
+  memcpy(words + count, (const char *[]){"-MMD", "-MF", list, "-o", object, NULL}, 6 * sizeof *words);
   const int text_fd = memfd_create("compiler", MFD_CLOEXEC);
-  int reason = text_fd < 0 ? errno : spawn(words, text_fd, &pid), status = PTO_OK;
+  int reason = text_fd < 0 ? errno : start(words, text_fd, &pid), status = PTO_OK;
   if (reason)
     status = pto_error_set(error, PTO_ESYSTEM, "%.400s: no process for %.100s: %s", request->source, words[0],
                            strerror(reason));
-  else if (wait_for(pid) != 0)
+  else if (pto_process_exit_code(pid) != 0)
     status = tell_failure(request, text_fd, error);
   if (text_fd >= 0) close(text_fd);
   return status;

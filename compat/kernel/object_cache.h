@@ -36,6 +36,6 @@ PTO_MUST_CHECK int pto_object_cache_get(const struct pto_object_request *request
                                         struct pto_error *error);
 
 /* What a compiler prints, as a string of at most size − 1 characters; false where it cannot be run, or fails. */
-bool pto_object_compiler_tell(char *const *words, char *text, size_t size);
+bool pto_object_compiler_tell(const char *const *words, char *text, size_t size);
 
 #endif

@@ -2,11 +2,16 @@
 /*
  * Included before the source of each kernel, whose architecture PTO_COMPAT_ARCHITECTURE is.
  *
- * PTO_COMPAT_OWN_CACHE_NAMES: the source defines dcci, dsb and cache_line_t itself, which pto-isa defines too since July
- * 2026: pto-isa's are read here, under other names.  PTO_COMPAT_NO_FALSE_ASSERTS: the compiler takes a static_assert(false)
- * in a template for a mistake although none is made of it.
+ * PTO_COMPAT_OWN_CACHE_NAMES: the source defines dcci, dsb and cache_line_t itself, which pto-isa defines too since
+ * July 2026: pto-isa's are read here, under other names.  PTO_COMPAT_NO_FALSE_ASSERTS: the compiler takes a
+ * static_assert(false) in a template for a mistake although none is made of it: pto-isa's assertions are off where it
+ * has that file.
  */
 #include <cstdint>
+
+#if defined(PTO_COMPAT_NO_FALSE_ASSERTS) && !__has_include(<pto/cpu/TReduceIdx.hpp>)
+#undef PTO_COMPAT_NO_FALSE_ASSERTS
+#endif
 
 /* The counter of the system: 50 MHz on a2a3, 1 GHz on a5. */
 extern "C" std::uint64_t pto_compat_ticks(std::uint64_t per_second);

@@ -106,7 +106,13 @@ struct pto_cost {
   uint64_t multiply_adds; /* of the cube unit */
   uint64_t local_bytes;   /* local memory needed */
   uint32_t dtype;         /* enum pto_dtype of what the units work on; 0 is f32 */
+  uint32_t trips;         /* to global memory and back that wait for each other; 0: one to read and one to write */
+  uint64_t l0a_bytes;     /* from L1 to L0A; with l0b_bytes 0: those of a product in tiles of 128 x 256 */
+  uint64_t l0b_bytes;     /* from L1 to L0B */
 };
+
+/* Room for a kernel's key, its NUL counted. */
+#define PTO_KERNEL_KEY_SIZE 96
 
 enum pto_kernel_flags {
   PTO_KERNEL_IN_PLACE = 1, /* an INPUT and an OUTPUT may be the same bytes in the same layout */
@@ -129,6 +135,11 @@ struct pto_kernel {
   /* NULL, or a check at submit of what modes, dtypes and ranks cannot say ("matmul: inner sizes 64 and 32 differ
    * (params 0 and 1)").  Tensors have no address yet.  Returns 0, or through pto_kernel_error. */
   int (*check)(const struct pto_kernel_args *args);
+  /* NULL, or writes what the kernel's time depends on, by which tables of measured times know it: words of small
+   * letters and digits with single blanks between them ("16x128 bf16 n64").  At most `size` bytes with the NUL, as
+   * snprintf; returns what snprintf does.  From shapes, dtypes and block_count alone, and from scalars only as far as
+   * `cost` does: calls that are alike in these have one key.  Tensors may have no address yet. */
+  int (*key)(const struct pto_kernel_args *args, char *text, uint32_t size);
 };
 
 /* Leaves a sentence for the run's error and returns PTO_EKERNEL: `return pto_kernel_error(args, "index %d …", i);`. */

@@ -20,7 +20,7 @@ extern "C" {
 /* The layout of what a program file has as constants: pto_program with its options and cases, pto_kernel with its
  * parameters.  A file of another number is not loaded (pto/version.h says what else may grow).  1 was that of
  * pto_launch without a size. */
-#define PTO_PROGRAM_ABI 3u
+#define PTO_PROGRAM_ABI 4u
 
 struct pto_program_run;
 

@@ -229,6 +229,9 @@ struct pto_stats {
   uint64_t submit_waits; /* submits that had to wait for space */
   uint32_t workers;      /* in use */
   uint32_t cores;
+  /* Virtual time of kernels, summed over cores, by where it comes from: a table of measured times has the call; it has
+   * others on either side; the chip file's stages; its rates alone. */
+  uint64_t measured_ps, interpolated_ps, modelled_ps, assumed_ps;
 };
 
 /* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form

@@ -19,8 +19,10 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#define PIECE_COLUMNS 128u       /* of a row, that a vector core of hardware loads and stores at a time */
 #define MASK_ELEMS 256           /* zeros in local memory */
 #define BATCH_ROWS PTO_ROW_WIDTH /* rows that are merged at a time */
 #define MERGE_VECTORS 5          /* of struct merge */
@@ -155,10 +157,18 @@ static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) 
   softmax_plan(&plan, args);
   row_sum_plan(&sums, args);
   const uint64_t local = pto_max_u64(pto_row_work_bytes(&plan, true, 0), pto_row_work_bytes(&sums, false, 0));
+  const uint64_t pieces = (p.cols + PIECE_COLUMNS - 1) / PIECE_COLUMNS; /* read for the maximum, and again */
   return (struct pto_cost){.bytes_in = bytes_of(args, 0, 1) * pto_row_reads(&plan, 2),
                            .bytes_out = bytes_of(args, 1, 4),
                            .vector_elems = s.rows * (s.cols * (p.dtype == PTO_FLOAT32 ? 4 : 5) + (p.cols - s.cols)),
-                           .local_bytes = pto_max_u64(local, pto_local_bytes(MASK_ELEMS * sizeof(float)))};
+                           .local_bytes = pto_max_u64(local, pto_local_bytes(MASK_ELEMS * sizeof(float))),
+                           .trips = (uint32_t)pto_min_u64(pieces > 1 ? 3 * pieces : 2, UINT32_MAX)};
+}
+
+/* "16x8192 bf16": rows and columns of p. */
+static int softmax_prepare_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_matrix p = pto_kernel_matrix(&args->tensors[1]);
+  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 " %s", p.rows, p.cols, pto_dtype_name(p.dtype));
 }
 
 static const struct pto_kernel_param softmax_prepare_params[] = {
@@ -168,7 +178,8 @@ static const struct pto_kernel_param softmax_prepare_params[] = {
     ROWS("l", PTO_OUTPUT),                     /* [q_tile] */
 };
 PTO_GENERAL_KERNEL(softmax_prepare, softmax_prepare_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
-                   .run = softmax_prepare_run, .cost = softmax_prepare_cost, .check = softmax_prepare_check);
+                   .run = softmax_prepare_run, .cost = softmax_prepare_cost, .check = softmax_prepare_check,
+                   .key = softmax_prepare_key);
 
 /* ---- online_update ---- */
 
@@ -300,6 +311,13 @@ static struct pto_cost online_update_cost(const struct pto_kernel_args *args) {
                            .local_bytes = pto_max_u64(merging, is_last ? pto_row_work_bytes(&output, false, 0) : 0)};
 }
 
+/* "16x128 first last": rows and columns of o, and which of the chain it is. */
+static int online_update_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_matrix o = pto_kernel_matrix(&args->tensors[O]);
+  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 "%s%s", o.rows, o.cols, args->scalars[0].i64 != 0 ? " first" : "",
+                  args->scalars[1].i64 != 0 ? " last" : "");
+}
+
 static const struct pto_kernel_param online_update_params[] = {
     ROWS("m_ij", PTO_INPUT),                     /* [q_tile] */
     ROWS("l_ij", PTO_INPUT),                     /* [q_tile] */
@@ -312,4 +330,5 @@ static const struct pto_kernel_param online_update_params[] = {
     {.name = "is_last", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
 PTO_GENERAL_KERNEL(online_update, online_update_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
-                   .run = online_update_run, .cost = online_update_cost, .check = online_update_check);
+                   .run = online_update_run, .cost = online_update_cost, .check = online_update_check,
+                   .key = online_update_key);

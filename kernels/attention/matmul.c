@@ -12,6 +12,7 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
 #define MATRIX(name_, mode_, dtypes_)                                                                                  \
@@ -67,6 +68,13 @@ static struct pto_cost qk_cost(const struct pto_kernel_args *args) {
   return pto_gemm_cost(args, &gemm, 1);
 }
 
+/* "16x128x128 bf16": query rows, tokens of the block, elements of a head. */
+static int qk_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_gemm gemm = qk_product(args);
+  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 "x%" PRIu64 " %s", gemm.c.rows, gemm.c.cols, gemm.a.cols,
+                  pto_dtype_name(gemm.b.dtype));
+}
+
 static const struct pto_kernel_param qk_params[] = {
     MATRIX("q", PTO_INPUT, PTO_DTYPES_FLOAT), /* [q_tile, d] */
     POOL("k"),                                /* [block, d] or [1, block, 1, d] */
@@ -74,7 +82,7 @@ static const struct pto_kernel_param qk_params[] = {
     {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
 };
 PTO_GENERAL_KERNEL(qk, qk_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = qk_run, .cost = qk_cost,
-                   .check = qk_check);
+                   .check = qk_check, .key = qk_key);
 
 /* ---- pv ---- */
 
@@ -104,10 +112,17 @@ static struct pto_cost pv_cost(const struct pto_kernel_args *args) {
   return pto_gemm_cost(args, &gemm, 1);
 }
 
+/* The same numbers. */
+static int pv_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_gemm gemm = pv_product(args);
+  return snprintf(text, size, "%" PRIu64 "x%" PRIu64 "x%" PRIu64 " %s", gemm.c.rows, gemm.a.cols, gemm.c.cols,
+                  pto_dtype_name(gemm.b.dtype));
+}
+
 static const struct pto_kernel_param pv_params[] = {
     MATRIX("p", PTO_INPUT, PTO_DTYPES_FLOAT), /* [q_tile, block] */
     POOL("v"),                                /* [block, d] or [1, block, 1, d] */
     MATRIX("o_new", PTO_OUTPUT, F32),         /* [q_tile, d] */
 };
 PTO_GENERAL_KERNEL(pv, pv_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = pv_run, .cost = pv_cost,
-                   .check = pv_check);
+                   .check = pv_check, .key = pv_key);

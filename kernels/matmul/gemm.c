@@ -28,7 +28,9 @@
 #define DIRECT_STRIDE 512 /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
 #define DIRECT_PANELS 2   /* panels up to which a is read in place */
 #define ADDED_ELEMS 256   /* of a row at a time: a buffer of 1 KiB */
-#define L1_TILE 128       /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
+#define L0_ROWS 128       /* what a product in hardware has in L0C at a time */
+#define L0_COLUMNS 256
+#define L1_TILE 128 /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
 
 _Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_STRIP_UNITS(PTO_GEMM_STRIP_GAP) * PTO_GEMM_UNIT, "L0A: a strip");
 _Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_MAX_WIDTH * 16 * PTO_GEMM_UNIT, "L0B: a panel");
@@ -366,7 +368,10 @@ struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct p
   struct pto_cost cost = {.multiply_adds = count * m * n * k,
                           .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
                                          pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype),
-                          .dtype = gemm->a.dtype};
+                          .dtype = gemm->a.dtype,
+                          .l0a_bytes =
+                              count * m * k * pto_dtype_size(gemm->a.dtype) * ((n + L0_COLUMNS - 1) / L0_COLUMNS),
+                          .l0b_bytes = count * k * n * pto_dtype_size(gemm->b.dtype) * ((m + L0_ROWS - 1) / L0_ROWS)};
   for (uint32_t i = 0; i + 1 < args->tensor_count; i++) cost.bytes_in += pto_kernel_bytes(&args->tensors[i]);
   cost.bytes_out = pto_kernel_bytes(&args->tensors[args->tensor_count - 1]);
   return cost;

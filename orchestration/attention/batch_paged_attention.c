@@ -18,6 +18,8 @@
 #include <orchestration/support/general_call.h>
 #include <orchestration/attention/paged_tiles.h>
 
+#include <stdio.h>
+
 struct batch {
   struct paged p;
   uint64_t chunk;
@@ -137,11 +139,16 @@ static int run_part(const struct pto_kernel_args *args, find_part part_of_task, 
   return status;
 }
 
+/* Of the task's requests, those of this block. */
+static uint64_t requests_of(const struct pto_kernel_args *args) {
+  const uint64_t stride = args->core->block_count;
+  return (args->tensors[0].shape[0] - args->core->block_index + stride - 1) / stride;
+}
+
 /* Told before lengths can be read: as if each request had a full cache block. */
 static struct pto_cost part_cost(const struct pto_kernel_args *args, find_part part_of_task) {
   const struct step step = {.tokens = args->scalars[1].u64};
-  const uint64_t stride = args->core->block_count;
-  const uint64_t requests = (args->tensors[0].shape[0] - args->core->block_index + stride - 1) / stride;
+  const uint64_t requests = requests_of(args);
   struct part part;
   const struct general_call call = part_of_task(args, &step, &part);
   struct pto_cost cost = general_cost(&call);
@@ -149,7 +156,31 @@ static struct pto_cost part_cost(const struct pto_kernel_args *args, find_part p
   cost.bytes_out *= requests;
   cost.multiply_adds *= requests;
   cost.vector_elems *= requests;
+  cost.l0a_bytes *= requests;
+  cost.l0b_bytes *= requests;
+  /* a vector core loads and stores for each request; a cube core loads the next one meanwhile */
+  if (args->core->kind == PTO_AIV) cost.trips = (uint32_t)(2 * requests);
   return cost;
+}
+
+/* "16x128x128 bf16 n16": query rows, tokens of a cache block, elements of a head, and the requests of a block. */
+static int product_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_kernel_tensor *left = &args->tensors[2], *pool = &args->tensors[3];
+  return snprintf(text, size, "%llux%llux%llu %s n%llu", (unsigned long long)left->shape[1],
+                  (unsigned long long)pool->shape[1], (unsigned long long)pool->shape[3], pto_dtype_name(pool->dtype),
+                  (unsigned long long)requests_of(args));
+}
+/* "16x128 bf16 n16": query rows, tokens of a cache block. */
+static int softmax_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_kernel_tensor *p = &args->tensors[2];
+  return snprintf(text, size, "%llux%llu %s n%llu", (unsigned long long)p->shape[1], (unsigned long long)p->shape[2],
+                  pto_dtype_name(p->dtype), (unsigned long long)requests_of(args));
+}
+/* "16x128 n16": query rows, elements of a head. */
+static int update_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const struct pto_kernel_tensor *o = &args->tensors[6];
+  return snprintf(text, size, "%llux%llu n%llu", (unsigned long long)o->shape[1], (unsigned long long)o->shape[2],
+                  (unsigned long long)requests_of(args));
 }
 
 static const struct pto_kernel_param qk_params[] = {
@@ -195,11 +226,12 @@ static struct pto_cost qk_cost(const struct pto_kernel_args *args) { return part
 static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return part_cost(args, softmax_part); }
 static struct pto_cost pv_cost(const struct pto_kernel_args *args) { return part_cost(args, pv_part); }
 static struct pto_cost update_cost(const struct pto_kernel_args *args) { return part_cost(args, update_part); }
-KERNEL(batch_qk, qk_params, .name = "batch_qk", .cores = PTO_AIC, .run = run_qk, .cost = qk_cost);
+KERNEL(batch_qk, qk_params, .name = "batch_qk", .cores = PTO_AIC, .run = run_qk, .cost = qk_cost, .key = product_key);
 KERNEL(batch_softmax, softmax_params, .name = "batch_softmax", .cores = PTO_AIV, .run = run_softmax,
-       .cost = softmax_cost);
-KERNEL(batch_pv, pv_params, .name = "batch_pv", .cores = PTO_AIC, .run = run_pv, .cost = pv_cost);
-KERNEL(batch_update, update_params, .name = "batch_update", .cores = PTO_AIV, .run = run_update, .cost = update_cost);
+       .cost = softmax_cost, .key = softmax_key);
+KERNEL(batch_pv, pv_params, .name = "batch_pv", .cores = PTO_AIC, .run = run_pv, .cost = pv_cost, .key = product_key);
+KERNEL(batch_update, update_params, .name = "batch_update", .cores = PTO_AIV, .run = run_update, .cost = update_cost,
+       .key = update_key);
 
 /* ---- the program ---- */
 

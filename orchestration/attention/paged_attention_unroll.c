@@ -19,6 +19,8 @@
 #include <orchestration/support/general_call.h>
 #include <orchestration/attention/paged_tiles.h>
 
+#include <stdio.h>
+
 /* ---- kernels: the general ones, block by block ---- */
 
 /* Block `index` of a pool of tokens, blocks having shape[0] rows; the i-th strip of shape[1] columns. */
@@ -97,6 +99,8 @@ static struct pto_cost blocks_cost(const struct pto_kernel_args *args, find_part
     cost.bytes_in += one.bytes_in;
     cost.bytes_out += one.bytes_out;
     cost.multiply_adds += one.multiply_adds;
+    cost.l0a_bytes += one.l0a_bytes;
+    cost.l0b_bytes += one.l0b_bytes;
     cost.dtype = one.dtype;
     if (one.local_bytes > cost.local_bytes) cost.local_bytes = one.local_bytes;
   }
@@ -120,6 +124,22 @@ static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) {
   return cost;
 }
 
+/* "16x128x128 bf16 n64": query rows, tokens of a block, elements of a head, and the blocks. */
+static int blocks_key(const struct pto_kernel_args *args, uint64_t rows, uint64_t tokens, uint64_t dim, char *text,
+                      uint32_t size) {
+  const uint64_t count = args->tensors[2].shape[0];
+  return snprintf(text, size, "%llux%llux%llu %s n%llu", (unsigned long long)rows, (unsigned long long)(tokens / count),
+                  (unsigned long long)dim, pto_dtype_name(args->tensors[1].dtype), (unsigned long long)count);
+}
+static int qk_blocks_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const uint64_t *q = args->tensors[0].shape, *s = args->tensors[3].shape;
+  return blocks_key(args, q[0], s[1], q[1], text, size);
+}
+static int pv_blocks_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  const uint64_t *p = args->tensors[0].shape, *o = args->tensors[3].shape;
+  return blocks_key(args, p[0], p[1], o[1], text, size);
+}
+
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
     TENSOR("k_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
@@ -133,8 +153,10 @@ static const struct pto_kernel_param pv_params[] = {
     TENSOR("table", PTO_INPUT, I32, 1),
     TENSOR("o", PTO_OUTPUT, F32, 2),
 };
-KERNEL(qk_blocks, qk_params, .name = "qk_blocks", .cores = PTO_AIC, .run = run_qk_blocks, .cost = qk_blocks_cost);
-KERNEL(pv_blocks, pv_params, .name = "pv_blocks", .cores = PTO_AIC, .run = run_pv_blocks, .cost = pv_blocks_cost);
+KERNEL(qk_blocks, qk_params, .name = "qk_blocks", .cores = PTO_AIC, .run = run_qk_blocks, .cost = qk_blocks_cost,
+       .key = qk_blocks_key);
+KERNEL(pv_blocks, pv_params, .name = "pv_blocks", .cores = PTO_AIC, .run = run_pv_blocks, .cost = pv_blocks_cost,
+       .key = pv_blocks_key);
 
 /* ---- the program ---- */
 

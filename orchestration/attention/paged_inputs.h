@@ -135,8 +135,9 @@ struct paged_golden {
   const struct paged *p;
   const double *k_pool, *v_pool, *block_table; /* the inputs */
   const double *q;                             /* [group_heads, dim]: the rows of one KV head */
-  double *scores;                              /* [group_heads, most tokens of a request] */
-  double *out;                                 /* [group_heads, dim], part of the golden */
+  double *scores;                              /* [group_heads, pitch] */
+  uint64_t pitch; /* the most tokens of a request, and a cache line, so that rows do not share the places of a cache */
+  double *out;    /* [group_heads, dim], part of the golden */
 };
 
 /* What a pool has of one token of a request. */
@@ -147,37 +148,108 @@ static inline const double *paged_token(const struct paged_golden *g, const doub
   return pool + ((index * p->block + token % p->block) * p->kv_heads + kv_head) * p->dim;
 }
 
-/* Four partial sums, so that the additions do not wait for one another. */
-static inline double paged_dot(const double *a, const double *b, uint64_t n) {
-  double sum[4] = {0, 0, 0, 0};
+/* Four doubles, wherever they lie: the machine's vectors where it has them, two halves where it has not.  What is added
+ * to what, in which order, is the same either way, and so are the bits: nothing is contracted (Makefile). */
+typedef double paged_four __attribute__((vector_size(32), aligned(8)));
+#define PAGED_AT(base, index) (*(const paged_four *)(const void *)((base) + (index)))
+enum { PAGED_ROWS = 4 }; /* query rows, or tokens, that are gone through together */
+
+/* Of `rows` ≤ PAGED_ROWS query rows with one key, the dots.  Four partial sums a row, so that additions do not wait. */
+static inline __attribute__((always_inline)) void paged_dots(const double *q, const double *key, uint64_t dim,
+                                                             uint64_t rows, double *dots) {
+  paged_four sums[PAGED_ROWS] = {{0}};
   uint64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (uint64_t k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+  for (; i + 4 <= dim; i += 4) {
+#pragma GCC unroll 4
+    for (uint64_t h = 0; h < rows; h++) sums[h] += PAGED_AT(q, h * dim + i) * PAGED_AT(key, i);
   }
-  for (; i < n; i++) sum[0] += a[i] * b[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (; i < dim; i++)
+    for (uint64_t h = 0; h < rows; h++) sums[h][0] += q[h * dim + i] * key[i];
+  for (uint64_t h = 0; h < rows; h++) dots[h] = (sums[h][0] + sums[h][1]) + (sums[h][2] + sums[h][3]);
 }
+
+/* out += Σ weights · values over `count` ≤ PAGED_ROWS tokens, one after the other. */
+static inline __attribute__((always_inline)) void paged_add(const double *const *values, const double *weights,
+                                                            uint64_t dim, uint64_t count, double *out) {
+  uint64_t i = 0;
+  for (; i + 4 <= dim; i += 4) {
+    paged_four sum = PAGED_AT(out, i);
+#pragma GCC unroll 4
+    for (uint64_t t = 0; t < count; t++) sum += weights[t] * PAGED_AT(values[t], i);
+    *(paged_four *)(void *)(out + i) = sum;
+  }
+  for (; i < dim; i++)
+    for (uint64_t t = 0; t < count; t++) out[i] += weights[t] * values[t][i];
+}
+
+static inline __attribute__((always_inline)) void paged_golden_scores(const struct paged_golden *g, uint64_t request,
+                                                                      uint64_t kv_head, uint64_t len) {
+  const struct paged *p = g->p;
+  const double root = sqrt((double)p->dim);
+  for (uint64_t t = 0; t < len; t++) {
+    const double *key = paged_token(g, g->k_pool, request, t, kv_head);
+    for (uint64_t h = 0; h < p->group_heads; h += PAGED_ROWS) {
+      const uint64_t rows = p->group_heads - h < PAGED_ROWS ? p->group_heads - h : PAGED_ROWS;
+      const double *q = g->q + h * p->dim;
+      double dots[PAGED_ROWS];
+      if (rows == PAGED_ROWS) /* known to the compiler here */
+        paged_dots(q, key, p->dim, PAGED_ROWS, dots);
+      else
+        paged_dots(q, key, p->dim, rows, dots);
+      for (uint64_t k = 0; k < rows; k++) g->scores[(h + k) * g->pitch + t] = dots[k] / root;
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void paged_golden_out(const struct paged_golden *g, uint64_t request,
+                                                                   uint64_t kv_head, uint64_t len) {
+  const struct paged *p = g->p;
+  for (uint64_t t = 0; t < len; t += PAGED_ROWS) {
+    const uint64_t count = len - t < PAGED_ROWS ? len - t : PAGED_ROWS;
+    const double *values[PAGED_ROWS] = {NULL};
+    for (uint64_t k = 0; k < count; k++) values[k] = paged_token(g, g->v_pool, request, t + k, kv_head);
+    for (uint64_t h = 0; h < p->group_heads; h++) {
+      const double *weights = g->scores + h * g->pitch + t;
+      if (count == PAGED_ROWS)
+        paged_add(values, weights, p->dim, PAGED_ROWS, g->out + h * p->dim);
+      else
+        paged_add(values, weights, p->dim, count, g->out + h * p->dim);
+    }
+  }
+}
+
+static void paged_scores_plain(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
+  paged_golden_scores(g, request, kv_head, len);
+}
+static void paged_out_plain(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
+  paged_golden_out(g, request, kv_head, len);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void paged_scores_avx2(const struct paged_golden *g, uint64_t request,
+                                                              uint64_t kv_head, uint64_t len) {
+  paged_golden_scores(g, request, kv_head, len);
+}
+__attribute__((target("avx2"))) static void paged_out_avx2(const struct paged_golden *g, uint64_t request,
+                                                           uint64_t kv_head, uint64_t len) {
+  paged_golden_out(g, request, kv_head, len);
+}
+static inline bool paged_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+#else
+#define paged_scores_avx2 paged_scores_plain
+#define paged_out_avx2 paged_out_plain
+static inline bool paged_has_avx2(void) { return false; }
+#endif
 
 static inline void paged_golden_group(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
   const struct paged *p = g->p;
-  for (uint64_t t = 0; t < len; t++) {
-    const double *key = paged_token(g, g->k_pool, request, t, kv_head);
-    for (uint64_t h = 0; h < p->group_heads; h++)
-      g->scores[h * len + t] = paged_dot(g->q + h * p->dim, key, p->dim) / sqrt((double)p->dim);
-  }
+  (paged_has_avx2() ? paged_scores_avx2 : paged_scores_plain)(g, request, kv_head, len);
   for (uint64_t h = 0; h < p->group_heads; h++) {
-    double *s = g->scores + h * len, most = s[0], sum = 0;
+    double *s = g->scores + h * g->pitch, most = s[0], sum = 0;
     for (uint64_t t = 1; t < len; t++) most = s[t] > most ? s[t] : most;
     for (uint64_t t = 0; t < len; t++) sum += s[t] = exp(s[t] - most);
     for (uint64_t t = 0; t < len; t++) s[t] /= sum;
   }
-  for (uint64_t t = 0; t < len; t++) {
-    const double *value = paged_token(g, g->v_pool, request, t, kv_head);
-    for (uint64_t h = 0; h < p->group_heads; h++) {
-      double weight = g->scores[h * len + t], *out = g->out + h * p->dim;
-      for (uint64_t i = 0; i < p->dim; i++) out[i] += weight * value[i];
-    }
-  }
+  (paged_has_avx2() ? paged_out_avx2 : paged_out_plain)(g, request, kv_head, len);
 }
 
 /* The `expect` of all of them: their state begins with a struct paged. */
@@ -190,8 +262,9 @@ static inline int expect(struct pto_program_run *run) {
       .k_pool = exact_copy(run, "k_pool"),
       .v_pool = exact_copy(run, "v_pool"),
       .block_table = exact_copy(run, "block_table"),
-      .scores = pto_program_alloc(run, p->group_heads * p->max_blocks * p->block * sizeof(double)),
+      .pitch = p->max_blocks * p->block + 8,
   };
+  g.scores = pto_program_alloc(run, p->group_heads * g.pitch * sizeof(double));
   if (!q || !lens || !golden || !g.k_pool || !g.v_pool || !g.block_table || !g.scores) return PTO_ENOMEM;
   for (uint64_t request = 0; request < p->batch; request++)
     for (uint64_t kv_head = 0; kv_head < p->kv_heads; kv_head++) {

@@ -37,9 +37,9 @@ static int add_scalar_run(const struct pto_kernel_args *a) {
 static const struct pto_kernel_param binary[] = {F32("x", PTO_INPUT), F32("y", PTO_INPUT), F32("z", PTO_OUTPUT)};
 static const struct pto_kernel_param with_scalar[] = {
     F32("x", PTO_INPUT), F32("z", PTO_OUTPUT), {.name = "s", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32}};
-static const struct pto_kernel add = {"add", PTO_AIV, 0, binary, 3, add_run, NULL, NULL};
-static const struct pto_kernel mul = {"mul", PTO_AIV, 0, binary, 3, mul_run, NULL, NULL};
-static const struct pto_kernel add_scalar = {"add_scalar", PTO_AIV, 0, with_scalar, 3, add_scalar_run, NULL, NULL};
+static const struct pto_kernel add = {"add", PTO_AIV, 0, binary, 3, add_run, NULL, NULL, NULL};
+static const struct pto_kernel mul = {"mul", PTO_AIV, 0, binary, 3, mul_run, NULL, NULL, NULL};
+static const struct pto_kernel add_scalar = {"add_scalar", PTO_AIV, 0, with_scalar, 3, add_scalar_run, NULL, NULL, NULL};
 
 /* ---- the program: inputs, tasks, what must come out ---- */
 

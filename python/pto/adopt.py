@@ -11,7 +11,8 @@ are, from a checkout above the tests; without one the few names that scene files
 
 Environment: PTOSIM, the program (default: the tree's, else the one of PATH); PTO_ADOPT_RECORD, a file that gets a JSON
 line a case, and PTO_ADOPT_MODE, "all" (cases of the architecture, marked for whatever, manual or not) or "list" (the
-same, not run): `ptosim adopt FOLDER` sets both.  What stands in PTO_ADOPT_OPTIONS is handed on to `ptosim adopt`.
+same, not run): `ptosim adopt FOLDER` sets both.  What stands in PTO_ADOPT_OPTIONS is handed on to `ptosim adopt`; with
+--no-compute there, large tensors are shapes alone, however large, and nothing is judged.
 """
 
 import contextlib
@@ -31,17 +32,20 @@ import types
 
 import pytest
 
+import pto.generated
 import pto.scene
+from pto.generated import Refused
 
 PLATFORMS = {"a2a3sim": ("a2a3", "threads"), "a5sim": ("a5", "threads"),
              "a2a3virtual": ("a2a3", "virtual"), "a5virtual": ("a5", "virtual")}
 HARDWARE = ("a2a3", "a5")
 SIMULATOR_CLUSTERS = 8  # what their simulator has, for which scenes are written
 MOST_INPUT_BYTES = 64 << 20
+SMALL_BYTES = 1 << 20  # with --no-compute: larger tensors are shapes alone
 MOST_SECONDS = 1800  # of a case, with its compilers
 
 state = types.SimpleNamespace(architecture=None, engine=None, mode=None, scene_module=None, torch=None,
-                              root=".")
+                              root=".", has_compute=True)
 
 
 # ---- stand-ins ----
@@ -234,16 +238,39 @@ def _limited_memory():
             setattr(torch, name, make)
 
 
+def _shapes_alone():
+    """Large tensors have no memory, and so has what is computed from them."""
+    torch = state.torch
+
+    def has_none(value):
+        if isinstance(value, (tuple, list)):
+            return any(map(has_none, value))
+        return isinstance(value, torch.Tensor) and value.is_meta
+
+    def without(value):
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(without, value))
+        return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, words=(), named=None):
+            named = dict(named or {})
+            if getattr(function, "__name__", "") in FACTORIES and _bytes_asked(words, named) > SMALL_BYTES:
+                named["device"] = "meta"
+                named.pop("generator", None)
+            elif has_none(words) or has_none(tuple(named.values())):
+                words, named = without(tuple(words)), {name: without(value) for name, value in named.items()}
+                named.pop("generator", None)
+            return function(*words, **named)
+    return Mode()
+
+
 class TooLarge(Exception):
     pass
 
 
-class Refused(Exception):
-    """A scene that cannot be adopted; the sentence names its file."""
-
-
 def _make_args(scene, case):
-    with _limited_memory():
+    with _limited_memory() if state.has_compute else _shapes_alone():
         return scene.generate_args(case.get("params", {}))
 
 
@@ -286,9 +313,12 @@ def _describe(scene, case, args, folder):
         if not value.is_contiguous() or value.dtype not in dtypes:
             raise Refused(f"{_scene_place(scene)}: {type(scene).__name__}: tensor {spec.name} is {value.dtype}"
                           f"{'' if value.is_contiguous() else ' and not contiguous'}, which no argument can be")
-        (folder / f"tensor{number}.bin").write_bytes(_bytes_of(value))
-        items.append({"name": spec.name, "direction": directions[spec.name], "dtype": dtypes[value.dtype],
-                      "shape": list(value.shape) or [1], "bytes": f"tensor{number}.bin"})
+        item = {"name": spec.name, "direction": directions[spec.name], "dtype": dtypes[value.dtype],
+                "shape": list(value.shape) or [1]}
+        if not value.is_meta:
+            (folder / f"tensor{number}.bin").write_bytes(_bytes_of(value))
+            item["bytes"] = f"tensor{number}.bin"
+        items.append(item)
     orchestration = scene.CALLABLE["orchestration"]
     rings = case.get("config", {}).get("runtime_env", {})
     return {
@@ -326,18 +356,20 @@ def _load(path, tensor):
     ctypes.memmove(tensor.data_ptr(), data[begin:], len(data) - begin)
 
 
-def _run(scene, case, args, rounds, record):
-    """Runs the case; outputs are in the memory of its tensors.  The report of `ptosim adopt`."""
+def _case_folder(place, name):
+    """Of the case, empty."""
     root = pathlib.Path(os.environ.get("PTO_ADOPTED", "build/adopted")) / "cases"
-    folder = root / _safe(os.path.splitext(_scene_place(scene))[0].lstrip("./")) / _safe(
-        f"{type(scene).__name__}-{case['name']}-{state.architecture}-{state.engine}")
+    folder = root / _safe(os.path.splitext(place)[0].lstrip("./")) / _safe(f"{name}-{state.architecture}-{state.engine}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    manifest = _describe(scene, case, args, folder)
+    return folder
+
+
+def _run_manifest(manifest, folder, rounds, record, outputs=()):
+    """Lets `ptosim adopt` run it, with these outputs in the folder as output0.npy and so on.  Its report."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     record["manifest"] = str(path)
-    outputs = [item["name"] for item in manifest["tensors"] if item["direction"] != "in" and 0 not in item["shape"]]
     command = [_ptosim(), "adopt", str(path), "--engine", state.engine, "--rounds", str(rounds), "--quiet",
                "--json", str(folder / "report.json"), *shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))]
     for number, name in enumerate(outputs):
@@ -353,6 +385,16 @@ def _run(scene, case, args, rounds, record):
     if not result.get("run"):
         said = result.get("reason") or run.stderr.strip()[-2000:] or f"ptosim left with {run.returncode}"
         raise AssertionError(said.replace("ptosim: ", "", 1))
+    return result
+
+
+def _run(scene, case, args, rounds, record):
+    """Runs the case; outputs are in the memory of its tensors.  The names of all that are."""
+    folder = _case_folder(_scene_place(scene), f"{type(scene).__name__}-{case['name']}")
+    manifest = _describe(scene, case, args, folder)
+    outputs = [item["name"] for item in manifest["tensors"]
+               if state.has_compute and item["direction"] != "in" and 0 not in item["shape"]]
+    _run_manifest(manifest, folder, rounds, record, outputs)
     for number, name in enumerate(outputs):
         _load(folder / f"output{number}.npy", getattr(args, name))
     for item in pathlib.Path(folder).glob("*.npy"):
@@ -369,9 +411,12 @@ def _adopt(scene, case, request, record):
     params = case.get("params", {})
     args = _make_args(scene, case)
     record["bytes"] = sum(spec.value.numel() * spec.value.element_size() for spec in _specs(args)[0])
-    if record["bytes"] > MOST_INPUT_BYTES:
+    if record["bytes"] > MOST_INPUT_BYTES and state.has_compute:
         raise TooLarge("inputs are larger than 64 MiB")
     if state.mode == "list":
+        return
+    if not state.has_compute:
+        _run(scene, case, args, 1, record)
         return
     skips_golden = option("--skip-golden", default=False) or bool(case.get("skip_golden", scene.SKIP_GOLDEN))
     golden = None
@@ -416,12 +461,52 @@ def _adopt_recorded(scene, case, request):
     finally:
         record["seconds"] = round(time.monotonic() - begin, 3)
         _write_record(record)
-    _note_findings(record, request)
+    _note_findings(record, request.node)
 
 
-def _note_findings(record, request):
+class _Generated(pytest.Item):
+    """The program of a kernel_config.py."""
+
+    def runtest(self):
+        place = os.path.relpath(self.path, state.root)
+        record = {"scene": place, "class": "", "case": self.name, "name": self.name, "architecture": state.architecture,
+                  "engine": state.engine, "built": False, "run": False, "verified": None, "reason": None}
+        begin = time.monotonic()
+        try:
+            manifest = pto.generated.manifest(self.path, state.architecture, SIMULATOR_CLUSTERS)
+            record.update(name=manifest["name"], case=manifest["name"], mode=manifest["mode"])
+            if state.mode != "list":
+                folder = _case_folder(place, _safe(manifest["name"]))
+                result = _run_manifest(manifest, folder, self.config.getoption("--rounds", default=1), record)
+                record["verified"] = result.get("verified")
+                assert record["verified"] is not False, result.get("reason") or "the golden differs"
+        except (AssertionError, Refused) as reason:
+            record["reason"] = str(reason).strip().split("\n")[0]
+            raise
+        finally:
+            record["seconds"] = round(time.monotonic() - begin, 3)
+            _write_record(record)
+        _note_findings(record, self)
+
+    def reportinfo(self):
+        return self.path, None, self.name
+
+
+class _GeneratedFile(pytest.File):
+    def collect(self):
+        yield _Generated.from_parent(self, name=self.path.parent.name, path=self.path)
+
+
+def pytest_collect_file(file_path, parent):
+    """What pypto writes has no test: its kernel_config.py stands for one."""
+    if file_path.name == pto.generated.CONFIG and state.architecture:
+        return _GeneratedFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _note_findings(record, node):
     for finding in record.get("findings") or []:
-        request.node.add_report_section("call", "ptosim", finding)
+        node.add_report_section("call", "ptosim", finding)
         _found.append(f"{record['scene']} {record['class']}/{record['case']}: {finding}")
 
 
@@ -507,9 +592,16 @@ def pytest_configure(config):
     if platform is not None and platform not in PLATFORMS:
         raise pytest.UsageError(f"--platform {platform}: expected one of {', '.join(PLATFORMS)}")
     state.mode = os.environ.get("PTO_ADOPT_MODE") or None
+    state.has_compute = "--no-compute" not in shlex.split(os.environ.get("PTO_ADOPT_OPTIONS", ""))
     if platform:
         state.architecture, state.engine = PLATFORMS[platform]
         config.option.platform = f"{state.architecture}sim"  # what scenes are marked with
+
+
+def _is_case_of_a_scene(item):
+    cls = getattr(item, "cls", None) or object
+    return (issubclass(cls, state.scene_module.SceneTestCase) and getattr(cls, "_st_level", 0) == 2
+            and item.name == "test_run" and any(map(_is_of_architecture, cls.CASES)))
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -517,8 +609,7 @@ def pytest_collection_modifyitems(items):
     everything = list(items)
     yield
     if state.mode:  # theirs chooses by mark
-        items[:] = [item for item in everything if issubclass(item.cls or object, state.scene_module.SceneTestCase)
-                    and getattr(item.cls, "_st_level", 0) == 2 and item.name == "test_run" and any(map(_is_of_architecture, item.cls.CASES))]
+        items[:] = [item for item in everything if isinstance(item, _Generated) or _is_case_of_a_scene(item)]
 
 
 def pytest_collectreport(report):

@@ -7,8 +7,7 @@ Prints a line a case that is not verified, with its reason, then a table; and co
 $PTO_ADOPT_DATA/graphs.csv, which come from that runtime's own simulator at 8 clusters.  Where DUMPS is set it is a
 folder of that runtime's own deps.json instead, and graphs are compared edge by edge: CLASS_CASE_DATE_TIME/deps.json as
 in its outputs/, for both architectures, or below a folder a2a3 or a5 for one; of several the last by name counts.  The
-last line counts.  Leaves with 0 where at least 99 of 100 are verified and all graphs are equal, or differ by a rule with
-a name.
+last line counts.  Leaves with 0 where at least 99 of 100 are verified and all graphs are equal.
 """
 
 import csv
@@ -22,8 +21,6 @@ import tempfile
 
 PLATFORMS = ("a2a3sim", "a5sim", "a2a3virtual", "a5virtual")
 FOLDERS = ("examples", "tests/st")
-# Rules by which a graph may differ, by what graphs.csv says of it.
-NAMED = {"a graph counts as one task": "there a recorded graph is one task, here its tasks are"}
 
 
 def commit_of(folder):
@@ -59,8 +56,8 @@ def expected_graphs():
 
 
 def compare_graphs(cases, expected):
-    """How many are compared, equal, and differ by a name; prints the others."""
-    compared = equal = named = 0
+    """How many are compared, and equal; prints the others."""
+    compared = equal = 0
     for case in cases:
         row = expected.get((case["scene"], case["class"], case["case"], case["architecture"]))
         if not row or "tasks" not in case:
@@ -70,11 +67,9 @@ def compare_graphs(cases, expected):
         if (case["tasks"], case["edges"]) == counts:
             equal += 1
             continue
-        reason = NAMED.get(row["equal_in_a_trial"])
-        named += reason is not None
         print(f"graph      {case['architecture']}  {case['name']}: {case['tasks']} tasks, {case['edges']} edges instead "
-              f"of {counts[0]} and {counts[1]}{': ' + reason if reason else ''}")
-    return compared, equal, named
+              f"of {counts[0]} and {counts[1]}")
+    return compared, equal
 
 
 def find_dumps(folder):
@@ -137,10 +132,7 @@ def main():
         table.append((platform, cases, left_out))
         everything += cases
     dumps = find_dumps(os.environ["DUMPS"]) if os.environ.get("DUMPS") else None
-    if dumps is None:
-        compared, equal, named = compare_graphs(everything, expected)
-    else:
-        (compared, equal), named = compare_dumps(ptosim, everything, dumps), 0
+    compared, equal = compare_graphs(everything, expected) if dumps is None else compare_dumps(ptosim, everything, dumps)
     print(f"{'platform':11}  {'cases':>5}  {'built':>5}  {'run':>5}  {'verified':>8}  {'by luck':>7}  {'left out':>8}"
           f"  {'seconds':>8}")
     for platform, cases, left_out in table:
@@ -148,13 +140,11 @@ def main():
               f"{sum(map(is_verified, cases)):8}  {sum(c['verdict'] == 'by luck' for c in cases):7}  {len(left_out):8}"
               f"  {sum(c.get('seconds', 0) for c in cases):8.0f}")
     verified = sum(map(is_verified, everything))
-    if named:
-        print(f"graphs: {named} others differ by a rule with a name")
     if not expected and dumps is None:
         print("adopt-test: PTO_ADOPT_DATA names no folder with graphs.csv: no graph is compared")
     print(f"adopt: {len(everything)} cases, {sum(c['built'] for c in everything)} built, "
           f"{sum(c['run'] for c in everything)} run, {verified} verified, {equal} of {compared} graphs equal")
-    return 0 if everything and 100 * verified >= 99 * len(everything) and equal + named == compared else 1
+    return 0 if everything and 100 * verified >= 99 * len(everything) and equal == compared else 1
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ static void put_task(struct deps *deps, const struct pto_trace_task *task) {
   pto_json_put_u64(w, "number", task->number);
   const char *group = pto_export_group(deps->info, task->number);
   if (group) pto_json_put_string(w, "node", group);
+  if (task->part_of) pto_json_put_u64(w, "part_of", task->part_of);
   pto_json_put_string(w, "kind", pto_trace_task_kind_name(task->kind));
   pto_json_put_object(w, "kernels");
   for (uint32_t role = 0; role < 3; role++)

@@ -25,7 +25,7 @@
   X(PTO_FINDING_RAW, "RAW", false, "a read that nothing orders after an earlier write of the same bytes")              \
   X(PTO_FINDING_WAW, "WAW", false, "a write that nothing orders after an earlier write of the same bytes")             \
   X(PTO_FINDING_WAR, "WAR", false, "a write that nothing orders after an earlier read of the same bytes")              \
-  X(PTO_FINDING_RELEASED, "released", false, "a tensor is used after the scope that keeps its memory has ended")        \
+  X(PTO_FINDING_RELEASED, "released", false, "a tensor is used after the scope that keeps its memory has ended")       \
   X(PTO_FINDING_REDUNDANT, "redundant", true, "an explicit edge that other edges imply")                               \
   X(PTO_FINDING_BLOCKS, "blocks", false, "blocks or cores of one task touch the same bytes, and one writes them")      \
   X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, "a kernel wrote bytes that its task does not declare")          \

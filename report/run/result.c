@@ -31,6 +31,23 @@ static void put_figures(struct pto_json_writer *w, const struct pto_run_result *
   pto_json_object_end(w);
 }
 
+/* Of kernels, by where their time comes from. */
+static void put_core_times(struct pto_json_writer *w, const struct pto_stats *stats) {
+  const struct {
+    const char *name;
+    uint64_t ps;
+  } origins[] = {{"measured", stats->measured_ps},
+                 {"interpolated", stats->interpolated_ps},
+                 {"modelled", stats->modelled_ps},
+                 {"assumed", stats->assumed_ps}};
+  pto_json_object_begin(w);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(origins); i++) {
+    pto_json_key(w, origins[i].name);
+    pto_json_decimal(w, origins[i].ps, PS_PER_US);
+  }
+  pto_json_object_end(w);
+}
+
 static void put_result(struct pto_json_writer *w, const void *context) {
   const struct pto_run_result *result = context;
   const struct pto_stats *stats = &result->stats;
@@ -50,6 +67,7 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   if (pto_json_try_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
   if (pto_json_try_key(w, "virtual_us", result->has_run && result->is_virtual))
     pto_json_decimal(w, stats->virtual_ps, PS_PER_US);
+  if (pto_json_try_key(w, "core_us", result->has_run && result->is_virtual)) put_core_times(w, stats);
   if (pto_json_try_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
   if (pto_json_try_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
   if (pto_json_try_key(w, "no_compute", result->is_priced_alone)) {

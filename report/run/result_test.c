@@ -47,6 +47,7 @@ static const char *const keys[] = {"program",
                                    "live_edges",
                                    "wall_seconds",
                                    "virtual_us",
+                                   "core_us",
                                    "verified",
                                    "max_abs_error",
                                    "output_digest",
@@ -82,6 +83,9 @@ static struct pto_run_result full(void) {
                                  .stats = {.tasks = 10,
                                            .edges = 9,
                                            .virtual_ps = 1234567,
+                                           .measured_ps = 4000001,
+                                           .modelled_ps = 3000000,
+                                           .assumed_ps = 2,
                                            .window_high_water = 4,
                                            .heap_high_water_bytes = UINT64_C(5) << 32},
                                  .wall_seconds = 0.25,
@@ -102,6 +106,12 @@ static void test_a_whole_result_has_every_key_with_its_value(void **state) {
     if (!json_object_get(root, keys[i])) fail_msg("no key %s", keys[i]);
   assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0]);
   assert_true(json_number_value(json_object_get(root, "virtual_us")) == 1.234567);
+  const json_t *times = json_object_get(root, "core_us");
+  assert_int_equal(json_object_size(times), 4);
+  assert_true(json_number_value(json_object_get(times, "measured")) == 4.000001);
+  assert_true(json_number_value(json_object_get(times, "interpolated")) == 0);
+  assert_true(json_number_value(json_object_get(times, "modelled")) == 3);
+  assert_true(json_number_value(json_object_get(times, "assumed")) == 0.000002);
   assert_true(json_integer_value(json_object_get(root, "heap_high_water_bytes")) == INT64_C(5) << 32);
   assert_string_equal(json_string_value(json_object_get(root, "output_digest")), "ffeeddccbbaa9988");
   assert_true(json_is_true(json_object_get(root, "exact_outputs")));
@@ -116,8 +126,9 @@ static void test_what_is_not_known_is_null_and_still_there(void **state) {
       .program = "x", .exit_code = 2, .error = {.status = PTO_EINVAL, .sentence = "no \"x\"\n"}};
   json_t *root = write_and_load(&result);
   static const char *const nulls[] = {
-      "case",       "engine",   "chip",          "tasks",         "edges",         "wall_seconds", "virtual_us",
-      "no_compute", "verified", "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water",
+      "case",          "engine",        "chip",          "tasks",        "edges",
+      "wall_seconds",  "virtual_us",    "core_us",       "no_compute",   "verified",
+      "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water",
       "stopped"};
   for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
     assert_true(json_is_null(json_object_get(root, nulls[i])));
@@ -133,6 +144,7 @@ static void test_threads_have_no_virtual_time(void **state) {
   result.is_virtual = result.has_trace_digest = false;
   json_t *root = write_and_load(&result);
   assert_true(json_is_null(json_object_get(root, "virtual_us")));
+  assert_true(json_is_null(json_object_get(root, "core_us")));
   assert_true(json_is_null(json_object_get(root, "trace_digest")));
   json_decref(root);
 }

@@ -378,6 +378,7 @@ static int poll_once(struct pto_runtime *rt) {
 int pto_poll(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   int status = pto_runtime_check(rt);
+  if (!status) status = pto_runtime_check_unrecorded(rt, "pto_poll");
   if (status) return status;
   if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on memory */
   rt->doing =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What takes room in the rings: retiring, releasing, and what an open scope holds.  Waits for nothing and fails nothing, so that
- * both the waiting (progress.c) and the report of a stopped run stand above it.  The control thread. */
+/* What takes room in the rings: retiring, releasing, and what an open scope holds.  Waits for nothing and fails
+ * nothing, so that both the waiting (progress.c) and the report of a stopped run stand above it.  The control thread.
+ */
 #include <runtime/control/runtime_state.h>
 
 bool pto_space_retire(struct pto_runtime *rt) {

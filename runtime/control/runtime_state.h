@@ -130,6 +130,11 @@ struct pto_runtime {
   struct pto_error error;                   /* the run's first error, else the last refused call's */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_recording *recording;          /* that is being made; NULL */
+  struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
+  uint32_t recorded_depth;                  /* of its scope; 0: there is none */
+  uint32_t recorded_count;                  /* begun so far */
+  bool is_boundary;                         /* a submit's parameters are a recording's: none is in place of another */
+  uint64_t part_of;                         /* number of the task that ends the launch which is submitted now; 0 */
   bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;           /* template.h */
   struct pto_published_counters *published; /* NULL: they are not published */
@@ -147,6 +152,12 @@ int pto_runtime_refuse(struct pto_runtime *rt, int status, const char *format, .
 /* Ends the run with its first error; later ones are dropped. */
 int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...) PTO_PRINTF(3, 4);
 
+/* For calls that a recording of tasks has no place for. */
+static inline int pto_runtime_check_unrecorded(struct pto_runtime *rt, const char *what) {
+  if (PTO_LIKELY(!rt->recorded)) return PTO_OK;
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: not between pto_recorded_begin and pto_recorded_end", what);
+}
+
 /* PTO_OK where calls of a run may go on; else the run's error, or PTO_EINVAL outside a run. */
 static inline int pto_runtime_check(struct pto_runtime *rt) {
   if (PTO_LIKELY(rt->is_running && !rt->has_failed)) return PTO_OK;
@@ -155,7 +166,7 @@ static inline int pto_runtime_check(struct pto_runtime *rt) {
 
 /* Whenever one of them may have come or gone. */
 static inline void pto_runtime_count_listeners(struct pto_runtime *rt) {
-  rt->has_listeners = rt->recording || rt->trace.record || rt->port->is_virtual;
+  rt->has_listeners = rt->recording || rt->recorded || rt->trace.record || rt->port->is_virtual;
 }
 
 static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {

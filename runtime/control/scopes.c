@@ -78,6 +78,8 @@ int pto_scope_end(struct pto_runtime *rt) {
   int status = pto_runtime_check(rt);
   if (status) return status;
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
+  if (rt->scope_depth == rt->recorded_depth)
+    return PTO_REFUSE(rt, PTO_EINVAL, "no scope of the recording is open; pto_recorded_end ends it");
   charge_scope(rt);
   pto_scopes_pop(rt);
   if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_end(rt->recording);

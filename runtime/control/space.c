@@ -78,6 +78,27 @@ static int fail_size(struct pto_runtime *rt, uint32_t ring_index, const struct p
       (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->heap_bytes);
 }
 
+/* Where memory of ended scopes is kept: lets go of the ring's oldest task, if that is one of those.  No more than is
+ * needed, and no later one before: so what is kept is a matter of the program, not of time.  PTO_ESTALE where the
+ * submit itself uses what that task allocated. */
+static int release_oldest(struct pto_runtime *rt, uint32_t ring_index, const struct pto_submit_work *submit,
+                          bool *has_released) {
+  const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
+  *has_released = false;
+  if (PTO_LIKELY(ring->released_end == ring->open_begin) || ring->tail != ring->released_end) return PTO_OK;
+  const uint32_t slot = pto_task_slot_index(&rt->rings, ring_index, ring->released_end);
+  for (uint32_t i = 0; i < submit->work_count; i++) {
+    const struct pto_buffer_record *record = submit->params[i].record;
+    if (record->kind == PTO_BUFFER_MANAGED && record->owner_slot == slot)
+      return PTO_REFUSE(rt, PTO_ESTALE,
+                        "buffer %llu is used after its scope has ended, and the room that it takes is needed for this "
+                        "task",
+                        (unsigned long long)record->id);
+  }
+  *has_released = pto_space_release(rt, ring_index);
+  return PTO_OK;
+}
+
 int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
                       char **piece_out) {
   const bool allocates = submit->allocates;
@@ -86,18 +107,21 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   struct pto_stall stall = {0};
   uint64_t heap_end = 0;
+  int status = PTO_OK;
   if (PTO_UNLIKELY(piece_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, piece_bytes, piece_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
-    /* no more than is needed, and no later one before: so what is kept is a matter of the program, not of time */
-    if (ring->tail == ring->released_end && pto_space_release(rt, ring_index)) continue;
+    bool has_released;
+    status = release_oldest(rt, ring_index, submit, &has_released);
+    if (status) break;
+    if (has_released) continue;
     note_space(rt, ring_index, is_full, submit);
     if (ring->tail == ring->open_begin)
       return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, piece_bytes);
     pto_stall_for(rt, &stall, is_full ? PTO_STALL_window : PTO_STALL_heap);
-    int status = pto_progress_wait(rt);
+    status = pto_progress_wait(rt);
     if (status) return status;
   }
   if (stall.reason) {
@@ -106,6 +130,7 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
     pto_progress_resume(rt);
     pto_stall_end(rt, &stall);
   }
+  if (PTO_UNLIKELY(status)) return status;
   *slot_out = pto_task_ring_alloc(&rt->rings, ring);
   if (allocates) {
     rt->rings.cold[*slot_out].heap_end = heap_end;

@@ -259,7 +259,7 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
     order_all(hazards, &accesses[i], &found);
   }
   if (hazards->is_reduced) reduce(hazards);
-  if (pto_hazards_looks_nothing_up(hazards)) return;
+  if (!hazards->enters) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;
     find_own(hazards->map, &accesses[i], &found);

@@ -66,6 +66,7 @@ struct pto_hazards {
   struct pto_task_slot *slots; /* of `rings`, as is the next */
   uint32_t slot_mask;
   bool is_manual;
+  bool enters;            /* accesses of tasks stay in the map */
   bool replaces_all;      /* of what it covers: table.orders_writes, in no manual scope */
   bool has_creator_edges; /* the rule, in no manual scope */
   bool is_reduced;        /* the rule reduce-implied */
@@ -83,12 +84,18 @@ struct pto_hazards {
 /* The kind of the scope that later tasks are of. */
 static inline void pto_hazards_set_manual(struct pto_hazards *hazards, bool is_manual) {
   hazards->is_manual = is_manual;
+  hazards->enters = !(is_manual && (hazards->table.named & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING));
   hazards->replaces_all = hazards->table.orders_writes && !is_manual;
   hazards->has_creator_edges = (hazards->table.named & PTO_DEPS_NAMED_CREATOR_EDGES) && !is_manual;
 }
+/* Later tasks of the scope enter nothing; `is_manual`: nor do they look anything up.  Until the scope is set again. */
+static inline void pto_hazards_set_entering_nothing(struct pto_hazards *hazards, bool is_manual) {
+  pto_hazards_set_manual(hazards, is_manual);
+  hazards->enters = hazards->replaces_all = false;
+}
 /* Whether tasks of the scope have no part in the map at all. */
 static inline bool pto_hazards_looks_nothing_up(const struct pto_hazards *hazards) {
-  return hazards->is_manual && (hazards->table.named & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING);
+  return hazards->is_manual && !hazards->enters;
 }
 static inline bool pto_hazards_ignores_predicates(const struct pto_hazards *hazards) {
   return hazards->table.named & PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING;

@@ -2,6 +2,7 @@
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/submit/record.h>
+#include <runtime/submit/recorded.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -178,6 +179,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->hazards.edges = rt->hazards.live_edges = rt->hazards.next_number = rt->hazards.dropped = 0;
   rt->hazards.found_count = 0;
   rt->hazards.is_out_of_chunks = false;
+  rt->part_of = 0;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
@@ -257,6 +259,7 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
                      refused[0] ? ": " : "", refused);
   }
+  pto_recorded_abandon(rt);
   if (rt->scope_depth && !rt->has_failed)
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");
@@ -315,6 +318,12 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
                           .cores = pto_port_visible_clusters(rt->port) * PTO_LANES};
+  if (rt->port->origin_ps) {
+    all.measured_ps = rt->port->origin_ps[PTO_ORIGIN_MEASURED];
+    all.interpolated_ps = rt->port->origin_ps[PTO_ORIGIN_INTERPOLATED];
+    all.modelled_ps = rt->port->origin_ps[PTO_ORIGIN_MODELLED];
+    all.assumed_ps = rt->port->origin_ps[PTO_ORIGIN_ASSUMED];
+  }
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);

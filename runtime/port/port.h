@@ -119,6 +119,20 @@ static inline struct pto_completion pto_message_completion(const struct pto_mess
   X(PTO_WORK_LOOKUP_ENTRY, "lookup_entry", PTO_WORK_COUNT)    /* an entry of the buffer that a lookup is in */         \
   X(PTO_WORK_FIRST_SUBMIT, "first_submit", PTO_WORK_COUNT)    /* of a run, beside what any submit takes */
 
+/* Where the time of a kernel call comes from: X(kind, name in reports). */
+#define PTO_ORIGIN_LIST(X)                                                                                             \
+  X(PTO_ORIGIN_MEASURED, "measured")         /* a table of kernel times has its key */                                 \
+  X(PTO_ORIGIN_INTERPOLATED, "interpolated") /* it has keys on either side */                                          \
+  X(PTO_ORIGIN_MODELLED, "modelled")         /* by the stages of the chip file */                                      \
+  X(PTO_ORIGIN_ASSUMED, "assumed")           /* by the rates of the chip file alone */
+
+enum pto_origin {
+#define X(kind, name) kind,
+  PTO_ORIGIN_LIST(X)
+#undef X
+      PTO_ORIGIN_COUNT
+};
+
 enum pto_work {
 #define X(kind, ...) kind,
   PTO_WORK_LIST(X) PTO_MORE_WORK_LIST(X)
@@ -195,6 +209,7 @@ struct pto_port {
   struct pto_trace *trace;                             /* where to record spans; NULL: nowhere */
   const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
+  const uint64_t *origin_ps; /* core time of the run so far by enum pto_origin; NULL where time is real */
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */
   void (*call)(struct pto_port *port);

@@ -174,7 +174,7 @@ static int check_pair(struct pto_runtime *rt, struct pto_submit_work *submit, co
   bool meet = pto_region_intersects(&a->region, &b->region, &rt->map.budget_exhausted);
   a->region.is_fuzzy = fuzzy_a;
   b->region.is_fuzzy = fuzzy_b;
-  if (!meet || merge_in_place(submit, launch, a, b)) return PTO_OK;
+  if (!meet || (!rt->is_boundary && merge_in_place(submit, launch, a, b))) return PTO_OK;
   const struct pto_param_work *x = param_of_access(submit, a), *y = param_of_access(submit, b);
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written",
                     what, label_of(x->index).text, pto_param_mode_name(x->mode), label_of(y->index).text,

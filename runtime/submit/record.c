@@ -44,6 +44,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .is_sync_start = launch->sync_start,
                                   .is_sequential = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
                                   .has_predicate = launch->predicate.tensor != NULL,
+                                  .part_of = rt->part_of,
                                   .call = request->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};

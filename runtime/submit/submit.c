@@ -3,6 +3,7 @@
 
 #include <runtime/base/probe.h>
 #include <runtime/submit/record.h>
+#include <runtime/submit/recorded.h>
 #include <runtime/submit/template.h>
 #include <runtime/trace/place.h>
 
@@ -228,7 +229,10 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   /* explicit dependencies, outputs, predicate, recording, …: one test for all of them (bench/notes/submit-path.md: 11
    * of 86 ns a task) */
   has_more |= submit->has_more | rt->has_listeners;
-  if (PTO_UNLIKELY(has_more)) status = check_after(rt, launch->after, launch->after_count);
+  if (PTO_UNLIKELY(has_more)) {
+    if (rt->recorded) return pto_recorded_keep(rt, submit, request, task_out);
+    status = check_after(rt, launch->after, launch->after_count);
+  }
   uint32_t slot_index;
   if (PTO_UNLIKELY(has_more || pto_task_ring_is_full(&rt->rings, rt->ring))) {
     if (!status) status = pto_space_reserve(rt, submit, &slot_index, &more.piece);

@@ -10,9 +10,10 @@
  * Tasks before open_begin belong to scopes that have ended; the task at open_begin, if any, is of an open scope.  So a
  * task can be RETIRABLE when it is completed, nothing holds its memory and its sequence is below released_end, and the
  * end of a scope costs O(1).  released_end is open_begin, but where the runtime keeps the memory of scopes that have
- * ended until it needs it (config.keep_released): then it is tail whenever no submit waits for room.  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as
- * one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open scope wait
- * for that scope, as retirement in order makes them do anyway.
+ * ended until it needs it (config.keep_released): then it is tail whenever no submit waits for room.  Only the
+ * innermost scope submits, so a ring that one open scope uses holds its tasks as one run; in the last ring, which deep
+ * scopes share, tasks of ended scopes behind the first one of an open scope wait for that scope, as retirement in order
+ * makes them do anyway.
  *
  * Tasks before done_end have completed, and have no memory that anybody could hold: they are retired at once, unseen.
  * The slot of a retired task is FREE, or COMPLETED if it was before done_end.
@@ -103,12 +104,12 @@ struct pto_task_cold {
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
 struct pto_task_ring {
-  uint64_t head, tail; /* sequences: next to be given, oldest in use */
-  uint64_t open_begin; /* sequences from here on belong to open scopes */
+  uint64_t head, tail;   /* sequences: next to be given, oldest in use */
+  uint64_t open_begin;   /* sequences from here on belong to open scopes */
   uint64_t released_end; /* sequences before here may be retired */
-  uint64_t done_end;   /* sequences before here need not be looked at to be retired */
-  uint64_t high_water; /* most slots in use before the last retirement: pto_task_ring_high_water */
-  uint32_t first_slot; /* ring · window */
+  uint64_t done_end;     /* sequences before here need not be looked at to be retired */
+  uint64_t high_water;   /* most slots in use before the last retirement: pto_task_ring_high_water */
+  uint32_t first_slot;   /* ring · window */
   struct pto_heap_ring heap;
 };
 

@@ -34,7 +34,9 @@ static uint32_t alloc(uint32_t ring) {
 }
 static void complete(uint32_t slot) { rings.slots[slot].state = PTO_TASK_COMPLETED; }
 /* The scopes of the ring's tasks so far have ended. */
-static void close_scopes(uint32_t ring) { rings.rings[ring].open_begin = rings.rings[ring].head; }
+static void close_scopes(uint32_t ring) {
+  rings.rings[ring].open_begin = rings.rings[ring].released_end = rings.rings[ring].head;
+}
 static bool is_visible(uint32_t ring, uint64_t sequence) {
   return pto_task_ref_is_visible(&rings, pto_task_ref_make(&rings, ring, sequence));
 }

@@ -50,7 +50,9 @@ struct pto_trace_task {
   uint16_t is_sync_start, has_predicate;
   uint16_t is_sequential; /* its blocks run one after another */
   uint16_t reserved;
-  const void *call;              /* where the program's call of the public function returns to */
+  uint64_t part_of; /* a launch of recorded tasks, but for its last one: the number of that, which stands for all of
+                     * them; 0: of none */
+  const void *call; /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
@@ -86,7 +88,7 @@ struct pto_trace_host_access {
   uint64_t task_count;    /* tasks submitted before it */
   const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
-  uint32_t is_sync; /* then of the rest task_count alone says something */
+  uint32_t is_sync;     /* then of the rest task_count alone says something */
   uint32_t is_released; /* as in struct pto_trace_param */
 };
 

@@ -29,6 +29,8 @@
 
 #define NO_FIELD SIZE_MAX
 
+#define STAGES "stages" /* a section that is there as a whole or not at all */
+
 struct key {
   const char *section, *name;
   size_t offset, size;
@@ -45,6 +47,7 @@ struct key {
 #define OPTIONAL(section, name, field, min, max) KEY(section, name, field, min, max, true, NO_FIELD, NULL)
 #define LIKE(section, name, field, min, max, other)                                                                    \
   KEY(section, name, field, min, max, true, offsetof(struct pto_chip, other), NULL)
+#define STAGE(name, field, min, max) OPTIONAL(STAGES, name, stages.field, min, max)
 #define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
 
 static const char *const sharing_words[] = {"at_begin", "anew", NULL};
@@ -59,6 +62,15 @@ static const char *const profiling_words[] = {"off", "on", NULL};
 static const char *const l2_words[] = {"static", "lru", NULL};
 
 static const struct key keys[] = {
+    STAGE("start_ps", start_ps, 0, MAX_LATENCY_PS),
+    STAGE("trip_ps", trip_ps, 0, MAX_LATENCY_PS),
+    STAGE("gm_to_l1_mbps", gm_to_l1_mbps, 1, MAX_MBPS),
+    STAGE("l1_to_l0a_mbps", l1_to_l0a_mbps, 1, MAX_MBPS),
+    STAGE("l1_to_l0b_mbps", l1_to_l0b_mbps, 1, MAX_MBPS),
+    STAGE("l0c_to_gm_mbps", l0c_to_gm_mbps, 1, MAX_MBPS),
+    STAGE("gm_to_ub_mbps", gm_to_ub_mbps, 1, MAX_MBPS),
+    STAGE("ub_to_gm_mbps", ub_to_gm_mbps, 1, MAX_MBPS),
+    STAGE("cube_percent", cube_percent, 1, 100),
     FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
     FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
     FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
@@ -120,7 +132,7 @@ static const struct key keys[] = {
     LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
 };
 
-static const char *const sections[] = {"chip", "memory", "rate", "latency", "control_ps"};
+static const char *const sections[] = {"chip", "memory", "rate", "latency", STAGES, "control_ps"};
 
 struct loader {
   const char *label; /* how messages call the file */
@@ -130,7 +142,7 @@ struct loader {
   char comment[256];            /* of the line that the parser has */
   struct pto_chip_sheet *sheet; /* NULL: nobody wants it */
   bool has_section[PTO_ARRAY_LENGTH(sections)];
-  bool has_text[2], has_key[PTO_ARRAY_LENGTH(keys)];
+  bool has_text[3], has_key[PTO_ARRAY_LENGTH(keys)];
   struct pto_chip chip;
   struct pto_error *error; /* status PTO_OK until the first fault */
 };
@@ -228,15 +240,19 @@ static char *read_line(char *buffer, int size, void *context) {
 }
 
 /* Keys of [chip] that are free text. */
-enum { TEXT_NAME, TEXT_ERA };
+enum { TEXT_NAME, TEXT_ERA, TEXT_KERNEL_TIMES };
 static const struct {
   const char *name, *more, *what; /* characters beside letters and digits */
   size_t offset;
 } texts[] = {
     [TEXT_NAME] = {"name", "_-.", "letters, digits, '_', '-' and '.' only", offsetof(struct pto_chip, name)},
     [TEXT_ERA] = {"era", " _-.", "letters, digits, blanks, '_', '-' and '.' only", offsetof(struct pto_chip, era)},
+    [TEXT_KERNEL_TIMES] = {"kernel_times", "/_-.", "letters, digits, '/', '_', '-' and '.' only",
+                           offsetof(struct pto_chip, kernel_times)},
 };
-_Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0)->era, "one limit for all texts");
+_Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0)->era &&
+                   sizeof((struct pto_chip *)0)->name < sizeof((struct pto_chip *)0)->kernel_times,
+               "one limit for all texts of a file");
 
 static void set_text(struct loader *loader, size_t index, const char *value) {
   const char *const name = texts[index].name;
@@ -317,6 +333,22 @@ static int take_key(void *context, const char *section, const char *name, const 
   return 1;
 }
 
+/* A table's path is relative to the chip file; a word without '/' and ".csv" is a shipped table's name. */
+static void find_kernel_times(struct loader *loader) {
+  struct pto_chip *chip = &loader->chip;
+  const char *const end = strrchr(loader->label, '/');
+  const size_t length = strlen(chip->kernel_times), folder = end ? (size_t)(end + 1 - loader->label) : 0;
+  const bool is_path =
+      strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
+  if (!is_path || chip->kernel_times[0] == '/') return;
+  if (folder + length >= sizeof chip->kernel_times) {
+    FAULT(loader, "kernel_times = %s: the path of the chip file is too long for that", chip->kernel_times);
+    return;
+  }
+  memmove(chip->kernel_times + folder, chip->kernel_times, length + 1);
+  memcpy(chip->kernel_times, loader->label, folder);
+}
+
 /* What a recorder adds, where one runs. */
 static void add_profiling(struct pto_chip *chip) {
   if (!chip->has_profiling) return;
@@ -339,12 +371,16 @@ static int parse(struct loader *loader) {
   if (!loader->has_text[TEXT_NAME])
     return pto_error_set(loader->error, PTO_EINVAL, "%s: [chip] name is missing", loader->label);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    if (!loader->has_key[i] && !keys[i].is_optional)
+    const bool is_stage = strcmp(keys[i].section, STAGES) == 0;
+    loader->chip.has_stages |= is_stage && loader->has_key[i];
+    if (!loader->has_key[i] && (!keys[i].is_optional || (is_stage && loader->chip.has_stages)))
       return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, keys[i].section,
                            keys[i].name);
   }
   set_absent(&loader->chip, loader->has_key);
   add_profiling(&loader->chip);
+  find_kernel_times(loader);
+  if (loader->error->status != PTO_OK) return loader->error->status;
   if (loader->chip.l2_bytes && !loader->chip.shares_anew)
     return pto_error_set(loader->error, PTO_EINVAL, "%s: l2_bytes needs sharing = anew", loader->label);
   if (loader->chip.has_lru_l2 && !loader->chip.l2_bytes)

@@ -22,9 +22,21 @@
 #define PTO_CHIP_MAX_CLUSTERS 1024
 #define PTO_CHIP_MAX_SLOTS 16
 
+/* How the time of a kernel call comes about where no table has it ([stages]); rates in MB/s. */
+struct pto_chip_stages {
+  uint64_t start_ps; /* from the first instruction to the first transfer, and from the last one to the end */
+  uint64_t trip_ps;  /* a round trip to global memory that nothing else goes on beside */
+  uint64_t gm_to_l1_mbps, l1_to_l0a_mbps, l1_to_l0b_mbps, l0c_to_gm_mbps; /* of an AIC */
+  uint64_t gm_to_ub_mbps, ub_to_gm_mbps;                                  /* of an AIV */
+  uint64_t cube_percent; /* what a product reaches of the cube's rate */
+};
+
 struct pto_chip {
   char name[64];
-  char era[64]; /* which hardware and runtime it describes; "": does not say */
+  char era[64];           /* which hardware and runtime it describes; "": does not say */
+  char kernel_times[320]; /* a shipped table of kernel times, or the path of one; "": none */
+  uint32_t has_stages;
+  struct pto_chip_stages stages; /* where has_stages */
   uint32_t cluster_count;
   uint32_t scheduler_count;
   uint32_t slots_per_core; /* running and pending */

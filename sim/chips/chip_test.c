@@ -278,6 +278,48 @@ static void test_a_key_that_means_nothing_without_another_one_is_refused(void **
   assert_string_equal(error.sentence, ": l2_bytes needs sharing = anew");
 }
 
+static void test_stages_are_there_as_a_whole_or_not_at_all(void **state) {
+  static const char *const all = "[stages]\nstart_ps = 1\ntrip_ps = 2\ngm_to_l1_mbps = 3\nl1_to_l0a_mbps = 4\n"
+                                 "l1_to_l0b_mbps = 5\nl0c_to_gm_mbps = 6\ngm_to_ub_mbps = 7\nub_to_gm_mbps = 8\n"
+                                 "cube_percent = 9\n[latency]\n";
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_false(chip.has_stages);
+  shipped_text("tiny", text);
+  replace(text, "[latency]\n", all);
+  assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_OK);
+  assert_true(chip.has_stages);
+  const struct pto_chip_stages *s = &chip.stages;
+  const uint64_t values[] = {s->start_ps,       s->trip_ps,        s->gm_to_l1_mbps,
+                             s->l1_to_l0a_mbps, s->l1_to_l0b_mbps, s->l0c_to_gm_mbps,
+                             s->gm_to_ub_mbps,  s->ub_to_gm_mbps,  s->cube_percent};
+  for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(values); i++) assert_int_equal(values[i], i + 1);
+  replace(text, "gm_to_ub_mbps = 7\n", "");
+  assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, ": [stages] gm_to_ub_mbps is missing"));
+}
+
+static void test_a_table_of_kernel_times_is_shipped_or_lies_beside_the_chip_file(void **state) {
+  static const struct {
+    const char *line, *is;
+  } cases[] = {{"kernel_times = a2a3", "a2a3"},
+               {"kernel_times = mine.csv", "/tmp/mine.csv"},
+               {"kernel_times = sub/mine", "/tmp/sub/mine"},
+               {"kernel_times = /a/b.csv", "/a/b.csv"}};
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &chip, &error), PTO_OK);
+  assert_string_equal(chip.kernel_times, "");
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    assert_int_equal(load_with("chip", cases[i].line, &chip, &error), PTO_OK);
+    assert_string_equal(chip.kernel_times, cases[i].is);
+  }
+  assert_int_equal(load_with("chip", "kernel_times = a b", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, " line 5: kernel_times = 'a b': letters, digits, '/', '_', '-' and '.' only");
+}
+
 static void test_prices_of_profiling_count_where_it_is_on(void **state) {
   static const char *const prices = "profiling_dispatch = 7\nprofiling_poll = 9";
   char text[TEXT_SIZE], to[256], path[64];
@@ -489,6 +531,8 @@ int main(void) {
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
       cmocka_unit_test(test_a_word_is_one_of_its_list),
       cmocka_unit_test(test_a_key_that_means_nothing_without_another_one_is_refused),
+      cmocka_unit_test(test_stages_are_there_as_a_whole_or_not_at_all),
+      cmocka_unit_test(test_a_table_of_kernel_times_is_shipped_or_lies_beside_the_chip_file),
       cmocka_unit_test(test_prices_of_profiling_count_where_it_is_on),
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),

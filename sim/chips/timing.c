@@ -15,7 +15,7 @@ static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static const uint8_t dtype_bits[PTO_DTYPE_COUNT] = {
+const uint8_t pto_timing_dtype_bits[PTO_TIMING_DTYPES] = {
 #define X(constant, value, name, bits, class_) [value] = bits,
     PTO_DTYPE_LIST(X)
 #undef X
@@ -33,7 +33,8 @@ void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip) {
   timing->full_speed_sharers = (uint32_t)pto_min_u64(chip->chip_bandwidth_mbps / chip->core_bandwidth_mbps, UINT32_MAX);
   for (uint32_t dtype = 0; dtype < PTO_TIMING_DTYPES; dtype++) {
     uint64_t elems = chip->vector_elems_per_cycle, macs = chip->cube_macs_per_cycle;
-    const uint32_t bits = dtype < PTO_DTYPE_COUNT ? dtype_bits[dtype] : 32; /* what is no dtype counts as f32 */
+    const uint32_t bits =
+        dtype < PTO_DTYPE_COUNT ? pto_timing_dtype_bits[dtype] : 32; /* what is no dtype counts as f32 */
     if (bits <= 8) {
       elems = chip->vector_elems_per_cycle_8bit;
       macs = chip->cube_macs_per_cycle_8bit;
@@ -55,7 +56,7 @@ static uint64_t tensor_elems(const struct pto_kernel_tensor *tensor) {
 
 static uint64_t tensor_bytes(const struct pto_kernel_tensor *tensor, uint64_t elems) {
   PTO_ASSERT(tensor->dtype < PTO_DTYPE_COUNT);
-  uint32_t width = dtype_bits[tensor->dtype];
+  uint32_t width = pto_timing_dtype_bits[tensor->dtype];
   return width >= 8 ? multiply_saturating(elems, width / 8) : elems / 2 + elems % 2;
 }
 
@@ -87,19 +88,6 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
   cost.bytes_out = share_of_block(cost.bytes_out, blocks);
   cost.vector_elems = share_of_block(cost.vector_elems, blocks);
   return cost;
-}
-
-uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param) {
-  while (*param < kernel->param_count && kernel->params[*param].mode == PTO_SCALAR) ++*param;
-  return *param < kernel->param_count ? kernel->params[(*param)++].mode : PTO_INPUT;
-}
-
-struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor) {
-  const uint64_t elems = tensor_elems(tensor);
-  uint64_t range = elems != 0;
-  for (uint32_t d = 0; d < tensor->ndims && elems; d++)
-    range = pto_timing_add_saturating(range, multiply_saturating(tensor->shape[d] - 1, tensor->strides[d]));
-  return (struct pto_timing_extent){tensor_bytes(tensor, elems), tensor_bytes(tensor, range)};
 }
 
 uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,

@@ -44,7 +44,8 @@ struct pto_timing {
 /* What a call is made of, before it is known with whom it shares the bandwidth. */
 struct pto_timing_load {
   uint64_t bytes;
-  uint64_t compute_ps; /* max(vector, cube) */
+  uint64_t compute_ps; /* beside the bytes: max(vector, cube) */
+  uint64_t serial_ps;  /* besides: nothing else of the call goes on (sim/kernel_times) */
 };
 
 void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip);
@@ -56,13 +57,27 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
 
 /* The mode of the next tensor of `kernel`, from *param on, which is 0 before the first one: that of its list; past the
  * list, and without one, PTO_INPUT. */
-uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param);
+static inline uint32_t pto_timing_next_mode(const struct pto_kernel *kernel, uint32_t *param) {
+  while (*param < kernel->param_count && kernel->params[*param].mode == PTO_SCALAR) ++*param;
+  return *param < kernel->param_count ? kernel->params[(*param)++].mode : PTO_INPUT;
+}
 
-/* The bytes of a tensor's elements, and those from its first to its last one. */
+/* The bytes of a tensor's elements, and those from its first to its last one, which are memory that there is. */
 struct pto_timing_extent {
   uint64_t bytes, range_bytes;
 };
-struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor);
+extern const uint8_t pto_timing_dtype_bits[PTO_TIMING_DTYPES];
+static inline struct pto_timing_extent pto_timing_extent(const struct pto_kernel_tensor *tensor) {
+  const uint64_t bits = pto_timing_dtype_bits[tensor->dtype];
+  uint64_t elems = 1, gaps = 0;
+  bool is_too_large = false;
+  for (uint32_t d = 0; d < tensor->ndims; d++) {
+    is_too_large |= __builtin_mul_overflow(elems, tensor->shape[d], &elems);
+    gaps += (tensor->shape[d] - 1) * tensor->strides[d];
+  }
+  if (PTO_UNLIKELY(is_too_large || elems >> 56)) elems = UINT64_C(1) << 56;
+  return (struct pto_timing_extent){(elems * bits + 7) / 8, elems == 0 ? 0 : ((gaps + 1) * bits + 7) / 8};
+}
 
 /* What one block of `kernel` reads and writes of [lo, hi), as the default cost counts: each tensor that begins there
  * once for its mode. */
@@ -113,13 +128,13 @@ static inline struct pto_timing_load pto_timing_load(const struct pto_timing *ti
 /* First to last instruction, `sharers` ≥ 1 cores at the memory (read only where the load has bytes). */
 static inline uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load,
                                           uint32_t sharers) {
-  if (load->bytes == 0) return load->compute_ps;
+  if (load->bytes == 0) return load->compute_ps + load->serial_ps;
   PTO_ASSERT(sharers >= 1);
   /* The larger of the two quotients is that of the smaller rate. */
   const bool is_alone = sharers <= timing->full_speed_sharers;
   const uint64_t memory = pto_timing_scale(load->bytes, is_alone ? UINT64_C(1000000) : UINT64_C(1000000) * sharers,
                                            is_alone ? &timing->core_bandwidth_mbps : &timing->chip_bandwidth_mbps);
-  return pto_max_u64(load->compute_ps, memory);
+  return pto_max_u64(load->compute_ps, memory) + load->serial_ps;
 }
 
 /* An element's way into or out of a FIFO: ⌈bytes · 10⁶ / fifo_bandwidth_mbps⌉. */

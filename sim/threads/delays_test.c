@@ -21,7 +21,7 @@ static int add_run(const struct pto_kernel_args *args) {
   return 0;
 }
 static const struct pto_kernel_param params[] = {{.mode = PTO_INOUT}, {.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
-static const struct pto_kernel add = {"add", PTO_AIV, 0, params, 2, add_run, NULL, NULL};
+static const struct pto_kernel add = {"add", PTO_AIV, 0, params, 2, add_run, NULL, NULL, NULL};
 
 /* Ten tasks a cell, so that order within a cell does not matter, and their number does. */
 static int orchestrate(struct pto_runtime *rt, void *context) {

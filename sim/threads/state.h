@@ -84,6 +84,7 @@ struct pto_threads_rendezvous {
   bool is_made;
   struct pto_waiting_cores waiting;
   struct pto_threads_engine *engine;
+  uint64_t idle_since_ns; /* since when nothing runs but cores that poll; the control thread's */
   /* worker → control: a worker has stalled, so it may be that all have. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t has_stalled;
 };

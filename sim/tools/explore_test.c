@@ -32,9 +32,9 @@ static int fail_run(const struct pto_kernel_args *args) {
   return args->scalars[0].u64 == 7 ? pto_kernel_error(args, "seven") : note_run(args);
 }
 static const struct pto_kernel_param params[] = {{.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
-static const struct pto_kernel note = {"note", PTO_AIV, 0, params, 1, note_run, NULL, NULL};
-static const struct pto_kernel mark = {"mark", PTO_AIV, 0, params, 1, mark_run, NULL, NULL};
-static const struct pto_kernel failing = {"failing", PTO_AIV, 0, params, 1, fail_run, NULL, NULL};
+static const struct pto_kernel note = {"note", PTO_AIV, 0, params, 1, note_run, NULL, NULL, NULL};
+static const struct pto_kernel mark = {"mark", PTO_AIV, 0, params, 1, mark_run, NULL, NULL, NULL};
+static const struct pto_kernel failing = {"failing", PTO_AIV, 0, params, 1, fail_run, NULL, NULL, NULL};
 
 static int submit_all(struct pto_runtime *rt, const struct pto_kernel *kernel) {
   int status = PTO_OK;

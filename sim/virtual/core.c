@@ -25,7 +25,7 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base, bool has_lr
   cores->slots = pto_carve(base, &used, slot_count * sizeof *cores->slots);
   cores->views = pto_carve(base, &used, core_count * sizeof *cores->views);
   cores->instant = pto_carve(base, &used, core_count * sizeof *cores->instant);
-  cores->loads = pto_carve(base, &used, core_count * sizeof *cores->loads);
+  cores->calls = pto_carve(base, &used, core_count * sizeof *cores->calls);
   cores->groups = pto_carve(base, &used, slot_count * sizeof *cores->groups);
   cores->free_groups = pto_carve(base, &used, slot_count * sizeof *cores->free_groups);
   cores->transfers = pto_carve(base, &used, core_count * sizeof *cores->transfers);
@@ -71,8 +71,13 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
                           cores->core_count);
   if (cores->shares_anew)
     pto_streams_set_rates(&cores->streams, chip->core_bandwidth_mbps, chip->chip_bandwidth_mbps, cores->core_count);
-  const int status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
+  cores->l2_core_bandwidth_mbps = chip->l2_core_bandwidth_mbps;
+  cores->l2_chip_bandwidth_mbps = chip->l2_chip_bandwidth_mbps;
+  int status = pto_call_times_init(&cores->call_times, chip, &cores->timing, error);
+  if (status == PTO_OK)
+    status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
   if (status != PTO_OK) {
+    pto_call_times_fini(&cores->call_times);
     pto_reserve_fini(&cores->memory);
     return status;
   }
@@ -82,6 +87,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
 
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
   pto_solo_fini(&cores->solo);
+  pto_call_times_fini(&cores->call_times);
   pto_reserve_fini(&cores->memory);
 }
 
@@ -90,6 +96,8 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   for (uint32_t i = 0; i < cores->core_count; i++)
     cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
                                                 .scheduler = cores->cores[i].scheduler};
+  pto_call_times_reset(&cores->call_times);
+  memset(cores->origin_ps, 0, sizeof cores->origin_ps);
   pto_waiting_cores_reset(&cores->solo.waiting);
   cores->solo.waiting.meter = meter;
   pto_event_queue_reset(&cores->ends);
@@ -177,6 +185,8 @@ struct split {
 /* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
 static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
   if (share->bytes == 0) return (struct split){bytes, 0};
+  if (PTO_LIKELY(share->bytes == bytes))
+    return (struct split){pto_timing_add_saturating(share->missed, share->written_back), bytes - share->missed};
   const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
   const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
   return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};
@@ -198,14 +208,40 @@ static struct split split_call(struct pto_virtual_cores *cores, const struct pto
 }
 
 /* What a call brings to core `index`; counts it among the sharers. */
-static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, uint32_t index,
-                                               const struct pto_message *message, const struct pto_kernel_args *args) {
+static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, uint32_t index,
+                                             const struct pto_message *message, const struct pto_kernel_args *args) {
   struct pto_virtual_core *core = &cores->cores[index];
-  const struct pto_cost cost = pto_timing_cost(message->payload->kernels[message->role], args);
-  const struct pto_timing_load load = pto_timing_load(&cores->timing, &cost, args->core->kind);
-  core->moves_bytes = load.bytes > 0;
+  const struct pto_cost cost = pto_timing_cost(kernel_of(message), args);
+  const struct pto_call_time call =
+      PTO_UNLIKELY(cores->call_times.places != NULL)
+          ? pto_call_times_find(&cores->call_times, kernel_of(message), args, &cost)
+          : (struct pto_call_time){.load = pto_timing_load(&cores->timing, &cost, args->core->kind),
+                                   .origin = PTO_ORIGIN_ASSUMED};
+  core->moves_bytes = call.load.bytes > 0;
   cores->sharers += core->moves_bytes;
-  return load;
+  return call;
+}
+
+/* ⌈bytes · part / all⌉ */
+static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t all) {
+  return pto_min_u64(pto_timing_scale_wide(bytes, part, all), UINT64_C(1) << 48);
+}
+
+/* Makes of a time of a table what it is, its bytes being split so: all of it a stream, or a time beside one. */
+static PTO_NOINLINE void settle(const struct pto_virtual_cores *cores, struct pto_call_time *call,
+                                struct split *split) {
+  const struct pto_timing_load global = {.bytes = split->global_bytes};
+  const uint64_t whole_ps = call->load.compute_ps;
+  uint64_t shared_ps = pto_timing_work_ps(&cores->timing, &global, call->active_cores);
+  if (split->l2_bytes)
+    shared_ps += pto_max_u64(
+        pto_timing_scale_wide(split->l2_bytes, UINT64_C(1000000), cores->l2_core_bandwidth_mbps),
+        pto_timing_scale_wide(split->l2_bytes, UINT64_C(1000000) * call->active_cores, cores->l2_chip_bandwidth_mbps));
+  if (!pto_call_time_is_stream(call, shared_ps)) return;
+  split->global_bytes = part_of(split->global_bytes, whole_ps, shared_ps);
+  split->l2_bytes = part_of(split->l2_bytes, whole_ps, shared_ps);
+  call->load.bytes = split->global_bytes + split->l2_bytes;
+  call->load.compute_ps = 0;
 }
 
 static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
@@ -232,12 +268,13 @@ static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `core` moves what `split` says; at the end of that, its other work may go on. */
+/* From now on `core` moves what `split` says; at the end of that, its other work of `load` may go on. */
 static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, uint32_t core, struct split split,
-                                      uint64_t compute_ps, struct pto_trace_span *span) {
+                                      const struct pto_timing_load *load, struct pto_trace_span *span) {
   struct pto_virtual_transfer *transfer = &cores->transfers[core];
   transfer->l2_bytes = split.l2_bytes;
-  transfer->compute_end = cores->now + compute_ps;
+  transfer->compute_end = cores->now + load->compute_ps;
+  transfer->serial_ps = load->serial_ps;
   transfer->span = span;
   if (split.global_bytes > 0) {
     pto_streams_begin(&cores->streams, cores->now, split.global_bytes, core);
@@ -252,9 +289,13 @@ static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, uint32_t 
 static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
   const struct pto_virtual_transfer *transfer = &cores->transfers[index];
   struct pto_virtual_core *core = &cores->cores[index];
-  uint64_t next = pto_max_u64(cores->now, transfer->compute_end); /* the end; on a fiber, the next resume */
+  /* the end; on a fiber, the next resume */
+  uint64_t next = pto_max_u64(cores->now, transfer->compute_end) + transfer->serial_ps;
   if (transfer->span) transfer->span->end = next;
-  if (!core->is_on_fiber) next = core->free_at = next + cores->kernel_end_ps;
+  if (!core->is_on_fiber) {
+    cores->origin_ps[transfer->origin] += next - transfer->begin;
+    next = core->free_at = next + cores->kernel_end_ps;
+  }
   pto_event_queue_insert(&cores->ends, next, index, index);
 }
 
@@ -281,9 +322,14 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
 
 /* Runs the front message of `index`. */
 static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
-                                 const struct pto_timing_load *load) {
+                                 struct pto_call_time *call) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
+  struct pto_timing_load *load = &call->load;
+  const bool is_stream = cores->shares_anew && load->bytes > 0;
+  struct split split = {load->bytes, 0};
+  if (PTO_UNLIKELY(is_stream)) split = split_call(cores, &slot->message, args, load->bytes);
+  if (PTO_UNLIKELY(call->active_cores > 0) && load->bytes > 0) settle(cores, call, &split);
   const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, cores->now, end);
   slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
@@ -291,11 +337,13 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
-  if (PTO_UNLIKELY(cores->shares_anew && load->bytes > 0)) { /* the end is another, not known yet */
-    const struct split split = split_call(cores, &slot->message, args, load->bytes);
-    begin_stream(cores, index, split, load->compute_ps, span_begun(cores, index));
+  if (PTO_UNLIKELY(is_stream)) { /* the end is another, not known yet */
+    begin_stream(cores, index, split, load, span_begun(cores, index));
+    cores->transfers[index].begin = cores->now;
+    cores->transfers[index].origin = call->origin;
     return;
   }
+  cores->origin_ps[call->origin] += end - cores->now;
   core->free_at = end + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
@@ -347,7 +395,7 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
   if (cores->shares_anew && load.bytes > 0) {
-    begin_stream(cores, waiting->message.core, split_work(cores, waiting, load.bytes), load.compute_ps, NULL);
+    begin_stream(cores, waiting->message.core, split_work(cores, waiting, load.bytes), &load, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
@@ -372,6 +420,7 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   slot->status = waiting->status;
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, number, waiting->sentence);
   record_span(cores, &slot->message, waiting->begin, cores->now);
+  cores->origin_ps[PTO_ORIGIN_ASSUMED] += cores->now - waiting->begin;
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
@@ -411,7 +460,7 @@ void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
     cores->instant[count] = index;
     pto_message_args(message, &cores->views[index], &args);
     if (PTO_LIKELY(!(message->flags & PTO_MESSAGE_WAITS)))
-      cores->loads[count] = load_call(cores, index, message, &args);
+      cores->calls[count] = load_call(cores, index, message, &args);
     count++;
   } while (cores->begins.next_at == cores->now);
   for (uint32_t i = 0; i < count; i++) {
@@ -422,7 +471,7 @@ void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
       continue;
     }
     pto_message_args(message, &cores->views[index], &args);
-    run_front(cores, index, &args, &cores->loads[i]);
+    run_front(cores, index, &args, &cores->calls[i]);
   }
 }
 

@@ -13,6 +13,7 @@
  *               the first message of a core counts as one that arrived at a + pto_virtual_cold_start_ps;
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
+ * Where the chip has a table of kernel times or stages, work is what sim/kernel_times says.
  * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
  * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of that is a
  * second stream, of the L2's rates, after the first: a core has one port.  What the L2 has is decided at the begin.
@@ -33,6 +34,7 @@
 #include <runtime/trace/trace.h>
 #include <sim/chips/timing.h>
 #include <sim/engine/solo.h>
+#include <sim/kernel_times/call_times.h>
 #include <sim/virtual/event_queue.h>
 #include <sim/virtual/l2_share.h>
 #include <sim/virtual/streams.h>
@@ -72,7 +74,10 @@ struct pto_virtual_group {
 /* Of a core whose stream goes on: what follows when it ends. */
 struct pto_virtual_transfer {
   uint64_t l2_bytes;           /* that it moves after those of the global memory */
-  uint64_t compute_end;        /* when all other work of the kernel is done */
+  uint64_t compute_end;        /* when what its core does beside is done */
+  uint64_t serial_ps;          /* what follows after both */
+  uint64_t begin;              /* of the kernel */
+  uint32_t origin;             /* where its time comes from: enum pto_origin */
   struct pto_trace_span *span; /* whose end is open; NULL: none */
   struct pto_l2_share share;   /* of a kernel that waits, where the L2 goes by use */
 };
@@ -97,9 +102,12 @@ struct pto_virtual_cores {
   struct pto_virtual_transfer *transfers; /* by core */
   struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
+  struct pto_call_times call_times; /* no places: the chip's rates say all */
+  uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;
+  uint64_t origin_ps[PTO_ORIGIN_COUNT]; /* what calls have taken, by where that comes from */
   uint32_t core_count, slots_per_core;
-  uint32_t *instant;             /* cores that begin at one instant */
-  struct pto_timing_load *loads; /* theirs */
+  uint32_t *instant;           /* cores that begin at one instant */
+  struct pto_call_time *calls; /* theirs */
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
@@ -200,7 +208,7 @@ static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_core
 
 /* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
  * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
-static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
+static PTO_INLINE uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores, bool has_more) {
   if (has_more && cores->streams_next_at <= pto_virtual_cores_next_time(cores, false)) {
     pto_virtual_cores_end_streams(cores);
     return PTO_VIRTUAL_NO_CORE;

@@ -41,7 +41,6 @@ struct scheduler {
   uint64_t clock;
 
   struct pto_event_queue completions, messages; /* all of rank 0 */
-  struct pto_turns turns;                       /* where it goes round in a loop */
 };
 
 /* Edges that wait for the scheduler that wires them, the first one. */
@@ -66,6 +65,7 @@ struct engine_virtual {
   uint64_t last_tasks[PTO_CHIP_MAX_SCHEDULERS]; /* whose message each sent last; UINT64_MAX: it has sent none */
   uint64_t resolver_clock;
   struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
+  struct pto_turns turns[PTO_CHIP_MAX_SCHEDULERS]; /* where has_turns */
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
   struct pto_reserve memory;        /* holds this struct too */
@@ -76,7 +76,7 @@ _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
 /* What the scheduler does next is at `time`. */
-static inline void set_next(struct engine_virtual *engine, uint32_t index, uint64_t time) {
+static PTO_INLINE void set_next(struct engine_virtual *engine, uint32_t index, uint64_t time) {
   uint64_t *at = engine->next_at;
   at[index] = time;
   /* Few chips have more than four, and these two comparisons do not wait for each other. */
@@ -87,21 +87,21 @@ static inline void set_next(struct engine_virtual *engine, uint32_t index, uint6
 }
 
 /* The time of the first thing beside completions that came up for the scheduler. */
-static inline uint64_t next_asked(const struct engine_virtual *engine, uint32_t index, bool has_more) {
+static PTO_INLINE uint64_t next_asked(const struct engine_virtual *engine, uint32_t index, bool has_more) {
   const uint64_t next_at = engine->schedulers[index].messages.next_at;
   return has_more && index == WIRING_SCHEDULER ? pto_min_u64(next_at, engine->wiring.at) : next_at;
 }
 
 static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32_t index) {
   const struct scheduler *scheduler = &engine->schedulers[index];
-  return pto_turns_next(&scheduler->turns, scheduler->clock, next_asked(engine, index, true));
+  return pto_turns_next(&engine->turns[index], scheduler->clock, next_asked(engine, index, true));
 }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
-static inline void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
+static PTO_INLINE void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (has_more && engine->has_turns) {
-    pto_turns_act(&scheduler->turns, scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
+    pto_turns_act(&engine->turns[index], scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
     set_next(engine, index, next_in_turns(engine, index));
     return;
   }
@@ -110,7 +110,7 @@ static inline void update_scheduler(struct engine_virtual *engine, uint32_t inde
 }
 
 /* The scheduler may have something to do at `time`, earlier than it had. */
-static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index, uint64_t time) {
+static PTO_INLINE void hurry_scheduler(struct engine_virtual *engine, uint32_t index, uint64_t time) {
   if (time >= engine->next_at[index]) return;
   engine->next_at[index] = time;
   const uint64_t first_at = engine->next_at[engine->first];
@@ -118,7 +118,7 @@ static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index
 }
 
 /* A message asked for at `time` was put into a scheduler's queue. */
-static inline void note_message(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
+static PTO_INLINE void note_message(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
   if (has_more && engine->has_turns)
     hurry_scheduler(engine, index, next_in_turns(engine, index));
   else
@@ -126,13 +126,13 @@ static inline void note_message(struct engine_virtual *engine, uint32_t index, u
 }
 
 /* A completion of `core`, visible at `time`. */
-static inline void note_completion(struct engine_virtual *engine, uint32_t core, uint64_t time, bool has_more) {
+static PTO_INLINE void note_completion(struct engine_virtual *engine, uint32_t core, uint64_t time, bool has_more) {
   const uint32_t owner = engine->cores.cores[core].scheduler;
   struct scheduler *scheduler = &engine->schedulers[owner];
   pto_event_queue_insert(&scheduler->completions, time, 0, core);
   if (has_more && engine->has_turns) {
-    pto_turns_note(&scheduler->turns, scheduler->clock, time, core);
-    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, scheduler->turns.found_at));
+    pto_turns_note(&engine->turns[owner], scheduler->clock, time, core);
+    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, engine->turns[owner].found_at));
   } else {
     hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, time));
   }
@@ -143,7 +143,7 @@ static inline uint64_t next_time(const struct engine_virtual *engine, bool has_m
 }
 
 /* port.clock becomes the orchestrator's. */
-static inline void leave_scheduler(struct engine_virtual *engine, bool has_more) {
+static PTO_INLINE void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
   const bool is_resolver = has_more && engine->has_resolver;
   *(is_resolver ? &engine->resolver_clock : &engine->schedulers[engine->actor].clock) = engine->port.clock;
@@ -152,7 +152,7 @@ static inline void leave_scheduler(struct engine_virtual *engine, bool has_more)
   if (!is_resolver) update_scheduler(engine, engine->actor, has_more);
 }
 
-static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
+static PTO_INLINE void enter_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   engine->port.orchestrator_clock = engine->port.clock;
   engine->port.clock = engine->schedulers[index].clock;
   if (has_more && engine->has_resolver) { /* the scheduler itself has done what it does */
@@ -170,7 +170,7 @@ static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
 }
 
 /* What the next message of `core` takes its scheduler, which sends it now. */
-static inline uint64_t dispatch_price(struct engine_virtual *engine, uint32_t index, uint32_t core, bool has_more) {
+static PTO_INLINE uint64_t dispatch_price(struct engine_virtual *engine, uint32_t index, uint32_t core, bool has_more) {
   if (!has_more) return engine->dispatch_ps;
   const uint64_t last_task = engine->last_tasks[index];
   engine->last_tasks[index] =
@@ -185,12 +185,12 @@ static inline bool is_wiring_next(const struct engine_virtual *engine, const str
 }
 
 /* The scheduler sends the first message that was asked for; it begins that at `time`. */
-static inline void send_first(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
+static PTO_INLINE void send_first(struct engine_virtual *engine, uint32_t index, uint64_t time, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   const uint32_t core = pto_event_queue_pop(&scheduler->messages).core;
   scheduler->clock = time + dispatch_price(engine, index, core, has_more);
   pto_virtual_cores_arrive(&engine->cores, core, scheduler->clock, has_more);
-  if (has_more && engine->has_turns) pto_turns_add(&scheduler->turns, core);
+  if (has_more && engine->has_turns) pto_turns_add(&engine->turns[index], core);
   update_scheduler(engine, index, has_more);
 }
 
@@ -213,13 +213,11 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     }
     struct scheduler *scheduler = &engine->schedulers[first];
     if (has_more && engine->has_turns) {
-      if (pto_turns_has_found(&scheduler->turns)) return true;
-      if (scheduler_at > scheduler->clock) { /* a turn's looks are over */
-        pto_turns_look(&scheduler->turns, &scheduler->completions, scheduler_at);
+      if (scheduler_at > scheduler->clock) { /* a turn's looks are over; what it does then it begins now */
+        pto_turns_look(&engine->turns[first], &scheduler->completions, scheduler_at);
         scheduler->clock = scheduler_at;
-        update_scheduler(engine, first, true);
-        continue;
       }
+      if (pto_turns_has_found(&engine->turns[first])) return true;
     }
     if (has_more && first == WIRING_SCHEDULER && is_wiring_next(engine, scheduler)) {
       wire_edges(engine);
@@ -273,12 +271,12 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
 }
 
 /* The core whose completion the scheduler takes in next. */
-static inline uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
+static PTO_INLINE uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (!(has_more && engine->has_turns)) return pto_event_queue_pop(&scheduler->completions).core;
-  const uint32_t core = pto_turns_take(&scheduler->turns);
+  const uint32_t core = pto_turns_take(&engine->turns[index]);
   const struct pto_virtual_core *its = &engine->cores.cores[core];
-  if (its->arrived - its->polled == 1) pto_turns_remove(&scheduler->turns, core);
+  if (its->arrived - its->polled == 1) pto_turns_remove(&engine->turns[index], core);
   return core;
 }
 
@@ -355,7 +353,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
     engine->last_tasks[i] = UINT64_MAX;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
-    if (engine->has_turns) pto_turns_reset(&scheduler->turns, engine->cores.core_count);
+    if (engine->has_turns) pto_turns_reset(&engine->turns[i], engine->cores.core_count);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
@@ -436,7 +434,7 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
     uint64_t *is_running = pto_carve(base, &used, word_bytes);
     uint32_t *found = pto_carve(base, &used, ring_size * sizeof *found);
     if (base)
-      engine->schedulers[i].turns = (struct pto_turns){
+      engine->turns[i] = (struct pto_turns){
           .loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running, .found = found};
   }
   return used;
@@ -461,6 +459,7 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.elapsed_ps = engine_elapsed_ps;
+  engine->port.origin_ps = engine->cores.origin_ps;
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];

@@ -17,6 +17,10 @@
 #include <runtime/trace/trace.h>
 #include <sim/virtual/core.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 /* An engine with its trace, whose log is made by hand: only its spans are used. */
 struct bench {
   struct pto_chip chip;
@@ -197,6 +201,120 @@ static void test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use(void
   expect_span(&bench, 2, 2, 543, 743);
   expect_span(&bench, 3, 3, 758, 1208);
   bench_end(&bench);
+}
+
+/* Keys are fifties of bytes. */
+static struct pto_chip chip_with_table(char *path, const char *rows) {
+  struct pto_chip chip = pto_script_chip(2, 1);
+  strcpy(path, "/tmp/pto_engine_XXXXXX");
+  FILE *file = fdopen(mkstemp(path), "w");
+  assert_non_null(file);
+  fprintf(file, "kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date\n%s", rows);
+  assert_int_equal(fclose(file), 0);
+  memcpy(chip.kernel_times, path, strlen(path) + 1);
+  return chip;
+}
+
+static void expect_origins(const struct bench *bench, uint64_t measured, uint64_t interpolated, uint64_t modelled,
+                           uint64_t assumed) {
+  const uint64_t *is = bench->port->origin_ps;
+  assert_int_equal(is[PTO_ORIGIN_MEASURED], measured);
+  assert_int_equal(is[PTO_ORIGIN_INTERPOLATED], interpolated);
+  assert_int_equal(is[PTO_ORIGIN_MODELLED], modelled);
+  assert_int_equal(is[PTO_ORIGIN_ASSUMED], assumed);
+}
+
+static void test_a_call_takes_what_the_table_says(void **state) {
+  char path[32];
+  struct bench b;
+  for (uint32_t is_anew = 0; is_anew <= 1; is_anew++) {
+    struct pto_chip chip = chip_with_table(
+        path, "script,AIV,b2,0,300,0,0,2,,,\nscript,AIV,b8,0,900,0,0,2,,,\nscript,AIC,b0,0,9,0,0,0,,,\n");
+    chip.shares_anew = is_anew;
+    bench_begin(&b, chip);
+    unlink(path);
+    dispatch(&b, pto_script_message(1, 2, 100, 0), 0); /* begins at 13 */
+    wait_until(&b, 318);
+    expect_completion(&b, 0, 320);
+    expect_span(&b, 0, 0, 13, 313);
+    dispatch(&b, pto_script_message(1, 2, 200, 0), 0); /* between two keys; sent at 323, begins at 333 */
+    wait_until(&b, 838);
+    expect_completion(&b, 1, 840);
+    expect_span(&b, 1, 1, 333, 833);
+    dispatch(&b, pto_script_message(0, 2, 0, 0), 0);  /* begins at 853 */
+    dispatch(&b, pto_script_message(1, 2, 20, 0), 0); /* no row, no stages; begins at 856 */
+    wait_until(&b, 867);
+    expect_completion(&b, 2, 869);
+    wait_until(&b, 881);
+    expect_origins(&b, 300 + 9, 500, 0, 20);
+    expect_completion(&b, 3, 883);
+    bench_end(&b);
+  }
+}
+
+/* 240 ps with 4 cores busy, where 200 bytes take 400 at the share of 4: all of it is a stream, of 120 bytes. */
+static void test_a_time_that_its_bytes_fill_is_shared(void **state) {
+  char path[32];
+  struct bench b;
+  for (uint32_t is_anew = 0; is_anew <= 1; is_anew++) {
+    struct pto_chip chip = chip_with_table(path, "script,AIV,b4,0,240,0,0,4,,,\n");
+    chip.shares_anew = is_anew;
+    bench_begin(&b, chip);
+    unlink(path);
+    dispatch(&b, pto_script_message(1, 2, 200, 0), 0); /* alone: begins at 13 */
+    wait_until(&b, 138);
+    expect_completion(&b, 0, 140);
+    for (uint32_t i = 0; i < 4; i++) {
+      static const uint16_t cores[] = {1, 2, 4, 5};
+      struct pto_message message = pto_script_message(cores[i], 2, 200, 0);
+      message.flags = i == 3 ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : PTO_MESSAGE_TOGETHER;
+      dispatch(&b, message, 0); /* the last one is sent at 152, all begin at 162 */
+    }
+    wait_until(&b, 162 + 240 + 5);
+    for (uint32_t i = 0; i < 4; i++) expect_span(&b, 1 + i, 1 + i, 162, 402);
+    expect_origins(&b, 120 + 4 * 240, 0, 0, 0);
+    bench_end(&b);
+  }
+}
+
+static void test_a_call_goes_through_the_stages_of_the_chip(void **state) {
+  struct bench b;
+  for (uint32_t is_anew = 0; is_anew <= 1; is_anew++) {
+    struct pto_chip chip = pto_script_chip(1, 1);
+    chip.shares_anew = is_anew;
+    chip.has_stages = 1;
+    chip.stages = (struct pto_chip_stages){.start_ps = 50,
+                                           .trip_ps = 7,
+                                           .gm_to_l1_mbps = 500000,
+                                           .l1_to_l0a_mbps = 1,
+                                           .l1_to_l0b_mbps = 1,
+                                           .l0c_to_gm_mbps = 1,
+                                           .gm_to_ub_mbps = 4000000,
+                                           .ub_to_gm_mbps = 1,
+                                           .cube_percent = 100};
+    bench_begin(&b, chip);
+    dispatch(&b, pto_script_message(1, 30, 100, 0), 0); /* 13 + 100 at the memory + 50 + 7 + 30 */
+    wait_until(&b, 205);
+    expect_completion(&b, 0, 207);
+    dispatch(&b, pto_script_message(0, 30, 100, 0), 0); /* 220 + 200 into L1, which computes meanwhile, + 50 + 7 */
+    wait_until(&b, 482);
+    expect_completion(&b, 1, 484);
+    dispatch(&b, pto_script_message(0, 30, 0, 0), 0); /* 497 + 30 + 50 */
+    wait_until(&b, 582);
+    expect_origins(&b, 0, 0, 187 + 257 + 80, 0);
+    expect_completion(&b, 2, 584);
+    bench_end(&b);
+  }
+}
+
+static void test_a_table_that_does_not_load_is_told_at_once(void **state) {
+  struct pto_chip chip = pto_script_chip(1, 1);
+  struct pto_port *port;
+  struct pto_error error;
+  strcpy(chip.kernel_times, "/tmp/no such table");
+  const struct pto_engine_config config = {.chip = &chip};
+  assert_int_equal(pto_engine_virtual_create(&config, &port, &error), PTO_ESYSTEM);
+  assert_non_null(strstr(error.sentence, "/tmp/no such table"));
 }
 
 static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
@@ -636,6 +754,10 @@ int main(void) {
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
       cmocka_unit_test(test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits),
       cmocka_unit_test(test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use),
+      cmocka_unit_test(test_a_call_takes_what_the_table_says),
+      cmocka_unit_test(test_a_time_that_its_bytes_fill_is_shared),
+      cmocka_unit_test(test_a_call_goes_through_the_stages_of_the_chip),
+      cmocka_unit_test(test_a_table_that_does_not_load_is_told_at_once),
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
       cmocka_unit_test(test_a_message_that_waited_at_the_core_starts_in_its_own_time),

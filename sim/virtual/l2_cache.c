@@ -2,6 +2,8 @@
 /* The tree is a splay tree: what is looked for becomes its root, and what is used again soon is found near it. */
 #include <sim/virtual/l2_cache.h>
 
+#include <string.h>
+
 #define NONE 0u
 
 void pto_l2_cache_reset(struct pto_l2_cache *cache, uint64_t bytes) {
@@ -11,6 +13,7 @@ void pto_l2_cache_reset(struct pto_l2_cache *cache, uint64_t bytes) {
   cache->touched = 1;
   cache->in_tree = 0;
   cache->pieces[NONE] = (struct pto_l2_piece){0};
+  memset(cache->known, 0, sizeof cache->known);
 }
 
 /* ---- the tree ---- */
@@ -80,21 +83,6 @@ static uint32_t first_after(const struct pto_l2_cache *cache, uint64_t at) {
   return piece;
 }
 
-/* ---- by age ---- */
-
-static void unlink_piece(struct pto_l2_piece *p, uint32_t piece) {
-  p[p[piece].older].newer = p[piece].newer;
-  p[p[piece].newer].older = p[piece].older;
-}
-
-/* `piece` becomes the next newer one than `older`. */
-static void link_piece(struct pto_l2_piece *p, uint32_t piece, uint32_t older) {
-  p[piece].older = older;
-  p[piece].newer = p[older].newer;
-  p[p[older].newer].older = piece;
-  p[older].newer = piece;
-}
-
 /* ---- pieces ---- */
 
 static uint32_t take_piece(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_written) {
@@ -111,8 +99,8 @@ static uint32_t take_piece(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi,
 
 static void drop_piece(struct pto_l2_cache *cache, uint32_t piece) {
   remove_from_tree(cache, piece);
-  unlink_piece(cache->pieces, piece);
-  cache->pieces[piece].left = cache->free;
+  pto_l2_unlink(cache->pieces, piece);
+  cache->pieces[piece] = (struct pto_l2_piece){.left = cache->free};
   cache->free = piece;
   cache->in_tree--;
 }
@@ -157,7 +145,7 @@ static uint32_t split_root(struct pto_l2_cache *cache, uint64_t at) {
   p[root].hi = at;
   p[rest].right = p[root].right;
   p[root].right = rest;
-  link_piece(p, rest, root);
+  pto_l2_link(p, rest, root);
   return rest;
 }
 
@@ -176,15 +164,15 @@ static uint32_t use_from(struct pto_l2_cache *cache, uint64_t at, uint64_t hi, b
       splay(cache, at);
     }
     if (p[piece].hi > hi) split_root(cache, hi);
-    unlink_piece(p, piece);
+    pto_l2_unlink(p, piece);
     p[piece].is_written |= is_written;
   }
-  link_piece(p, piece, p[NONE].older);
+  pto_l2_link(p, piece, p[NONE].older);
   return piece;
 }
 
-void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
-                      struct pto_l2_traffic *traffic) {
+void pto_l2_cache_use_pieces(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
+                             struct pto_l2_traffic *traffic) {
   struct pto_l2_piece *p = cache->pieces;
   uint64_t missed = 0;
   uint32_t before = NONE; /* the piece of this use that ends at `at` */
@@ -204,6 +192,7 @@ void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool
     }
   }
   if (is_read) traffic->missed += missed;
+  *pto_l2_cache_known(cache, lo) = before;
   while (cache->used_bytes > cache->bytes) evict_oldest(cache, cache->used_bytes - cache->bytes, traffic);
 }
 

@@ -18,6 +18,7 @@
 #include <runtime/base/base.h>
 
 #define PTO_L2_PIECES (UINT32_C(1) << 18)
+#define PTO_L2_KNOWN_LOG2 12
 
 struct pto_l2_piece {
   uint64_t lo, hi;
@@ -32,6 +33,8 @@ struct pto_l2_cache {
   uint32_t root;
   uint32_t free;             /* a list through `left` */
   uint32_t touched, in_tree; /* pieces that were ever used; that are now */
+  uint32_t
+      known[1u << PTO_L2_KNOWN_LOG2]; /* by address: a piece that was used there not long ago, if it is still that */
 };
 
 /* What uses have moved between the cache and the global memory. */
@@ -40,9 +43,44 @@ struct pto_l2_traffic {
 };
 
 void pto_l2_cache_reset(struct pto_l2_cache *cache, uint64_t bytes);
-/* A range of 1 to cache->bytes bytes is read, written or both (then first read); adds to *traffic. */
-void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
-                      struct pto_l2_traffic *traffic);
 bool pto_l2_cache_is_valid(const struct pto_l2_cache *cache);
+
+/* A piece leaves the list. */
+static inline void pto_l2_unlink(struct pto_l2_piece *p, uint32_t piece) {
+  p[p[piece].older].newer = p[piece].newer;
+  p[p[piece].newer].older = p[piece].older;
+}
+
+/* `piece` becomes the next newer one than `older`. */
+static inline void pto_l2_link(struct pto_l2_piece *p, uint32_t piece, uint32_t older) {
+  p[piece].older = older;
+  p[piece].newer = p[older].newer;
+  p[p[older].newer].older = piece;
+  p[older].newer = piece;
+}
+
+static inline uint32_t *pto_l2_cache_known(struct pto_l2_cache *cache, uint64_t lo) {
+  return &cache->known[lo * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PTO_L2_KNOWN_LOG2)]; /* spread over the places */
+}
+
+/* The same as pto_l2_cache_use, by way of the tree. */
+void pto_l2_cache_use_pieces(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
+                             struct pto_l2_traffic *traffic);
+
+/* A range of 1 to cache->bytes bytes is read, written or both (then first read); adds to *traffic.  A shortcut here:
+ * most uses are of a range that is one piece; without it a use takes 200 instructions more. */
+static inline void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
+                                    struct pto_l2_traffic *traffic) {
+  struct pto_l2_piece *p = cache->pieces;
+  const uint32_t piece = *pto_l2_cache_known(cache, lo);
+  if (PTO_UNLIKELY(p[piece].lo != lo || p[piece].hi != hi)) {
+    pto_l2_cache_use_pieces(cache, lo, hi, is_read, is_written, traffic);
+    return;
+  }
+  p[piece].is_written |= is_written;
+  if (p[piece].newer == 0) return; /* it is the newest */
+  pto_l2_unlink(p, piece);
+  pto_l2_link(p, piece, p[0].older);
+}
 
 #endif

@@ -88,8 +88,33 @@ static void test_the_oldest_pieces_go_where_there_are_too_many(void **state) {
   free(cache.pieces);
 }
 
+/* What a small cache has a larger one has too: it misses and writes back no more. */
+static void test_a_larger_cache_moves_no_more(void **state) {
+  struct pto_rng rng = {11};
+  struct pto_l2_cache caches[2];
+  print_message("seed 11\n");
+  for (uint32_t i = 0; i < 2; i++) {
+    caches[i].pieces = malloc(PTO_L2_PIECES * sizeof *caches[i].pieces);
+    assert_non_null(caches[i].pieces);
+  }
+  for (uint32_t round = 0; round < 100; round++) {
+    struct pto_l2_traffic traffic[2] = {{0}};
+    const uint64_t bytes = 1 + pto_rng_below(&rng, BYTES);
+    pto_l2_cache_reset(&caches[0], bytes);
+    pto_l2_cache_reset(&caches[1], bytes + pto_rng_below(&rng, BYTES));
+    for (uint32_t i = 0; i < 200; i++) {
+      const uint64_t lo = pto_rng_below(&rng, 3 * BYTES), hi = lo + 1 + pto_rng_below(&rng, bytes);
+      const uint64_t kind = 1 + pto_rng_below(&rng, 3);
+      for (uint32_t k = 0; k < 2; k++) pto_l2_cache_use(&caches[k], lo, hi, kind & 1, kind & 2, &traffic[k]);
+      assert_true(traffic[1].missed <= traffic[0].missed && traffic[1].written_back <= traffic[0].written_back);
+    }
+  }
+  for (uint32_t i = 0; i < 2; i++) free(caches[i].pieces);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces_are_as_single_bytes),
+                                     cmocka_unit_test(test_a_larger_cache_moves_no_more),
                                      cmocka_unit_test(test_the_oldest_pieces_go_where_there_are_too_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include <runtime/trace/trace_digest.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SCRIPTS 1000
 #define MAX_CORES 36
@@ -36,6 +37,15 @@ static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)
 
 #define ALLOCATED UINT64_C(1000)
 static uint64_t allocated_bytes(const void *context) { return ALLOCATED; }
+
+static char table_path[] = "/tmp/pto_model_XXXXXX";
+
+static int write_table(void **state) {
+  const int file = mkstemp(table_path);
+  const size_t size = strlen(PTO_MODEL_TABLE);
+  return file >= 0 && write(file, PTO_MODEL_TABLE, size) == (ssize_t)size && close(file) == 0 ? 0 : -1;
+}
+static int remove_table(void **state) { return unlink(table_path); }
 
 static struct pto_chip random_chip(struct player *player) {
   struct pto_chip chip = pto_script_chip(1 + below(player, MAX_CORES / 3), 1);
@@ -67,6 +77,19 @@ static struct pto_chip random_chip(struct player *player) {
   if (choice == 1 || below(player, 2)) chip.cold_start_ps = below(player, 200);
   if (choice == 1 || below(player, 2)) chip.handshake_ps = below(player, 200);
   if (choice == 1 || below(player, 2)) chip.dispatch_more_ps = below(player, 12);
+  if (choice == 1 || below(player, 2)) {
+    chip.has_stages = true;
+    chip.stages = (struct pto_chip_stages){.start_ps = below(player, 30),
+                                           .trip_ps = below(player, 20),
+                                           .gm_to_l1_mbps = 1 + below(player, 4000000),
+                                           .l1_to_l0a_mbps = 1,
+                                           .l1_to_l0b_mbps = 1,
+                                           .l0c_to_gm_mbps = 1,
+                                           .gm_to_ub_mbps = 1 + below(player, 4000000),
+                                           .ub_to_gm_mbps = 1,
+                                           .cube_percent = 100};
+  }
+  if (choice == 1 || below(player, 2)) memcpy(chip.kernel_times, table_path, sizeof table_path);
   if (choice == 1 || below(player, 2)) chip.loop_ps = 1 + below(player, 60);
   if (chip.loop_ps) chip.look_ps = below(player, 20);
   return chip;
@@ -305,5 +328,5 @@ static void test_random_scripts_run_as_the_model_says(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_scripts_run_as_the_model_says)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, write_table, remove_table);
 }

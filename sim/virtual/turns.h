@@ -57,10 +57,17 @@ static inline void pto_turns_remove(struct pto_turns *turns, uint32_t core) {
   pto_turns_set_count(turns, turns->running_count - 1);
 }
 
+/* Set bits; the machine's own instruction is not on every machine. */
+static inline uint64_t pto_turns_count(uint64_t word) {
+  word -= word >> 1 & UINT64_C(0x5555555555555555);
+  word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+  return ((word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
+}
+
 /* How long after the begin of a turn the core is looked at. */
 static inline uint64_t pto_turns_look_after(const struct pto_turns *turns, uint32_t core) {
-  uint64_t rank = 1 + (uint32_t)__builtin_popcountll(turns->is_running[core / 64] & ((UINT64_C(1) << core % 64) - 1));
-  for (uint32_t i = 0; i < core / 64; i++) rank += (uint32_t)__builtin_popcountll(turns->is_running[i]);
+  uint64_t rank = 1 + pto_turns_count(turns->is_running[core / 64] & ((UINT64_C(1) << core % 64) - 1));
+  for (uint32_t i = 0; i < core / 64; i++) rank += pto_turns_count(turns->is_running[i]);
   return turns->loop_ps + rank * turns->look_ps;
 }
 
@@ -97,7 +104,7 @@ static inline void pto_turns_look(struct pto_turns *turns, struct pto_event_queu
   turns->found_next = turns->found_count = 0;
   for (uint32_t i = completions->head; i != completions->tail; i++) {
     const struct pto_event event = completions->ring[i & completions->mask];
-    if (event.time > begin + pto_turns_look_after(turns, event.core)) {
+    if (event.time > begin + turns->loop_ps && event.time > begin + pto_turns_look_after(turns, event.core)) {
       completions->ring[kept++ & completions->mask] = event;
       continue;
     }

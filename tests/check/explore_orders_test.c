@@ -71,15 +71,15 @@ static const struct pto_kernel_param fill_params[] = {CELLS_OF(PTO_OUTPUT),
 static const struct pto_kernel_param copy_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_OUTPUT)};
 static const struct pto_kernel_param step_params[] = {CELLS_OF(PTO_INOUT)};
 static const struct pto_kernel_param add_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_INOUT)};
-static const struct pto_kernel add = {"add", PTO_AIV, 0, add_params, 2, add_run, NULL, NULL};
-static const struct pto_kernel tiring = {"tiring", PTO_AIV, 0, step_params, 1, tiring_run, NULL, NULL};
-static const struct pto_kernel fill = {"fill", PTO_AIV, 0, fill_params, 2, fill_run, NULL, NULL};
-static const struct pto_kernel sloppy = {"sloppy", PTO_AIV, 0, fill_params, 2, sloppy_run, NULL, NULL};
-static const struct pto_kernel copy = {"copy", PTO_AIV, 0, copy_params, 2, copy_run, NULL, NULL};
-static const struct pto_kernel careful = {"careful", PTO_AIV, 0, copy_params, 2, careful_run, NULL, NULL};
-static const struct pto_kernel fickle = {"fickle", PTO_AIV, 0, copy_params, 2, fickle_run, NULL, NULL};
-static const struct pto_kernel step = {"step", PTO_AIV, 0, step_params, 1, step_run, NULL, NULL};
-static const struct pto_kernel counting = {"counting", PTO_AIV, 0, step_params, 1, counting_run, NULL, NULL};
+static const struct pto_kernel add = {"add", PTO_AIV, 0, add_params, 2, add_run, NULL, NULL, NULL};
+static const struct pto_kernel tiring = {"tiring", PTO_AIV, 0, step_params, 1, tiring_run, NULL, NULL, NULL};
+static const struct pto_kernel fill = {"fill", PTO_AIV, 0, fill_params, 2, fill_run, NULL, NULL, NULL};
+static const struct pto_kernel sloppy = {"sloppy", PTO_AIV, 0, fill_params, 2, sloppy_run, NULL, NULL, NULL};
+static const struct pto_kernel copy = {"copy", PTO_AIV, 0, copy_params, 2, copy_run, NULL, NULL, NULL};
+static const struct pto_kernel careful = {"careful", PTO_AIV, 0, copy_params, 2, careful_run, NULL, NULL, NULL};
+static const struct pto_kernel fickle = {"fickle", PTO_AIV, 0, copy_params, 2, fickle_run, NULL, NULL, NULL};
+static const struct pto_kernel step = {"step", PTO_AIV, 0, step_params, 1, step_run, NULL, NULL, NULL};
+static const struct pto_kernel counting = {"counting", PTO_AIV, 0, step_params, 1, counting_run, NULL, NULL, NULL};
 
 /* ---- programs ---- */
 

@@ -136,6 +136,63 @@ test_under_pto_a_write_waits_for_the_creator_of_its_buffer_and_for_no_other_writ
   close_run();
 }
 
+static int gated(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t shape[] = {1};
+  memset(f->memory, 0, 4);
+  const struct pto_tensor gate = pto_external_tensor(rt, f->memory, PTO_INT32, 1, shape), x = fixture_bytes(f, 64, 8);
+  const struct pto_tensor bytes = fixture_bytes(f, 0, 4);
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&bytes});
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&x}, .launch = {.predicate = {&gate, PTO_IF_EQ, 0}});
+  return 0;
+}
+
+static void test_a_predicate_whose_writer_nothing_orders_is_told_with_the_rule_that_looks_away(void **state) {
+  (void)state;
+  run(gated);
+  judge(PTO_DEPS_EXACT);
+  expect_clean();
+  judge(PTO_DEPS_PTO);
+  assert_int_equal(findings.total, 1);
+  const char *sentence = findings.items[0].sentence;
+  assert_int_equal(findings.items[0].kind, PTO_FINDING_RAW);
+  if (!strstr(sentence, "no path under rules pto: rule predicate-orders-nothing; add `after` task 0"))
+    fail_msg("%s", sentence);
+  close_run();
+}
+
+static int late(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor t = fixture_managed(rt, 32), other = fixture_managed(rt, 32), out = fixture_bytes(f, 0, 16);
+  uint64_t index = 3;
+  uint8_t x;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "oo", &other, &t), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  const struct pto_tensor half = pto_tensor_slice(&t, 0, 8, 24, 1);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &half, &out), PTO_OK);
+  fixture_expect(rt, pto_read_element(rt, &t, &index, &x), PTO_OK);
+  return 0;
+}
+
+static void test_a_use_after_the_end_of_the_scope_is_told_where_the_run_let_it_be(void **state) {
+  (void)state;
+  memset(&fixture, 0, sizeof fixture);
+  fixture.config.keep_released = true;
+  fixture_open(&fixture);
+  fixture_run(&fixture, late, PTO_OK);
+  judge(PTO_DEPS_EXACT);
+  assert_int_equal(findings.total, 2);
+  expect_finding(0, PTO_FINDING_RELEASED,
+                 "task 2 (kernel) param 0 reads buffer 1 [8:24] after the scope of task 0 (kernel), which allocated it, "
+                 "has ended; let the scope end behind this use");
+  expect_finding(1, PTO_FINDING_RELEASED,
+                 "host access 0 (before task 3) reads buffer 1 [3:4] after the scope of task 0 (kernel), which allocated "
+                 "it, has ended; let the scope end behind this use");
+  assert_true(findings.items[0].tasks[0] == 0 && findings.items[0].tasks[1] == 2);
+  assert_true(findings.items[0].params[0] == 1 && findings.items[0].params[1] == 0);
+  close_run();
+}
+
 static int manual_without_edges(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_tensor a = fixture_bytes(f, 0, 32), b = fixture_bytes(f, 32, 32);
   struct pto_task first;
@@ -463,6 +520,8 @@ int main(void) {
       cmocka_unit_test(test_a_write_after_a_read_is_told_under_pto_alone_with_views_common_bytes_places_and_remedy),
       cmocka_unit_test(
           test_under_pto_a_write_waits_for_the_creator_of_its_buffer_and_for_no_other_write_unless_it_reads),
+      cmocka_unit_test(test_a_predicate_whose_writer_nothing_orders_is_told_with_the_rule_that_looks_away),
+      cmocka_unit_test(test_a_use_after_the_end_of_the_scope_is_told_where_the_run_let_it_be),
       cmocka_unit_test(test_in_a_manual_scope_explicit_edges_alone_order_and_what_they_leave_out_is_told),
       cmocka_unit_test(test_no_access_expires_however_small_the_window_was),
       cmocka_unit_test(test_a_wish_for_fuzzy_overlap_makes_an_edge_and_never_a_conflict),

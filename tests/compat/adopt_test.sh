@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # `ptosim adopt` of scenes and manifests of our own (tests/compat/scenes): what verifies, what is right only by luck, what
-# is refused and how, the forms of the report, and that a manifest is a program for other verbs.
+# is refused and how, the forms of the report, and that a manifest is a program for other verbs.  Programs in the layout of
+# pypto too (tests/compat/generated).
 #
 # Skips without a C++ compiler; the part that runs scenes skips without pytest or torch.
 set -u
@@ -32,10 +33,10 @@ manifest() {
  "scalars": [{"name": "factor", "bits": "0x40200000"}], "clusters": 8}
 END
 }
-# Sixteen floats of 1, 2 or 5, little-endian.
+# Sixteen floats of 1, 2, 3 or 5, little-endian.
 python_free_floats() {
   local bytes
-  case $1 in 1) bytes='\0\0\200\077' ;; 2) bytes='\0\0\0\100' ;; 5) bytes='\0\0\240\100' ;; esac
+  case $1 in 1) bytes='\0\0\200\077' ;; 3) bytes='\0\0\100\100' ;; 2) bytes='\0\0\0\100' ;; 5) bytes='\0\0\240\100' ;; esac
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do printf "$bytes"; done
 }
 # The manifest NAME with sed's SCRIPT applied, as NEW.
@@ -64,6 +65,20 @@ changed scale no_source 's/scale_kernel.cpp/nowhere.cpp/'
 changed scale no_entry 's/scale_entry/other_entry/'
 changed scale short 's/"shape": \[16\], "bytes"/"shape": [17], "bytes"/'
 changed scale later 's/"version": 1/"version": 2/'
+changed scale no_golden 's/no_golden.golden\|scale.golden/gone.golden/'
+# NAME LINE…: a manifest of an orchestration of these lines
+written() {
+  local name=$1
+  shift
+  printf '%s\n' "$@" >"$work/$name.cpp"
+  changed scale "$name" "s|$scenes/scale.cpp|$name.cpp|"
+}
+entry='extern "C" void scale_entry(const ChipTaskArgs &) {}'
+written older_api '' '#include "orchestration_api.h"' "$entry"
+written newer_header '#include "pto_orchestration_api_v3.h"' "$entry"
+written newer_call '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' '  rt_submit_all(o);' '}'
+cp tests/compat/kernels/broken.cpp "$work"
+changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
 holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
 holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
@@ -74,6 +89,7 @@ holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
 holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
+holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
@@ -84,6 +100,14 @@ holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file,
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
 holds 'another version' adopts 3 'later.json: is "pto-adopted" version 2, expected "pto-adopted" version 1' later
+holds 'a golden that is not there' adopts 3 'gone.golden: No such file or directory, expected the bytes of tensor out of .*no_golden.json' no_golden
+holds 'a header of an older API' \
+  adopts 3 'older_api.cpp:2: #error "orchestration_api.h: host_build_graph before 11 July 2026 is another API; include pto_' older_api
+holds 'a header of a newer one' adopts 3 'newer_header.cpp:1: .*pto_orchestration_api_v3.h' newer_header
+holds 'a call of a newer one' adopts 3 'newer_call.cpp:3: .*rt_submit_all' newer_call
+holds 'a kernel that does not compile' adopts 3 'broken.cpp:8: .*no_such_instruction' broken_kernel
+head -c 300 "$work/scale.json" >"$work/cut.json"
+holds 'a manifest that is cut' adopts 3 'cut.json: line [0-9]+' cut
 holds 'nothing half-built stays' has_no_half
 holds 'JUnit has the failure' adopts 1 'failures="1"' wrong --junit -
 holds 'a manifest takes no platform' adopts 2 '^ptosim: adopt: --platform is for a folder$' scale --platform a5sim
@@ -104,19 +128,61 @@ scene() { # STATUS TEXT FILE PLATFORM
 pytest() { (cd "$work" && $python -m pytest -p no:cacheprovider -p pto.adopt -q "$@"); }
 was() { grep -qE -- "$1" "$work/out"; } # of the command before
 
-holds 'scenes of a2a3 on threads' scene 0 '^adopt: 5 cases, 5 built, 5 run, 5 verified; 1 left out$' test_scenes.py a2a3sim
-holds 'one is too large' was 'TestTooLarge/large'
-holds 'of a5 in virtual time, one by luck or wrong' scene 1 'WAR task 0 \(add\) .*luck.cpp' test_scenes.py a5virtual
-holds 'mistakes of scenes' scene 3 '^adopt: 7 cases, 3 built, 1 run, 0 verified, 1 wrong$' test_wrong.py a2a3sim
+# One folder of all: scenes, scenes with a mistake each, and programs in the layout of pypto.
+all=$work/all
+mkdir "$all" && cp -r "$scenes"/* "$all"
+generated() { # NAME: tests/compat/generated under that name
+  cp -r tests/compat/generated "$all/$1"
+}
+generated plain
+generated judged
+cp "$work/one.bin" "$all/judged" && python_free_floats 3 >"$all/judged/three.bin"
+cat >"$all/judged/arguments.json" <<END
+{"tensors": [{"name": "a", "dtype": "f32", "shape": [4, 4], "bytes": "one.bin"},
+             {"name": "b", "dtype": "f32", "shape": [4, 4], "bytes": "one.bin"},
+             {"name": "out", "dtype": "f32", "shape": [4, 4], "golden": "three.bin"}],
+ "scalars": [{"name": "weight", "bits": "0x40000000"}]}
+END
+generated no_arguments
+rm "$all/no_arguments/arguments.json"
+generated few_tensors
+sed -i '/"b"/d' "$all/few_tensors/arguments.json"
+generated no_kernels
+sed -i 's/^KERNELS/OTHERS/' "$all/no_kernels/kernel_config.py"
+generated no_kernel_file
+rm "$all/no_kernel_file/kernels/aiv/add.cpp"
+
+holds 'a folder on threads' says 3 '^adopt: 18 cases, 10 built, 8 run, 6 verified, 1 unjudged, 1 wrong; 1 left out$' \
+  "$ptosim" adopt "$all" --platform a2a3sim
+holds '- a scene' was '^verified +a2a3 +threads +TestScale/small'
+holds '- one of host_build_graph' was '^verified +a2a3 +threads +TestScaleHostBuilt/small'
+holds '- one with a comparison of its own' was '^verified +a2a3 +threads +TestOwnComparison/small'
+holds '- one with a run of its own' was '^verified +a2a3 +threads +TestOwnRun/small'
+holds '- one is too large' was 'TestTooLarge/large'
 holds '- a golden that is wrong' was 'output out: [0-9.]+ from its golden'
 holds '- no golden' was 'test_wrong.py: TestNoGolden has no compute_golden, expected one or SKIP_GOLDEN'
 holds '- a func_id that no file gives' was 'scale.cpp:21: .*func_id 1'
 holds '- a signature that is too short' was 'test_wrong.py: TestFewSignatures: generate_args gives 3 tensors, the orchestration.s signature expects 2'
 holds '- arguments that do not match' was 'needs 4 arguments; 2 tensors and 0 scalars are given'
 holds '- a source that is not there' was 'nowhere.cpp: there is no such file'
+holds '- a generated program, which nothing judges' was '^unjudged +a2a3 +threads +plain/blend  8 tasks, '
+holds '- one with data' was '^verified +a2a3 +threads +judged/blend  2 tasks, '
+holds '- one without shapes' was 'no_arguments/arguments.json: there is no such file, expected the shapes of arguments'
+holds '- one with too few of them' was 'few_tensors/arguments.json: 2 tensors, expected the 3 of ORCHESTRATION.s signature'
+holds '- a configuration without kernels' was 'no_kernels/kernel_config.py: there is no KERNELS, expected'
+holds '- a generated kernel that is not there' was 'add.cpp: there is no such file, expected the source of add'
+holds 'nothing half-built stays of them' has_no_half
+holds 'of a5 in virtual time, one by luck or wrong' scene 1 'WAR task 0 \(add\) .*luck.cpp' test_scenes.py a5virtual
+holds 'the same without kernels, the large one too' \
+  says 0 '^adopt: 6 cases, 6 built, 6 run, 0 verified, 6 unjudged$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --platform a2a3virtual --no-compute --assume-zero
+holds '- with as many clusters as are asked for' \
+  says 1 '^unjudged +a5 ' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5virtual --no-compute --assume-zero --clusters 2
+holds '- in virtual time alone' says 2 '^ptosim: adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual$' \
+  "$ptosim" adopt "$scenes/test_scenes.py" --no-compute
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
-holds 'pytest runs them, without the manual one' says 0 '^4 passed, 2 skipped' pytest "$scenes/test_scenes.py" --platform a2a3sim
-holds 'and by name' says 0 '^1 passed' pytest "$scenes/test_scenes.py" --platform a2a3virtual -k TestScaleHostBuilt
+holds 'pytest runs them, by name, without the manual one' says 0 '^2 passed, [0-9]+ deselected' \
+  pytest "$scenes/test_scenes.py" --platform a2a3virtual -k 'TestScale'
 holds 'hardware is refused' says 4 'platform a2a3 means hardware, which is not here: a2a3sim runs on threads, a2a3virtual in virtual time' \
   pytest "$scenes/test_scenes.py" --platform a2a3
 holds_total

@@ -21,8 +21,7 @@
 #include <compat/adapter/compat.h>
 #include <runtime/control/runtime_state.h>
 #include <report/findings/source_lines.h>
-
-#define COUNT 64
+#include <tests/compat/scenes.h>
 
 /* ---- kernels ---- */
 
@@ -93,8 +92,8 @@ struct run {
   void *handle;
   struct pto_compat *compat;
   struct pto_runtime *rt;
-  _Alignas(64) float in[COUNT], out[COUNT];
-  _Alignas(64) int32_t flags[8];
+  _Alignas(64) float in[SCENE_ELEMS], out[SCENE_ELEMS];
+  _Alignas(64) int32_t flags[SCENE_FLAGS];
   char log[8][256];
   uint32_t log_count;
   int status;
@@ -138,17 +137,17 @@ static void close_run(struct run *r) {
 static void run(struct run *r, const char *name, const char *engine, uint32_t deps, uint64_t variant) {
   struct pto_error error;
   memset(r, 0, sizeof *r);
-  for (int i = 0; i < COUNT; i++) r->in[i] = (float)i;
+  for (int i = 0; i < SCENE_ELEMS; i++) r->in[i] = (float)i;
   const struct pto_compat_orchestration *orchestration = load(r, name);
-  const struct pto_compat_argument arguments[] = {{.data = r->in, .ndims = 1, .shape = {COUNT}},
-                                                  {.data = r->out, .ndims = 1, .shape = {COUNT}},
-                                                  {.data = r->flags, .dtype = 2, .ndims = 1, .shape = {8}},
+  const struct pto_compat_argument arguments[] = {{.data = r->in, .ndims = 1, .shape = {SCENE_ELEMS}},
+                                                  {.data = r->out, .ndims = 1, .shape = {SCENE_ELEMS}},
+                                                  {.data = r->flags, .dtype = 2, .ndims = 1, .shape = {SCENE_FLAGS}},
                                                   {.is_scalar = true, .scalar = variant}};
   const struct pto_compat_binding binding = {.kernels = kernels,
                                              .kernel_count = sizeof kernels / sizeof kernels[0],
                                              .arguments = arguments,
                                              .argument_count = 4,
-                                             .window = 64,
+                                             .window = SCENE_WINDOW,
                                              .log = note_log,
                                              .log_context = r};
   if (pto_compat_create(orchestration, &binding, &r->compat, &error)) fail_msg("%s", error.sentence);
@@ -156,89 +155,34 @@ static void run(struct run *r, const char *name, const char *engine, uint32_t de
                                     .engine = engine,
                                     .workers = 2,
                                     .deps = deps,
-                                    .window = 64,
-                                    .heap_bytes = 65536,
+                                    .window = SCENE_WINDOW,
+                                    .heap_bytes = SCENE_HEAP_BYTES,
                                     .keep_released = true,
                                     .record = PTO_RECORD_GRAPH,
-                                    .chip = "tiny"};
+                                    .chip = "a2a3",
+                                    .clusters = SCENE_CLUSTERS};
   if (pto_runtime_create(&config, &r->rt)) fail_msg("no runtime");
   r->status = pto_run(r->rt, orchestrate, r);
 }
 
 /* ---- what comes out ---- */
 
-/* Runs of equal or growing elements: `count` from `at` on, the first `value`, each next `step` more. */
-struct expected {
-  uint32_t at, count;
-  float value, step;
-};
-
-static const struct scene {
-  const char *name;
-  uint64_t variant;
-  struct expected out[9];
-} scenes[] = {
-    {"basics", 0, {{0, 64, 0, 3}}},
-    {"views",
-     0,
-     {{0, 4, 0, 2},
-      {10, 4, 10, 1},
-      {18, 4, 18, 1},
-      {32, 1, 6, 0},
-      {34, 1, 6, 0},
-      {36, 1, 6, 0},
-      {38, 1, 6, 0},
-      {48, 4, 5, 0},
-      {56, 8, 7, 8}}},
-    {"scopes", 0, {{0, 4, 1, 0}, {4, 4, 2, 0}, {8, 4, 3, 0}, {12, 4, 9, 0}, {16, 4, 8, 0}, {20, 8, 7, 0}}},
-    {"dependencies", 0, {{0, 8, 0, 5}, {8, 8, 0, 5}, {16, 4, 3, 0}}},
-    {"spmd", 0, {{0, 16, 1600, 1}}},
-    {"spmd-a5", 0, {{0, 16, 1600, 1}}},
-    {"mix", 0, {{0, 3, 1, 1}, {4, 1, 1, 0}, {6, 1, 3, 0}, {9, 1, 2, 0}}},
-    {"predicate", 0, {{1, 1, 1, 0}, {3, 1, 1, 0}, {5, 2, 1, 0}}},
-    {"host_access", 0, {{1, 1, 1, 0}, {2, 1, 7, 0}, {3, 1, 3, 0}}},
-    {"host_access-hbg", 0, {{1, 1, 1, 0}, {2, 1, 7, 0}, {3, 1, 3, 0}}},
-    {"initial", 0, {{0, 4, 2.5, 0}, {4, 4, 1.5, 0}, {8, 4, 2.5, 0}, {12, 4, 1.5, 0}, {16, 4, 4, 0}}},
-    {"no_dep", 0, {{0, 8, 4, 0}, {8, 4, 3, 0}}},
-    {"scalars",
-     7,
-     {{0, 1, 10, 0}, {1, 1, 2, 0}, {2, 1, 1, 0}, {3, 1, 7, 0}, {4, 2, 20, 1}, {6, 1, 4294967295.0f, 0}, {7, 2, 31, 1}}},
-    {"graphs", 0, {{0, 4, 0, 1}, {4, 4, 0, 2}, {8, 4, 5, 0}, {12, 4, 6, 0}}},
-    {"poll", 0, {{0, 4, 1, 0}, {4, 4, 2, 0}}},
-    {"same_bytes", 0, {{0, 2, 8, 4}, {2, 4, 8, 2}}},
-    {"hints", 0, {{0, 4, 1, 0}}},
-    {"april", 0, {{0, 8, 2, 0}}},
-    {"divided", 0, {{0, 8, 2, 0}, {8, 16, 3, 0}, {24, 4, 2, 0}, {28, 4, 3, 0}}},
-    {"lists", 0, {{0, 64, 1, 0}}},
-    {"window", 0, {{0, 4, 199, 0}}},
-    {"late", 0, {{0, 4, 201, 201}, {4, 2, 201, 201}}},
-    {"graph_keys", 0, {{0, 4, 8, 1}, {4, 4, 8, 1}, {8, 4, 16, 2}, {12, 4, 16, 2}}},
-};
-
 static void check_scene(const struct scene *scene, const char *engine, uint32_t deps) {
   struct run r;
   run(&r, scene->name, engine, deps, scene->variant);
   if (r.status) fail_msg("%s, %s: %s", scene->name, engine, pto_last_error(r.rt));
   assert_int_equal(pto_compat_error_code(r.compat, r.status), 0);
-  float expected[COUNT] = {0};
-  for (int k = 0; k < 9; k++)
-    for (uint32_t i = 0; i < scene->out[k].count; i++)
-      expected[scene->out[k].at + i] = scene->out[k].value + (float)i * scene->out[k].step;
-  for (int i = 0; i < COUNT; i++) {
-    if (strncmp(scene->name, "spmd", 4) == 0 && i >= 16) { /* as many blocks as the chip has AIVs */
-      const uint32_t aivs = pto_core_count(r.rt, PTO_AIV);
-      expected[i] = i < 16 + (int)aivs ? (float)(100 * aivs + (uint32_t)i - 16) : 0;
-    }
-    if (strcmp(scene->name, "same_bytes") == 0 && i >= 6) continue; /* as the kernel's own order makes them */
+  float expected[SCENE_ELEMS];
+  scene_expected(scene, expected);
+  for (int i = 0; i < SCENE_ELEMS; i++)
     if (r.out[i] != expected[i])
       fail_msg("%s, %s: out[%d] is %g instead of %g", scene->name, engine, i, (double)r.out[i], (double)expected[i]);
-  }
   close_run(&r);
 }
 
 static void test_each_orchestration_gives_what_it_says(void **state) {
   (void)state;
-  for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+  for (size_t i = 0; i < SCENE_COUNT; i++) {
     check_scene(&scenes[i], "threads", PTO_DEPS_PTO);
     check_scene(&scenes[i], "virtual", PTO_DEPS_PTO);
     check_scene(&scenes[i], "virtual", PTO_DEPS_EXACT);
@@ -299,7 +243,7 @@ static void test_each_wrong_use_ends_the_run_with_its_number_and_line(void **sta
         strncmp(sentence, number, strlen(number)) != 0 || !strstr(sentence, mistakes[i].sentence) ||
         (!strstr(sentence, "mistakes.cpp:") && !strstr(sentence, "kernels.h:") && !strstr(sentence, "threw")))
       fail_msg("mistake %llu: %d, \"%s\"", (unsigned long long)mistakes[i].variant, r.status, sentence);
-    for (int k = 0; k < COUNT; k++) assert_true(r.out[k] != 77);
+    for (int k = 0; k < SCENE_ELEMS; k++) assert_true(r.out[k] != 77);
     close_run(&r);
   }
 }

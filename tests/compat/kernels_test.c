@@ -130,6 +130,7 @@ static void check_turns(const int64_t *c) {
   assert_int_equal(c[1], 200);
 }
 static void check_time(const int64_t *c) { assert_int_equal(c[1], 50000000); }
+static void check_clock(const int64_t *c) { assert_int_equal(c[1], 20); }
 static void check_hooks(const int64_t *c) {
   assert_int_equal(c[0], 0);
   assert_int_equal(c[1], 0);
@@ -175,6 +176,7 @@ static const struct scene scenes[] = {
      .status = PTO_EKERNEL,
      .words = {"their_vector", "it called abort"}},
     {.name = "the counter of the system", .launch = {.aiv0 = &vector}, .what = 6, .check = check_time},
+    {.name = "a wait for the clock", .launch = {.aiv0 = &vector}, .what = 9, .number = 20, .check = check_clock},
     {.name = "hooks", .launch = {.aic = &cube, .aiv0 = &vector, .aiv1 = &vector}, .what = 7, .check = check_hooks},
     {.name = "local memory stays", .launch = {.aiv0 = &vector}, .what = 8, .tasks = 20, .check = check_visits},
     {.name = "names of its own", .launch = {.aiv0 = &names}, .check = check_names},

@@ -22,6 +22,7 @@ struct setting {
   uint64_t heap_bytes, port_seed;
   const char *policy;
   uint32_t clusters, slots, record;
+  bool keeps_released;
 };
 
 static struct random_program program;
@@ -39,7 +40,8 @@ static void draw_setting(uint64_t seed, struct setting *setting) {
                               .policy = policies[pto_rng_below(&rng, PTO_ARRAY_LENGTH(policies))],
                               .clusters = pto_rng_below(&rng, 2) ? 1 : 2,
                               .slots = 1 + (uint32_t)pto_rng_below(&rng, 3),
-                              .record = pto_rng_below(&rng, 3) ? 0 : PTO_RECORD_GRAPH};
+                              .record = pto_rng_below(&rng, 3) ? 0 : PTO_RECORD_GRAPH,
+                              .keeps_released = pto_rng_below(&rng, 3) == 0};
 }
 
 static uint64_t count_recorded(const struct pto_trace *trace) {
@@ -52,6 +54,7 @@ static uint64_t count_recorded(const struct pto_trace *trace) {
 /* What differs, or NULL.  Programs that do not fit the small rings end with the error that says so, which is right too.
  */
 static const char *difference(const struct setting *setting, bool *fitted) {
+  program.kept_heap_bytes = setting->keeps_released ? setting->heap_bytes : 0;
   random_program_interpret(&program, setting->rules, setting->window, &plan, &expected);
   struct pto_serial_port_config port_config = {
       .cluster_count = setting->clusters, .slots_per_core = setting->slots, .seed = setting->port_seed};
@@ -61,6 +64,7 @@ static const char *difference(const struct setting *setting, bool *fitted) {
                               .policy = setting->policy,
                               .deps = setting->rules,
                               .record = setting->record,
+                              .keep_released = setting->keeps_released,
                               .poison = true};
   struct pto_runtime *rt = NULL;
   struct pto_error error = {0};
@@ -69,6 +73,7 @@ static const char *difference(const struct setting *setting, bool *fitted) {
   const uint64_t recorded_edges = setting->record ? count_recorded(pto_runtime_trace(rt)) : 0;
   pto_runtime_destroy(rt);
   *fitted = true;
+  if (setting->keeps_released && actual.status) return actual.sentence; /* what does not fit is skipped */
   if (actual.status == PTO_ESCOPE || actual.status == PTO_EWINDOW || actual.status == PTO_EHEAP) {
     *fitted = false;
     return setting->window >= 512 && setting->heap_bytes > 8192 ? actual.sentence : NULL;

@@ -33,6 +33,13 @@ struct buffer {
   uint8_t is_written[BITMAP_BYTES];
 };
 
+/* A ring whose ended scopes keep their memory until it is needed: positions as in heap_ring.h. */
+struct kept_ring {
+  uint64_t tail, open_begin, heap_head, heap_tail;
+  uint64_t piece_end[RANDOM_MAX_OPS]; /* by sequence; 0: no piece */
+  uint32_t op[RANDOM_MAX_OPS];
+};
+
 struct interpreter {
   const struct random_program *program;
   struct random_plan *plan;
@@ -40,6 +47,8 @@ struct interpreter {
   uint32_t rules, window, depth;
   uint32_t kinds[MAX_DEPTH + 2];
   uint64_t head[RINGS];
+  uint64_t scope_begin[MAX_DEPTH + 2]; /* head of its ring then */
+  struct kept_ring rings[RINGS];
   uint32_t task_ring[RANDOM_MAX_OPS];
   uint64_t task_sequence[RANDOM_MAX_OPS];
   uint32_t tasks[RANDOM_MAX_OPS]; /* operations that became tasks, in order */
@@ -110,6 +119,68 @@ static bool is_visible(const struct interpreter *in, uint32_t task) {
   return in->head[in->task_ring[task]] - in->task_sequence[task] <= in->window;
 }
 static uint32_t ring_of(uint32_t depth) { return depth < RINGS - 1 ? depth : RINGS - 1; }
+
+static void drop_buffer(struct interpreter *in, uint32_t space) {
+  in->buffers[space].exists = false;
+  for (uint32_t r = 0; r < in->record_count; r++)
+    if (in->records[r].space == space) in->records[r].is_dead = true;
+}
+
+/* ---- room, where ended scopes keep their memory ---- */
+
+static bool has_piece(const struct random_op *op, uint64_t *bytes) {
+  bool allocates = false;
+  *bytes = 0;
+  for (uint32_t i = 0; i < op->param_count; i++) {
+    const struct random_view *view = &op->params[i].view;
+    if (!op->params[i].allocates) continue;
+    uint64_t size = pto_dtype_size(view->dtype);
+    for (uint32_t d = 0; d < view->ndims; d++) size *= view->root[d];
+    *bytes += (size + 1023) / 1024 * 1024;
+    allocates = true;
+  }
+  return allocates;
+}
+
+/* The end of a piece; 0: it does not fit now. */
+static uint64_t place_piece(struct kept_ring *ring, uint64_t size, uint64_t bytes) {
+  if (ring->heap_head == ring->heap_tail) ring->heap_head = ring->heap_tail = (ring->heap_head + size - 1) / size * size;
+  const uint64_t offset = ring->heap_head % size, skipped = offset + bytes > size ? size - offset : 0;
+  if (skipped + bytes > size - (ring->heap_head - ring->heap_tail)) return 0;
+  return ring->heap_head + skipped + bytes;
+}
+
+/* Makes room for the task, oldest first and no more than is needed.  False, and nothing has changed, where open scopes
+ * hold it or the task uses what would go. */
+static bool make_room(struct interpreter *in, uint32_t at) {
+  const struct random_op *op = &in->program->ops[at];
+  const uint32_t r = ring_of(in->depth);
+  struct kept_ring ring = in->rings[r];
+  const uint64_t first = ring.tail, size = in->program->kept_heap_bytes, sequence = in->head[r];
+  uint64_t bytes, end = 0;
+  const bool allocates = has_piece(op, &bytes);
+  if (bytes > size) return false;
+  for (;;) {
+    const bool is_full = sequence - ring.tail >= in->window - 1;
+    if (!is_full && (!allocates || (end = place_piece(&ring, size, bytes)) != 0 || (bytes == 0 && ring.heap_head == 0)))
+      break;
+    if (ring.tail == ring.open_begin) return false;
+    for (uint32_t i = 0; i < op->param_count; i++) {
+      const uint32_t space = op->params[i].view.buffer;
+      if (space >= RANDOM_EXTERNALS && !op->params[i].allocates && in->creator[space] == ring.op[ring.tail]) return false;
+    }
+    if (ring.piece_end[ring.tail] > ring.heap_tail) ring.heap_tail = ring.piece_end[ring.tail];
+    ring.tail++;
+  }
+  for (uint64_t s = first; s < ring.tail; s++)
+    for (uint32_t i = RANDOM_EXTERNALS; i < SPACES; i++)
+      if (in->buffers[i].exists && in->creator[i] == ring.op[s]) drop_buffer(in, i);
+  if (allocates) ring.heap_head = end;
+  ring.piece_end[sequence] = allocates ? end : 0;
+  ring.op[sequence] = at;
+  in->rings[r] = ring;
+  return true;
+}
 
 /* ---- may the operation run? ---- */
 
@@ -330,6 +401,7 @@ static void make_buffers(struct interpreter *in, const struct random_op *op, uin
 static void interpret_task(struct interpreter *in, uint32_t at) {
   const struct random_op *op = &in->program->ops[at];
   if (!params_are_valid(in, op)) return;
+  if (in->program->kept_heap_bytes && !make_room(in, at)) return;
   in->plan->runs[at] = true;
   make_buffers(in, op, at);
   uint32_t ring = ring_of(in->depth);
@@ -376,14 +448,13 @@ static void interpret_scope(struct interpreter *in, uint32_t at) {
     if (in->depth == MAX_DEPTH || (in->kinds[in->depth] == PTO_SCOPE_MANUAL && op->scope_kind == PTO_SCOPE_AUTO))
       return;
     in->kinds[++in->depth] = op->scope_kind;
+    in->scope_begin[in->depth] = in->head[ring_of(in->depth)];
   } else {
+    const uint32_t ring = ring_of(in->depth);
     if (!in->depth) return;
-    for (uint32_t i = RANDOM_EXTERNALS; i < SPACES; i++) {
-      if (!in->buffers[i].exists || in->buffers[i].depth != in->depth) continue;
-      in->buffers[i].exists = false;
-      for (uint32_t r = 0; r < in->record_count; r++)
-        if (in->records[r].space == i) in->records[r].is_dead = true;
-    }
+    for (uint32_t i = RANDOM_EXTERNALS; i < SPACES && !in->program->kept_heap_bytes; i++)
+      if (in->buffers[i].exists && in->buffers[i].depth == in->depth) drop_buffer(in, i);
+    if (in->rings[ring].open_begin >= in->scope_begin[in->depth]) in->rings[ring].open_begin = in->head[ring];
     in->depth--;
   }
   in->plan->runs[at] = true;

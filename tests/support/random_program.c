@@ -202,6 +202,7 @@ void random_program_make(struct random_program *program, uint64_t seed) {
   struct pto_rng rng = {seed};
   uint32_t buffer_bytes[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS], buffer_count = RANDOM_EXTERNALS;
   for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) buffer_bytes[i] = 1024;
+  program->kept_heap_bytes = 0;
   program->seed = seed;
   program->op_count = 10 + below(&rng, below(&rng, 4) ? 60 : RANDOM_MAX_OPS - 10);
   uint32_t scope_rate = 4 + below(&rng, 20);
@@ -491,8 +492,9 @@ void random_program_run(const struct random_program *program, const struct rando
 struct random_kept {
   struct run_state *state;
   struct pto_recording *recording;
-  bool is_usable;
-  uint32_t before;
+  struct pto_recorded *recorded;
+  bool is_usable, is_launch;
+  uint32_t before, times;
 };
 
 static void give_externals(struct pto_runtime *rt, struct run_state *state) {
@@ -538,7 +540,60 @@ void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t 
   take_result(rt, result);
 }
 
+/* ---- recorded, and launched ---- */
+
+static int launch(struct pto_runtime *rt, const struct random_kept *kept) {
+  struct pto_param boundary[RANDOM_EXTERNALS];
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) boundary[i] = pto_inout(&kept->state->given[i]);
+  const struct pto_recorded_launch what = {.size = sizeof what, .params = boundary, .count = RANDOM_EXTERNALS};
+  return pto_submit_recorded(rt, kept->recorded, &what, NULL);
+}
+
+static int record(struct pto_runtime *rt, void *context) {
+  struct random_kept *kept = context;
+  struct pto_param boundary[RANDOM_EXTERNALS];
+  give_externals(rt, kept->state);
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) boundary[i] = pto_inout(&kept->state->given[i]);
+  int status = pto_recorded_begin(rt, boundary, RANDOM_EXTERNALS);
+  if (!status) status = orchestrate(rt, kept->state);
+  if (!status) status = pto_recorded_end(rt, &kept->recorded);
+  return status ? status : launch(rt, kept);
+}
+
+static int run_recorded(struct pto_runtime *rt, void *context) {
+  const struct random_kept *kept = context;
+  int status = PTO_OK;
+  give_externals(rt, kept->state);
+  if (!kept->is_launch) return orchestrate(rt, kept->state);
+  for (uint32_t i = 0; i < kept->times && !status; i++) status = launch(rt, kept);
+  return status;
+}
+
+struct random_kept *random_program_record(const struct random_program *program, const struct random_plan *plan,
+                                          struct pto_runtime *rt, struct random_result *result) {
+  struct random_kept *kept = calloc(1, sizeof *kept);
+  kept->state = state_of(program, plan);
+  begin_result(kept->state, result);
+  result->status = pto_run(rt, record, kept);
+  take_result(rt, result);
+  if (result->status == PTO_OK) return kept;
+  random_kept_destroy(kept);
+  return NULL;
+}
+
+void random_recorded_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t times, bool is_launch,
+                         struct random_result *result) {
+  begin_result(kept->state, result);
+  kept->times = times;
+  kept->is_launch = is_launch;
+  result->status = pto_run(rt, run_recorded, kept);
+  for (uint32_t i = 1; i < times && !is_launch && !result->status; i++)
+    result->status = pto_run(rt, run_recorded, kept);
+  take_result(rt, result);
+}
+
 void random_kept_destroy(struct random_kept *kept) {
+  pto_recorded_destroy(kept->recorded);
   pto_recording_destroy(kept->recording);
   free(kept->state->kernels);
   free(kept->state);

@@ -66,6 +66,7 @@ struct random_op {
 
 struct random_program {
   uint64_t seed;
+  uint64_t kept_heap_bytes; /* not 0: scopes keep their buffers (config.keep_released), in heap rings of this size */
   uint32_t op_count;
   struct random_op ops[RANDOM_MAX_OPS];
 };
@@ -102,6 +103,13 @@ struct random_kept *random_program_keep(const struct random_program *program, co
                                         struct pto_runtime *rt, struct random_result *result);
 /* Submits what was kept in a run of its own, on external memory of its own, behind `before` barriers. */
 void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t before, struct random_result *result);
+/* The same program recorded (include/pto/recorded.h) and launched once, in one run. */
+struct random_kept *random_program_record(const struct random_program *program, const struct random_plan *plan,
+                                          struct pto_runtime *rt, struct random_result *result);
+/* `times` times: launches of what was recorded, all in a run of their own, or the program's own submits, each time in a
+ * run, since nothing orders its manual scopes against those of another time. */
+void random_recorded_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t times, bool is_launch,
+                         struct random_result *result);
 void random_kept_destroy(struct random_kept *kept);
 void random_program_print(const struct random_program *program);
 /* Drops operations of a failing program for as long as `still_fails` says so. */

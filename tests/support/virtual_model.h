@@ -33,6 +33,7 @@ struct pto_model_message {
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
   uint64_t compute_end; /* of one that streams */
+  uint64_t serial;      /* what follows after both */
   uint64_t l2_bytes;    /* of the cost's, those of the L2 cache */
   struct {
     uint32_t lo, bytes, stride, mode, block, blocks;
@@ -323,6 +324,55 @@ static inline uint64_t pto_model_l2_use(struct pto_model *model, struct pto_mode
   return missed + written_back;
 }
 
+/* Kernel times of the script kernels, by fifties of bytes: a table of rows, and what lies between two of them. */
+#define PTO_MODEL_TABLE                                                                                                \
+  "kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date\n"                                      \
+  "script,AIC,b1,9,200,0,0,0,hand,,2026\n"                                                                             \
+  "script,AIC,b4,9,500,0,0,4,hand,,2026\n"                                                                             \
+  "script,AIC,b5,9,100,0,0,6,hand,,2026\n"                                                                             \
+  "script,AIV,b2,9,61,0,0,3,hand,,2026\n"                                                                              \
+  "script,AIV,b5,9,92,0,0,3,hand,,2026\n"                                                                              \
+  "other,AIV,b0,9,1000,0,0,3,hand,,2026\n"
+struct pto_model_row {
+  uint64_t ps;
+  uint32_t cores;
+};
+static const struct pto_model_row pto_model_rows[2][6] = {{{0}, {200, 0}, {300, 0}, {400, 0}, {500, 4}, {100, 6}},
+                                                          {{0}, {0}, {61, 3}, {71, 3}, {82, 3}, {92, 3}}};
+
+static inline uint64_t pto_model_divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+static inline uint64_t pto_model_shared(uint64_t bytes, uint32_t cores, uint64_t core_mbps, uint64_t chip_mbps) {
+  return pto_max_u64(pto_model_divide_up(bytes * 1000000, core_mbps),
+                     pto_model_divide_up(bytes * 1000000 * cores, chip_mbps));
+}
+
+/* What a call does beside its bytes, of which `global` are of the global memory and message->l2_bytes of the L2 cache,
+ * and what follows after both; a row's time that is all of it a stream makes other bytes of them. */
+static inline uint64_t pto_model_work(const struct pto_model *model, struct pto_model_message *message,
+                                      uint64_t compute, uint64_t *global) {
+  const struct pto_chip *chip = &model->chip;
+  const uint64_t bytes = message->cost.bytes_in;
+  const bool is_vector = message->core % 3 != 0;
+  const struct pto_model_row row =
+      chip->kernel_times[0] && bytes < 300 ? pto_model_rows[is_vector][bytes / 50] : (struct pto_model_row){0};
+  message->serial = 0;
+  if (row.ps > 0) {
+    const uint64_t shared =
+        pto_model_shared(*global, row.cores, chip->core_bandwidth_mbps, chip->chip_bandwidth_mbps) +
+        pto_model_shared(message->l2_bytes, row.cores, chip->l2_core_bandwidth_mbps, chip->l2_chip_bandwidth_mbps);
+    if (row.cores == 0 || bytes == 0 || shared / 3 < row.ps / 4) return row.ps;
+    *global = pto_model_divide_up(*global * row.ps, shared);
+    message->l2_bytes = pto_model_divide_up(message->l2_bytes * row.ps, shared);
+    return 0;
+  }
+  if (!chip->has_stages) return compute;
+  message->serial = chip->stages.start_ps + (bytes > 0 ? chip->stages.trip_ps : 0) + (is_vector ? compute : 0);
+  const uint64_t moves =
+      pto_model_divide_up(bytes * 1000000, is_vector ? chip->stages.gm_to_ub_mbps : chip->stages.gm_to_l1_mbps);
+  return is_vector ? moves : pto_max_u64(moves, compute);
+}
+
 static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uint64_t time) {
   struct pto_model_message *message = &model->messages[ticket];
   struct pto_timing timing;
@@ -338,8 +388,8 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   model->begun[model->begun_count++] = ticket;
   if (model->chip.shares_anew && load.bytes > 0) {
     const bool by_use = model->chip.has_lru_l2;
-    const uint64_t global_bytes =
-        by_use ? pto_model_l2_use(model, message, load.bytes) : load.bytes - message->l2_bytes;
+    uint64_t global_bytes = by_use ? pto_model_l2_use(model, message, load.bytes) : load.bytes - message->l2_bytes;
+    load.compute_ps = pto_model_work(model, message, load.compute_ps, &global_bytes);
     message->state = global_bytes > 0 ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
     message->compute_end = time + load.compute_ps;
     message->units = ((unsigned __int128)global_bytes * 1000000) << 20;
@@ -347,7 +397,9 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
     return;
   }
   message->state = PTO_MODEL_BEGUN;
-  message->end = time + pto_timing_work_ps(&timing, &load, sharers);
+  message->l2_bytes = 0;
+  load.compute_ps = pto_model_work(model, message, load.compute_ps, &load.bytes);
+  message->end = time + pto_timing_work_ps(&timing, &load, sharers) + message->serial;
   message->visible = message->end + model->chip.kernel_end_ps;
 }
 
@@ -399,7 +451,7 @@ static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, st
       message->state = PTO_MODEL_STREAMS_L2;
     } else if (next.what == PTO_MODEL_SERVED) {
       message->state = PTO_MODEL_BEGUN;
-      message->end = pto_max_u64(next.time, message->compute_end);
+      message->end = pto_max_u64(next.time, message->compute_end) + message->serial;
       message->visible = message->end + model->chip.kernel_end_ps;
     } else if (next.what == PTO_MODEL_END) {
       message->state = PTO_MODEL_VISIBLE;

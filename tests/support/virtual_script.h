@@ -50,14 +50,22 @@ static struct pto_cost pto_script_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.vector_elems = args->scalars[0].u64, .bytes_in = args->scalars[1].u64};
 }
 
-static const struct pto_kernel pto_script_kernel = {
-    .name = "script", .cores = PTO_AIC | PTO_AIV, .run = pto_script_run, .cost = pto_script_cost};
+/* "b3": fifties of bytes. */
+static int pto_script_key(const struct pto_kernel_args *args, char *text, uint32_t size) {
+  return __builtin_snprintf(text, size, "b%llu", (unsigned long long)args->scalars[1].u64 / 50);
+}
+
+static const struct pto_kernel pto_script_kernel = {.name = "script",
+                                                    .cores = PTO_AIC | PTO_AIV,
+                                                    .run = pto_script_run,
+                                                    .cost = pto_script_cost,
+                                                    .key = pto_script_key};
 
 /* The same with a parameter list, by the mode of its tensor. */
 #define PTO_SCRIPT_KERNEL(mode_)                                                                                       \
   {                                                                                                                    \
     .name = "script", .cores = PTO_AIC | PTO_AIV, .params = (const struct pto_kernel_param[]){{.mode = mode_}},        \
-    .param_count = 1, .run = pto_script_run, .cost = pto_script_cost                                                   \
+    .param_count = 1, .run = pto_script_run, .cost = pto_script_cost, .key = pto_script_key                            \
   }
 static const struct pto_kernel pto_script_kernels[] = {[PTO_INPUT] = PTO_SCRIPT_KERNEL(PTO_INPUT),
                                                        [PTO_OUTPUT] = PTO_SCRIPT_KERNEL(PTO_OUTPUT),

@@ -2,17 +2,23 @@
 /*
  * Names that the existing runtime has given up since 20 April 2026: sources of that time compile.
  *
- * Others are beside what they mean: Tensor, L0TaskArgs, Arg, ContinuousTensor.  What is older is refused by name.
+ * Others are beside what they mean: Tensor, L0TaskArgs, Arg, ContinuousTensor.  What is older is refused by name, and
+ * so is aicpu_build_graph, a runtime of its own until 29 April, whose entry takes a PTO2Runtime.
  */
 #ifndef PTO_COMPAT_ALIASES_H
 #define PTO_COMPAT_ALIASES_H
 
 #include "pto_compat/args_with_deps.h"
 
+#define PTO2Runtime                                                                                                    \
+  _Pragma("GCC error \"PTO2Runtime: aicpu_build_graph is another runtime, which was given up on 29 April 2026\"") void
+
 /* Until 29 April. */
 #define pto2_rt_submit_task rt_submit_task
 #define pto2_rt_submit_aic_task rt_submit_aic_task
 #define pto2_rt_submit_aiv_task rt_submit_aiv_task
+#define pto2_rt_submit_aiv_task_deferred rt_submit_aiv_task
+#define rt_submit_aiv_task_deferred rt_submit_aiv_task
 #define pto2_rt_scope_begin rt_scope_begin
 #define pto2_rt_scope_end rt_scope_end
 #define pto2_rt_is_fatal rt_is_fatal

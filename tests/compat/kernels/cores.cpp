@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <pto/pipe.hpp>
 #include <pto/pto-inst.hpp>
 #include <thread>
 
@@ -124,6 +125,13 @@ extern "C" __aicore__ void kernel_entry(__gm__ std::int64_t *args) {
   case 7: /* what pto-isa's own names answer */
     mine = 100 * pto::get_block_idx() + get_subblockid() + (get_dma_workspace(args, DMA_WORKSPACE_SDMA) ? 50 : 0);
     break;
+  case 9: { /* some milliseconds by the clock; no longer than it takes to see that they are over */
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(number)) std::this_thread::yield();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    mine = took < std::chrono::seconds(10) ? number : -1;
+    break;
+  }
   case 8: /* how often this core has been here: thread-local memory is its own, and stays */
     mine = ++Local::Instance().bytes[9];
     break;

@@ -34,6 +34,8 @@ extern "C" void aicpu_orchestration_entry(const ChipStorageTaskArgs &orch) {
   pto2_rt_submit_aic_task(COPY, later);
   MixedKernels kernels;
   kernels.aiv0_kernel_id = COPY;
+  later.add_dep(pto2_rt_submit_aiv_task_deferred(COPY, later).task_id());
+  always_assert(later.explicit_dep_count() == 1);
   pto2_rt_submit_task(kernels, later);
   if (of_a_chip.tensor_count() != 0 || pto2_rt_is_fatal()) pto2_rt_report_fatal(PTO2_ERROR_INVALID_ARGS, "never");
   pto2_rt_orchestration_done();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors that are used after their scope has ended: right as long as the rings have not come round.  scalar(0) is 0, or
- * what of a first scope is used when they have: 1 an input, 2 a view, 3 an element that the host reads, 4 a predicate.
+ * Tensors used after their scope has ended: right as long as the rings have not come round.  scalar(0) is 0, or what of
+ * a first scope is used when they have: 1 an input, 2 a view, 3 an element that the host reads, 4 a predicate.
  */
 #include "kernels.h"
 

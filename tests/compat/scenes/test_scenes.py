@@ -64,7 +64,8 @@ class TestOwnRun(Scaled):
 
 @scene_test(level=2, runtime="tensormap_and_ringbuffer")
 class TestTooLarge(Scaled):
-    CASES = [{"name": "large", "platforms": ["a2a3sim"], "params": {"n": 100_000_000}}]
+    CASES = [{"name": "large", "platforms": ["a2a3sim"], "params": {"n": 100_000_000},
+              "config": {"runtime_env": {"ring_heap": 512 << 20}}}]
 
 
 @scene_test(level=2, runtime="tensormap_and_ringbuffer")

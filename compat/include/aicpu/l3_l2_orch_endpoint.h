@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Refused: worker_chip_orch_endpoint.h under the name that it had until August 2026.
+ */
+#ifndef PTO_COMPAT_AICPU_L3_L2_ORCH_ENDPOINT_H
+#define PTO_COMPAT_AICPU_L3_L2_ORCH_ENDPOINT_H
+
+#error "aicpu/l3_l2_orch_endpoint.h: queues between a worker process and the orchestration are not to be had here"
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that are started: what they are given, and what they came to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <runtime/base/process.h>
+
+/* Runs the shell's text with a file in memory as its descriptors 1 and 5; what that holds then. */
+static void run(const char *text, char said[64], int *status) {
+  const char *const words[] = {"sh", "-c", text, NULL};
+  const int fd = memfd_create("said", MFD_CLOEXEC);
+  const struct pto_process_fd fds[] = {{fd, STDOUT_FILENO}, {fd, 5}, {-1, 6}};
+  pid_t pid;
+  const int reason =
+      pto_process_start(&(struct pto_process_request){.path = "sh", .words = words, .fds = fds, .fd_count = 3}, &pid);
+  assert_int_equal(reason, 0);
+  *status = pto_process_reap(pid);
+  const ssize_t length = pread(fd, said, 63, 0);
+  said[length > 0 ? length : 0] = '\0';
+  close(fd);
+}
+
+static void test_descriptors_that_are_given_are_there_and_others_empty(void **state) {
+  (void)state;
+  char said[64];
+  int status;
+  run("cat; echo one; echo two >&2; echo three >&5; echo four >&6; exit 3", said, &status);
+  assert_string_equal(said, "one\nthree\n");
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+}
+
+static void test_exit_codes(void **state) {
+  (void)state;
+  const char *const leaves[] = {"sh", "-c", "exit 7", NULL}, *const dies[] = {"sh", "-c", "kill -9 $$", NULL};
+  pid_t pid;
+  assert_int_equal(pto_process_start(&(struct pto_process_request){.path = "sh", .words = leaves}, &pid), 0);
+  assert_int_equal(pto_process_exit_code(pid), 7);
+  assert_int_equal(pto_process_start(&(struct pto_process_request){.path = "sh", .words = dies}, &pid), 0);
+  assert_int_equal(pto_process_exit_code(pid), -1);
+  assert_int_equal(pto_process_start(&(struct pto_process_request){.path = "/no/such", .words = leaves}, &pid), ENOENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_descriptors_that_are_given_are_there_and_others_empty),
+                                     cmocka_unit_test(test_exit_codes)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
