@@ -100,7 +100,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches adopt-kernels $(UNPROBED) run-mutants perf valgrind install FORCE
+.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -366,6 +366,13 @@ adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR
 adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim] [DUMPS=DIR]
 	@[ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ] || { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR'; exit 2; }
 	@PTO_ISA='$(PTO_ISA)' DUMPS='$(DUMPS)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
+
+# The shipped chip files and their table of kernel times, from a folder of measurements; each begins with what it is.
+CALIBRATED := a2a3 a2a3-2026-04
+calibrate: $(B)/ptosim programs ## makes the shipped chip files anew: PTO_HW_DATA=DIR
+	@[ -n "$(PTO_HW_DATA)" ] || { echo 'calibrate wants PTO_HW_DATA=DIR, a folder of measurements'; exit 2; }
+	@for chip in $(CALIBRATED); do $(B)/ptosim calibrate --chip sim/chips/$$chip.ini --data '$(PTO_HW_DATA)' \
+	  --kernels sim/kernel_times/a2a3.csv -o sim/chips/$$chip.ini || exit 1; done
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: ## what the compiler does not check: who includes whom, names, words, documents

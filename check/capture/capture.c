@@ -77,3 +77,20 @@ bool pto_capture_set_core(struct pto_capture *capture, uint32_t core, uint32_t k
   if (kind) capture->cores[core] = (uint8_t)kind;
   return true;
 }
+
+#define A5_CLOCK_HZ 1000000000u
+
+const char *pto_capture_chip(const struct pto_capture *capture) {
+  return capture->clock_hz == 0 ? NULL : capture->clock_hz == A5_CLOCK_HZ ? "a5" : "a2a3";
+}
+
+bool pto_capture_suits(const struct pto_capture *capture, const char *chip) {
+  static const char *const families[] = {"a5", "a2a3"};
+  const char *const own = pto_capture_chip(capture);
+  for (size_t i = 0; own && i < PTO_ARRAY_LENGTH(families); i++) {
+    const size_t length = strlen(families[i]);
+    const bool is_of_it = strncmp(chip, families[i], length) == 0 && (chip[length] == '\0' || chip[length] == '-');
+    if (is_of_it && strcmp(own, families[i]) != 0) return false;
+  }
+  return true;
+}

@@ -135,6 +135,10 @@ bool pto_capture_set_core(struct pto_capture *capture, uint32_t core, uint32_t k
  * sentence that names the record. */
 PTO_MUST_CHECK int pto_capture_settle(struct pto_capture *capture, struct pto_error *error);
 
+/* The shipped chip whose counter the times are from, "a5" or "a2a3"; NULL: not known. */
+const char *pto_capture_chip(const struct pto_capture *capture);
+/* Whether the chip of this name is one like it: "a2a3-2026-04" is like "a2a3".  True where none is known. */
+bool pto_capture_suits(const struct pto_capture *capture, const char *chip);
 /* "r2t7", as the existing runtime writes an id; returns `text`. */
 const char *pto_capture_id_format(uint64_t id, char *text, size_t size);
 /* The cores that a block of the task takes, by role. */

@@ -55,7 +55,9 @@ struct replay {
   struct pto_capture_program *p;
   struct pto_program_run *run;
   struct pto_runtime *rt;
+  const struct pto_chip *chip;
   bool by_accesses;
+  uint64_t origin_ps, first_ps, each_ps; /* of a recorded replay */
 };
 
 /* ---- kernels ---- */
@@ -343,8 +345,17 @@ static int submit_span(struct replay *r, const struct pto_capture_span *span, ui
   const struct pto_kernel *kernel = kernel_for(p, task, is_aic ? 0 : 1, params, 1);
   if (!kernel) return fail(r, "out of memory");
   p->placed[number] = (uint16_t)p->lane_cores[span->core];
-  pto_host_wait_until(r->rt, release_of(span) * 1000);
+  pto_host_wait_until(r->rt, r->origin_ps + release_of(span) * 1000 - (number == 0 ? r->first_ps : r->each_ps));
   return is_aic ? pto_submit_aic(r->rt, kernel, params, 1) : pto_submit_aiv(r->rt, kernel, params, 1);
+}
+
+/* The recorded time 0, late enough for what a run pays before its first task; what the submit and the message of a task
+ * take is taken off its release, as they are over at a recorded dispatch. */
+static void find_origin(struct replay *r) {
+  const uint64_t *const ps = r->chip->work_ps;
+  r->each_ps = ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] + ps[PTO_WORK_DISPATCH];
+  r->first_ps = r->each_ps + ps[PTO_WORK_FIRST_SUBMIT];
+  r->origin_ps = r->chip->handshake_ps + ps[PTO_WORK_SCOPE] + r->first_ps;
 }
 
 static int replay_recorded(struct replay *r) {
@@ -356,6 +367,7 @@ static int replay_recorded(struct replay *r) {
     if (p->lane_cores[c->spans[i].core] / 3 >= clusters)
       return pto_program_fail(r->run, "%s: %" PRIu32 " clusters were captured and the chip has %" PRIu32, p->name,
                               p->lane_cores[c->spans[i].core] / 3 + 1, clusters);
+  find_origin(r);
   int status = pto_scope_begin(r->rt, PTO_SCOPE_MANUAL);
   pto_host_place(r->rt, p->placed, c->span_count);
   for (uint64_t i = 0; i < c->span_count && !status; i++) status = submit_span(r, &c->spans[p->order[i]], i);
@@ -371,6 +383,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_chip chip;
   struct pto_error error;
   if (pto_chip_load(config->chip, &chip, &error)) return pto_program_fail(run, "%s", error.sentence);
+  replay.chip = &chip;
+  if (!pto_capture_suits(&p->capture, chip.name))
+    pto_program_print(run, "warning: %s was captured on %s, and this is %s: times are not comparable\n", p->name,
+                      pto_capture_chip(&p->capture), chip.name);
   p->elems_rate = (uint64_t)chip.vector_elems_per_cycle * chip.aiv_clock_khz;
   if (strcmp(mode, "recorded") == 0) return replay_recorded(&replay);
   replay.by_accesses = strcmp(mode, "accesses") == 0;
@@ -442,7 +458,7 @@ static void describe(struct pto_capture_program *p, uint64_t heap_bytes) {
   const uint64_t most = pto_max_u64(c->task_count, c->span_count) + 16;
   p->config = (struct pto_config){.size = sizeof p->config,
                                   .engine = "virtual",
-                                  .chip = c->clock_hz == 1000000000 ? "a5" : "a2a3",
+                                  .chip = pto_capture_chip(c) ? pto_capture_chip(c) : "a2a3",
                                   .window = UINT64_C(1) << (pto_log2_floor(pto_max_u64(most, 1024)) + 1),
                                   .heap_bytes = pto_max_u64(pto_align_up(2 * heap_bytes, HEAP_ALIGN), 1u << 20)};
   p->options[0] = (struct pto_option){"replay", PTO_OPTION_TEXT, c->has_edges ? "edges" : "recorded",

@@ -35,9 +35,7 @@ static bool add_word(struct pto_regress_case *c, const char *word, size_t length
   return copy != NULL;
 }
 
-/* The next word of the line, without its quotes, in place; NULL: there is none.  `*length` is what it has in the line,
- * quotes and all. */
-static char *next_word(char **rest, size_t *length, bool *is_open) {
+char *pto_regress_next_word(char **rest, size_t *length, bool *is_open) {
   char *from = *rest + strspn(*rest, BLANKS), *word = from, *to = from;
   bool is_quoted = false;
   if (*from == '\0') return NULL;
@@ -67,7 +65,7 @@ static int take_words(struct pto_regress_case *c, char *line, const char *origin
   char *rest = line, *word;
   size_t length;
   bool is_open = false;
-  while ((word = next_word(&rest, &length, &is_open)) != NULL) {
+  while ((word = pto_regress_next_word(&rest, &length, &is_open)) != NULL) {
     const bool is_first = c->word_count == 0;
     if (is_open) return pto_error_set(error, PTO_EINVAL, "%s: a quotation mark is not closed", place);
     if (c->word_count + 2 > PTO_REGRESS_WORDS)

@@ -16,6 +16,7 @@
 #ifndef PTO_CHECK_REGRESS_LIST_H
 #define PTO_CHECK_REGRESS_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,10 @@ struct pto_regress_list {
 PTO_MUST_CHECK int pto_regress_list_read(const char *path, struct pto_regress_list *list, struct pto_error *error);
 /* Takes zeroed lists too. */
 void pto_regress_list_fini(struct pto_regress_list *list);
+
+/* The next word of the line, without its quotes, in place; NULL: there is none.  `*length` is what it has in the line,
+ * quotes and all; *is_open: its last quotation mark is missing. */
+char *pto_regress_next_word(char **rest, size_t *length, bool *is_open);
 
 /* Leaves those whose text matches the extended regular expression.  PTO_OK, PTO_EINVAL for an expression that is none.
  */

@@ -247,10 +247,13 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const struct pto_array *array = array_at(values->session, addr, &number);
   if (array) element = (addr - (uint64_t)(uintptr_t)array->data) * 8 / pto_dtype_bits(array->dtype);
   if (!see_writers(values, trace)) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-  if (!array || values->is_written[number]) find_task(trace, question, &writer);
-  if (values->has_host_write) find_host(trace, question, &writer);
   const uint64_t size = pto_dtype_size(question->dtype);
-  if (writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
+  const bool is_made = array && pto_program_run_fills(values->session->run, array); /* an input: no task writes it */
+  if (!is_made) {
+    if (!array || values->is_written[number]) find_task(trace, question, &writer);
+    if (values->has_host_write) find_host(trace, question, &writer);
+  }
+  if (is_made || writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {
     memcpy(value, question->addr, size);
     return PTO_OK;
   }

@@ -57,8 +57,11 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(on_timeout);
   TAKE(on_timeout_context);
   TAKE(no_compute);
+  TAKE(jitter_ppm);
+  TAKE(jitter_seed);
+  TAKE(made_chip);
 #undef TAKE
-  if (config->no_compute && !asked->engine) config->engine = "virtual";
+  if ((config->no_compute || config->jitter_ppm) && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
@@ -89,13 +92,16 @@ static void describe(struct pto_session *session) {
   result->deps_list = session->deps_list.text;
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
+  result->jitter_ppm = session->config.jitter_ppm;
 }
 
 static int check_chip(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_program *program = session->subject.program;
-  int status = pto_chip_load(session->config.chip, &session->chip, &result->error);
+  const struct pto_chip *made = session->config.made_chip;
+  int status = made ? PTO_OK : pto_chip_load(session->config.chip, &session->chip, &result->error);
   if (status) return end(session, pto_exit_of_setup(status));
+  if (made) session->chip = *made;
   if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
     session->chip.cluster_count = session->config.clusters;
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
@@ -169,6 +175,7 @@ static int open_program_run(struct pto_session *session) {
                                               .seed = options->seed,
                                               .margin_bytes = options->array_margin_bytes,
                                               .no_compute = session->config.no_compute,
+                                              .small_inputs = options->small_inputs,
                                               .config = &session->config,
                                               .on_report = take_recording,
                                               .on_report_argument = session,

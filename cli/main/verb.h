@@ -34,7 +34,11 @@ typedef int pto_verb_main(int argc, char **argv);
   X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
   X(graph, "FILE.json|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")       \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")     \
+  X(predict, "PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]",                                                      \
+    "how long a program takes on a chip, and how sure that is")                                                        \
+  X(validate, "ROWS.csv [-o PAGE.md] [OPTION...]", "predictions beside measurements, and the errors as a page")        \
   X(adopt, "MANIFEST.json|DIR [OPTION...]", "runs programs and scene tests of the existing runtime")                   \
+  X(calibrate, "--chip CHIP [--data DIR] -o CHIP.ini", "a chip file from what was measured on hardware")               \
   X(regress, "LIST [OPTION...]", "runs a list of cases, and says what is not as a baseline has it")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;

@@ -13,6 +13,7 @@
 #include <runtime/sched/policy.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
+#include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -50,6 +51,15 @@ int pto_parse_double(const char *text, double *value, struct pto_error *error) {
   if (end == text || *end || !isfinite(number) || number < 0)
     return pto_error_set(error, PTO_EINVAL, "\"%s\" is no finite number of at least 0", text);
   *value = number;
+  return PTO_OK;
+}
+
+int pto_parse_jitter(const char *text, uint32_t *ppm, struct pto_error *error) {
+  char *end;
+  const double percent = strtod(text, &end), most = PTO_JITTER_MOST_PPM / 1e4;
+  if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= most))
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is nothing from 0%% to %g%%, such as 5%% or 0.5%%", text, most);
+  *ppm = (uint32_t)lround(percent * 1e4);
   return PTO_OK;
 }
 
@@ -106,6 +116,7 @@ OPTION(atol) {
   OPTIONS->has_atol |= status == PTO_OK;
   return status;
 }
+OPTION(jitter) { return pto_parse_jitter(value, &OPTIONS->jitter_ppm, error); }
 OPTION(window) {
   uint64_t window = 0;
   const int status = pto_parse_bytes(value, &window, error);
@@ -156,6 +167,7 @@ OPTION(dump) {
 #define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
+#define PREDICT TAKER(predict)
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
 #define FLAG(name) PTO_OPTION_FLAG(struct pto_run_options, name)
@@ -167,42 +179,46 @@ static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
     {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
-     ALL | TAKER(op) | TAKER(diff) | ADOPT},
+     ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
-    {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX), PROGRAM | ADOPT},
+    {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
+     PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",
      &(PTO_DEPS_MEANINGS
        "; default: the first; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
-     BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT},
+     BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT | PREDICT},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
-     PROGRAMS | TAKER(task) | ADOPT},
+     PROGRAMS | TAKER(task) | ADOPT | PREDICT},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
-     PROGRAMS | GRAPH},
-    {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM | TAKER(diff)},
+     PROGRAMS | GRAPH | PREDICT},
+    {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM | TAKER(diff) | PREDICT},
     {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings),
-     PROGRAM | GRAPH | TAKER(op) | TAKER(diff)},
-    {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH},
+     PROGRAM | GRAPH | TAKER(op) | TAKER(diff) | PREDICT},
+    {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH | PREDICT},
     {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", PAIR(expects), PROGRAM},
     {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN | ADOPT},
     {"rtol", "X", "relative tolerance (default: the program's)", BY(set_rtol), ALL | ADOPT},
     {"atol", "X", "absolute tolerance (default: the program's)", BY(set_atol), ALL | ADOPT},
     {"rounds", "N", "runs it N times; all must give the same bytes", NUMBER(rounds, 1, MOST_ROUNDS),
      ONE_RUN | OBSERVE | TAKER(suite) | ADOPT},
-    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH | TAKER(op) | TAKER(diff)},
-    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH | ADOPT},
+    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX),
+     PROGRAMS | GRAPH | TAKER(op) | TAKER(diff) | PREDICT},
+    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH | ADOPT | PREDICT},
     {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap),
-     PROGRAMS | GRAPH | ADOPT},
+     PROGRAMS | GRAPH | ADOPT | PREDICT},
     {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", BY(set_timeout),
-     PROGRAMS | TAKER(task) | ADOPT},
+     PROGRAMS | TAKER(task) | ADOPT | PREDICT},
     {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison),
      PROGRAMS | GRAPH | ADOPT},
     {"no-compute", NULL, "prices kernels and does not run them; memory is address space, nothing is verified",
      FLAG(no_compute), NO_COMPUTE | ADOPT},
+    {"jitter", "PERCENT", "virtual: what kernels take varies so much (standard deviation, 5%), by --seed (default 0%)",
+     BY(set_jitter), TAKER(run)},
     {"values", "FILE.json", "with --no-compute: elements that the orchestration or a predicate reads", TEXT(values),
-     NO_COMPUTE | ADOPT},
+     NO_COMPUTE | ADOPT | PREDICT},
     {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),
-     NO_COMPUTE | ADOPT},
+     NO_COMPUTE | ADOPT | PREDICT},
 /* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
 #define X(name, option, argument, help, record, write)                                                                 \
   {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},
@@ -211,10 +227,11 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
-    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY | ADOPT},
+    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
+     ANY | ADOPT | PREDICT | TAKER(validate)},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
-     ALL | TAKER(diff) | TAKER(import) | ADOPT},
-    {"help", NULL, "this text", FLAG(help), ANY | ADOPT},
+     ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
+    {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
 _Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");

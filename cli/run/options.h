@@ -47,6 +47,7 @@ struct pto_run_options {
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
+  uint32_t jitter_ppm; /* 0: none */
   bool poison, stats, quiet, help, no_compute, assume_zero;
   const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
@@ -121,6 +122,8 @@ PTO_MUST_CHECK int pto_parse_u64(const char *text, uint64_t least, uint64_t most
                                  struct pto_error *error);
 /* A finite number ≥ 0. */
 PTO_MUST_CHECK int pto_parse_double(const char *text, double *value, struct pto_error *error);
+/* "5%" is 50000 and "0.5%" is 5000 millionths; at most PTO_JITTER_MOST_PPM. */
+PTO_MUST_CHECK int pto_parse_jitter(const char *text, uint32_t *ppm, struct pto_error *error);
 PTO_MUST_CHECK int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error);
 
 #endif

@@ -24,6 +24,8 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                     .timeout_ms = options->timeout_ms,
                                     .on_timeout = pto_fault_report_on_timeout,
                                     .no_compute = options->no_compute,
+                                    .jitter_ppm = options->jitter_ppm,
+                                    .jitter_seed = options->seed,
                                     .meter = options->meter};
   struct pto_session_options asked = {.size = sizeof asked,
                                       .program = options->programs.count ? options->programs.items[0] : NULL,

@@ -179,6 +179,7 @@ enum pto_deps_switch {
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
+struct pto_chip;
 struct pto_context_watch;
 struct pto_value_source;
 
@@ -209,6 +210,12 @@ struct pto_config {
    * orchestration or a predicate reads is asked of `values`, ptosim's own; without it such a read ends the run. */
   bool no_compute;
   const struct pto_value_source *values;
+  /* Virtual engine alone: what kernels take varies by so many millionths (standard deviation, at most 250000), by this
+   * seed [0: not at all]. */
+  uint32_t jitter_ppm;
+  uint64_t jitter_seed;
+  /* Of ptosim's own: the chip, instead of what the file `chip` says; borrowed while the runtime is made. */
+  const struct pto_chip *made_chip;
   /* A buffer whose scope has ended stays usable until its memory is needed for another task; then, as without this
    * from the end of its scope on, each use of it is PTO_ESTALE. */
   bool keep_released;
@@ -229,6 +236,7 @@ struct pto_stats {
   uint64_t submit_waits; /* submits that had to wait for space */
   uint32_t workers;      /* in use */
   uint32_t cores;
+  uint64_t orchestration_ps; /* virtual time from the begin of the orchestration to its return; 0 on threads */
   /* Virtual time of kernels, summed over cores, by where it comes from: a table of measured times has the call; it has
    * others on either side; the chip file's stages; its rates alone. */
   uint64_t measured_ps, interpolated_ps, modelled_ps, assumed_ps;

@@ -66,6 +66,9 @@ struct pto_session_options {
    * orchestration or a predicate reads are those of a file of format pto-values [none], else 0 where assume_zero. */
   const char *values;
   bool assume_zero;
+  /* With config->no_compute: inputs of whole numbers, of up to a million elements, are made all the same, and elements
+   * that no task has written are read there: lengths and tables by which an orchestration goes. */
+  bool small_inputs;
   /* Called with what goes on: "running", 2, 10.  count 0: not known.  [none] */
   void (*progress)(const char *stage, unsigned done, unsigned count);
 };

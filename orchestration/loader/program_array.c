@@ -12,6 +12,7 @@
 #include <runtime/base/grow.h>
 
 #define ARRAY_ALIGN 64u
+#define MOST_SMALL_ELEMS (UINT64_C(1) << 20)
 
 /* ---- declaration ---- */
 
@@ -42,12 +43,18 @@ static void slot_destroy(struct pto_array_slot *slot) {
   free(slot);
 }
 
+bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array) {
+  const bool is_small = array->numel <= MOST_SMALL_ELEMS && !pto_dtype_is_float(array->dtype);
+  return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
+}
+
 /* Zeroed memory for the array; false where there is none. */
 static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
   const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;
   if (run->no_compute) {
     const bool is_there = pto_reserve_init(&slot->reserve, pto_max_u64(bytes, 1));
     slot->array.data = slot->reserve.addr;
+    slot->is_filled = pto_program_run_fills(run, &slot->array);
     return is_there;
   }
   /* Not a byte more than the array has, so that checkers see who runs off its end. */
@@ -193,13 +200,14 @@ void pto_array_set(struct pto_array *array, uint64_t index, double value) {
 }
 
 void pto_array_fill(struct pto_array *array, double value) {
-  if (!array || ((const struct pto_array_slot *)(const void *)array)->reserve.addr) return; /* address space */
+  const struct pto_array_slot *slot = (const void *)array;
+  if (!array || (slot->reserve.addr && !slot->is_filled)) return; /* address space */
   for (uint64_t i = 0; i < array->numel; i++) pto_array_set(array, i, value);
 }
 
 /* One stream of SplitMix64 an array, started from the seed and the array's name: adding an array changes no other. */
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
-  if (!array || run->no_compute) return;
+  if (!array || (run->no_compute && !pto_program_run_fills(run, array))) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
   bool is_float = pto_dtype_is_float(array->dtype);
   double first = ceil(lo), span = ceil(hi) - first;

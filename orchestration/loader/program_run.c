@@ -37,6 +37,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   run->seed = request->seed;
   run->margin_bytes = request->margin_bytes;
   run->no_compute = request->no_compute;
+  run->small_inputs = request->small_inputs;
   run->config = request->config;
   run->text = request->text ? request->text : stdout;
   run->on_report = request->on_report;

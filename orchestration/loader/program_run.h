@@ -33,6 +33,7 @@ struct pto_program_request {
    * it and behind, so that a tool that watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
   bool no_compute;                 /* arrays are address space, and fills do nothing */
+  bool small_inputs;               /* but those of pto_program_run_fills */
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
   FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
   /* Called by pto_program_report with each context, before its counters are added to those of the run; NULL: no
@@ -113,6 +114,9 @@ uint64_t pto_program_run_digest(const struct pto_program_run *run);
 /* XXH64 of `size` bytes, after its published specification. */
 uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
 
+/* Whether fills work on this array: with no_compute those of inputs of whole numbers, of up to 2^20 elements, where the
+ * request has small_inputs, and no others. */
+bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array);
 /* Arrays in order of declaration; NULL past the end. */
 struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
 

@@ -26,6 +26,7 @@ struct pto_array_slot {
   void *block;                /* what its data lies in */
   struct pto_reserve reserve; /* instead of it, where arrays are address space */
   void *remembered;           /* copy of the data for rewind, or NULL */
+  bool is_filled;             /* address space where fills work all the same */
 };
 
 /* A block of pto_program_alloc; the program's bytes follow. */
@@ -46,7 +47,7 @@ struct pto_program_run {
   struct pto_array_slot **arrays;
   size_t array_count, array_capacity;
   uint64_t margin_bytes; /* around each, as requested */
-  bool no_compute;
+  bool no_compute, small_inputs;
   struct pto_program_block *blocks;
   bool has_tolerance; /* of its own: rtol and atol hold */
   double rtol, atol;

@@ -61,12 +61,15 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "policy", result->policy);
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "rounds", result->rounds);
+  if (pto_json_try_key(w, "jitter_percent", result->jitter_ppm > 0)) pto_json_decimal(w, result->jitter_ppm, 4);
   put_count(w, result, "tasks", stats->tasks);
   put_count(w, result, "edges", stats->edges);
   put_count(w, result, "live_edges", stats->live_edges);
   if (pto_json_try_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
   if (pto_json_try_key(w, "virtual_us", result->has_run && result->is_virtual))
     pto_json_decimal(w, stats->virtual_ps, PS_PER_US);
+  if (pto_json_try_key(w, "orchestration_us", result->has_run && result->is_virtual))
+    pto_json_decimal(w, stats->orchestration_ps, PS_PER_US);
   if (pto_json_try_key(w, "core_us", result->has_run && result->is_virtual)) put_core_times(w, stats);
   if (pto_json_try_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
   if (pto_json_try_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
@@ -125,8 +128,10 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   char text[32];
   fprintf(to, "%s", result->program);
   if (result->case_name) fprintf(to, ", case %s", result->case_name);
-  fprintf(to, "\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
+  fprintf(to, "\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64, result->chip,
           result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
+  if (result->jitter_ppm) fprintf(to, ", jitter %g %%", (double)result->jitter_ppm * 1e-4);
+  putc('\n', to);
   if (result->has_run) {
     fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges,
             stats->edges == 1 ? "edge" : "edges");

@@ -42,7 +42,7 @@ struct pto_run_result {
   const char *program, *case_name, *engine, *chip, *policy; /* NULL: null, as the next two */
   const char *deps, *deps_list;                             /* rules: for people, and for JSON, by name */
   uint64_t seed;
-  uint32_t workers, rounds;
+  uint32_t workers, rounds, jitter_ppm;
   bool has_run;  /* stats are those of a run, failed or not */
   bool has_time; /* wall_seconds too; also of programs that drive contexts of their own */
   bool is_virtual;

@@ -7,7 +7,7 @@
 
 #include <runtime/base/probe.h>
 
-static void sample(struct pto_runtime *rt) {
+static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_time) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
   uint64_t window_used = 0, heap_used_bytes = 0;
@@ -20,12 +20,14 @@ static void sample(struct pto_runtime *rt) {
                                  .ready = rt->scheduler.ready_count,
                                  .window_used = (uint32_t)window_used,
                                  .in_flight = rt->scheduler.cores.in_flight,
+                                 .taken_core = taken_core,
+                                 .taken_time = taken_time,
                                  .heap_used_bytes = heap_used_bytes};
 }
 
 /* What the control thread does after each batch of completions, for those who look on. */
-static inline void note_progress(struct pto_runtime *rt) {
-  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+static inline void note_progress(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_time) {
+  if (pto_trace_has_timeline(&rt->trace)) sample(rt, taken_core, taken_time);
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
 }
 
@@ -253,6 +255,8 @@ static inline void fetch_payloads(const struct pto_runtime *rt, const struct pto
 static bool take_in(struct pto_runtime *rt) {
   struct pto_completion completions[PTO_POLL_BATCH];
   const uint32_t count = rt->port->ops->poll(rt->port, completions, PTO_POLL_BATCH);
+  const bool is_timed = count && rt->port->is_virtual; /* one at a time, and the clock is its scheduler's */
+  const uint64_t taken_time = is_timed ? rt->port->clock : 0;
   if (!rt->port->is_virtual) fetch_payloads(rt, completions, count);
   for (uint32_t i = 0; i < count; i++) {
     pto_core_tracker_pop(&rt->scheduler.cores, completions[i].core);
@@ -262,7 +266,7 @@ static bool take_in(struct pto_runtime *rt) {
   if (PTO_UNLIKELY(rt->has_failed)) return count != 0;
   if (count) pto_space_retire(rt);
   const bool has_completed = dispatch(rt) || count != 0;
-  if (has_completed && !rt->has_failed) note_progress(rt);
+  if (has_completed && !rt->has_failed) note_progress(rt, is_timed ? completions[0].core + 1 : 0, taken_time);
   return has_completed;
 }
 

@@ -127,6 +127,8 @@ struct pto_runtime {
   uint64_t task_generation;
   uint64_t idle_poll; /* tasks submitted before the last poll that found all done, and 1; 0: there was none */
   uint64_t wall_ns, virtual_ps, begin_ns;
+  uint64_t orchestration_begin_ps,
+      orchestration_ps;                     /* the orchestrator's clock, from there to the orchestration's return */
   struct pto_error error;                   /* the run's first error, else the last refused call's */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_recording *recording;          /* that is being made; NULL */

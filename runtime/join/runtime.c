@@ -175,7 +175,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->failed_slot = PTO_PICTURE_NONE;
   if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */
   rt->scope_depth = rt->scope_serial = 0;
-  rt->virtual_ps = 0;
+  rt->virtual_ps = rt->orchestration_ps = 0;
   rt->hazards.edges = rt->hazards.live_edges = rt->hazards.next_number = rt->hazards.dropped = 0;
   rt->hazards.found_count = 0;
   rt->hazards.is_out_of_chunks = false;
@@ -247,6 +247,7 @@ int pto_host_begin_run(struct pto_runtime *rt) {
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
   rt->place = NULL;
+  rt->orchestration_begin_ps = rt->port->clock;
   pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   rt->begin_ns = pto_clock_ns();
   return PTO_OK;
@@ -263,6 +264,8 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
   if (rt->scope_depth && !rt->has_failed)
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");
+  rt->orchestration_ps =
+      (rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock) - rt->orchestration_begin_ps;
   pto_host_drain(rt);
   rt->wall_ns = pto_clock_ns() - rt->begin_ns;
   rt->virtual_ps = pto_host_elapsed_ps(rt);
@@ -312,6 +315,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .live_edges = rt->hazards.live_edges,
                           .wall_ns = rt->wall_ns,
                           .virtual_ps = rt->virtual_ps,
+                          .orchestration_ps = rt->orchestration_ps,
                           .lookups = rt->map.lookups,
                           .candidates = rt->map.candidates,
                           .overlap_budget_exhausted = rt->map.budget_exhausted,

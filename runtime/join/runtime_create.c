@@ -25,6 +25,7 @@
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
+#include <sim/virtual/jitter.h>
 
 #define MOST_WORKERS                                                                                                   \
   (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
@@ -67,6 +68,12 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
                          config->engine);
   if (config->no_compute && config->poison)
     return pto_error_set(error, PTO_EINVAL, "poison fills memory, and with no_compute there is none");
+  if (config->jitter_ppm && !pto_engine_is_virtual(config->engine))
+    return pto_error_set(error, PTO_EINVAL, "jitter is for engine virtual: on %s times vary by themselves",
+                         config->engine);
+  if (config->jitter_ppm > PTO_JITTER_MOST_PPM)
+    return pto_error_set(error, PTO_EINVAL, "jitter of %" PRIu32 " millionths: at most %u", config->jitter_ppm,
+                         PTO_JITTER_MOST_PPM);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->record & ~(uint32_t)(PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE))
@@ -76,8 +83,9 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
 
 static int make_engine(const struct pto_config *config, struct pto_chip *chip, struct pto_port **port_out,
                        struct pto_error *error) {
-  const int status = pto_chip_load(config->chip, chip, error);
+  const int status = config->made_chip ? PTO_OK : pto_chip_load(config->chip, chip, error);
   if (status) return status;
+  if (config->made_chip) *chip = *config->made_chip;
   if (config->clusters > chip->cluster_count)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " clusters: %s has %" PRIu32, config->clusters, chip->name,
                          chip->cluster_count);
@@ -86,7 +94,9 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
                                                   .workers = config->workers,
                                                   .timeout_ms = config->timeout_ms,
                                                   .on_timeout = config->on_timeout,
-                                                  .on_timeout_context = config->on_timeout_context};
+                                                  .on_timeout_context = config->on_timeout_context,
+                                                  .jitter_ppm = config->jitter_ppm,
+                                                  .jitter_seed = config->jitter_seed};
   return engine_find(config->engine)->create(&engine_config, port_out, error);
 }
 

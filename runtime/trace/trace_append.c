@@ -53,7 +53,9 @@ static void shift_access(void *record, struct shift *shift) {
 }
 
 static void shift_sample(void *record, struct shift *shift) {
-  ((struct pto_trace_sample *)record)->time += shift->time;
+  struct pto_trace_sample *sample = record;
+  sample->time += shift->time;
+  if (sample->taken_core) sample->taken_time += shift->time;
 }
 
 static void shift_control(void *record, struct shift *shift) {

@@ -99,8 +99,10 @@ static const struct key keys[] = {
     WORD("chip", "dealing", deals_clusters, dealing_words),
     WORD("chip", "profiling", has_profiling, profiling_words),
     OPTIONAL("latency", "profiling_start_ps", profiling_start_ps, 0, MAX_LATENCY_PS),
+    LIKE("latency", "profiling_pending_ps", profiling_pending_ps, 0, MAX_LATENCY_PS, profiling_start_ps),
     OPTIONAL("control_ps", "profiling_dispatch", profiling_dispatch_ps, 0, MAX_WORK_PS),
     OPTIONAL("control_ps", "profiling_poll", profiling_poll_ps, 0, MAX_WORK_PS),
+    OPTIONAL("control_ps", "profiling_complete", profiling_complete_ps, 0, MAX_WORK_PS),
     WORD("chip", "graph", is_graph_prebuilt, graph_words),
     WORD("chip", "wiring", schedulers_wire, wiring_words),
     FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
@@ -353,10 +355,11 @@ static void find_kernel_times(struct loader *loader) {
 static void add_profiling(struct pto_chip *chip) {
   if (!chip->has_profiling) return;
   chip->kernel_start_ps += chip->profiling_start_ps;
-  chip->pending_start_ps += chip->profiling_start_ps;
+  chip->pending_start_ps += chip->profiling_pending_ps;
   chip->work_ps[PTO_WORK_DISPATCH] += chip->profiling_dispatch_ps;
   chip->dispatch_more_ps += chip->profiling_dispatch_ps;
   chip->work_ps[PTO_WORK_POLL] += chip->profiling_poll_ps;
+  chip->work_ps[PTO_WORK_COMPLETE] += chip->profiling_complete_ps;
 }
 
 static int parse(struct loader *loader) {

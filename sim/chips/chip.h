@@ -64,8 +64,8 @@ struct pto_chip {
   uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */
   uint64_t host_latency_ps, host_bandwidth_mbps; /* host link */
   uint64_t work_ps[PTO_WORK_COUNT];              /* price of control work, by kind */
-  uint32_t has_profiling;                        /* the next three are in the prices that they are of */
-  uint64_t profiling_start_ps, profiling_dispatch_ps, profiling_poll_ps;
+  uint32_t has_profiling;                        /* the next five are in the prices that they are of */
+  uint64_t profiling_start_ps, profiling_pending_ps, profiling_dispatch_ps, profiling_poll_ps, profiling_complete_ps;
   uint32_t deals_clusters;    /* cluster c is of scheduler c mod schedulers, not of a range */
   uint32_t is_graph_prebuilt; /* no orchestrator on the device; a resolver beside the schedulers */
   uint32_t schedulers_wire;   /* edges are wired by a scheduler, not by the orchestrator */

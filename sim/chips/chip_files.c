@@ -7,11 +7,11 @@
 #include <sim/chips/chip_files.h>
 
 /* "a" without "w": the bytes are shared by all processes that map the library. */
-#define X(chip)                                                                                                        \
+#define X(chip, name)                                                                                                  \
   __asm__(".pushsection .rodata.pto_chip_file,\"a\",%progbits\n"                                                       \
           ".global pto_chip_file_" #chip "_begin\n.hidden pto_chip_file_" #chip "_begin\n"                             \
           ".global pto_chip_file_" #chip "_end\n.hidden pto_chip_file_" #chip "_end\n"                                 \
-          "pto_chip_file_" #chip "_begin:\n.incbin \"sim/chips/" #chip ".ini\"\n"                                      \
+          "pto_chip_file_" #chip "_begin:\n.incbin \"sim/chips/" name ".ini\"\n"                                       \
           "pto_chip_file_" #chip "_end:\n.byte 0\n.popsection\n");                                                     \
   extern __attribute__((visibility("hidden"))) const char pto_chip_file_##chip##_begin[];                              \
   extern __attribute__((visibility("hidden"))) const char pto_chip_file_##chip##_end[];
@@ -22,7 +22,7 @@ _Bool pto_chip_file_at(uint32_t index, struct pto_chip_file *file) {
   const struct {
     const char *name, *begin, *end;
   } files[] = {
-#define X(chip) {#chip, pto_chip_file_##chip##_begin, pto_chip_file_##chip##_end},
+#define X(chip, name) {name, pto_chip_file_##chip##_begin, pto_chip_file_##chip##_end},
       PTO_CHIP_LIST(X)
 #undef X
   };

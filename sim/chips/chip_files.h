@@ -11,14 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name): the chip's name, and its file's without ".ini".  The first is the default. */
+/* X(identifier, name): the chip's name, and its file's without ".ini".  The first is the default. */
 #define PTO_CHIP_LIST(X)                                                                                               \
-  X(tiny)                                                                                                              \
-  X(a2a3)                                                                                                              \
-  X(a5)
+  X(tiny, "tiny")                                                                                                      \
+  X(a2a3, "a2a3")                                                                                                      \
+  X(a2a3_2026_04, "a2a3-2026-04")                                                                                      \
+  X(a5, "a5")
 
-/* Their names in one text, for sentences: ", tiny, a2a3, a5". */
-#define PTO_CHIP_NAME(name) ", " #name
+/* Their names in one text, for sentences: ", tiny, a2a3, a2a3-2026-04, a5". */
+#define PTO_CHIP_NAME(identifier, name) ", " name
 #define PTO_CHIP_NAMES PTO_CHIP_LIST(PTO_CHIP_NAME)
 
 struct pto_chip_file {

@@ -60,6 +60,7 @@ static void test_the_shipped_chips_have_the_shapes_of_the_hardware(void **state)
   } expected[] = {
       {"tiny", 1, 1, 192, 512, 64, 64, 128},
       {"a2a3", 24, 3, 192, 512, 64, 64, 128},
+      {"a2a3-2026-04", 24, 3, 192, 512, 64, 64, 128},
       {"a5", 36, 4, 248, 512, 64, 64, 256},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
@@ -109,15 +110,16 @@ static void test_a_file_by_path_gives_the_same_chip_as_the_shipped_one(void **st
 static void full_text(char *text) {
   static const struct {
     const char *section, *lines;
-  } optional[] = {
-      {"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
-                   "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
-      {"[control_ps]\n", "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"
-                         "loop = 1\nlook = 1\n"
-                         "profiling_dispatch = 1\nprofiling_poll = 1\n"},
-      {"[memory]\n", "l2_bytes = 1\n"},
-      {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
-      {"[latency]\n", "pending_start_ps = 1\ncold_start_ps = 1\nhandshake_ps = 1\nprofiling_start_ps = 1\n"}};
+  } optional[] = {{"[rate]\n", "cube_macs_per_cycle_16bit = 1\ncube_macs_per_cycle_8bit = 1\n"
+                               "vector_elems_per_cycle_16bit = 1\nvector_elems_per_cycle_8bit = 1\n"},
+                  {"[control_ps]\n",
+                   "alloc_tensors = 1\nmanual_lookup = 1\nlookup_entry = 1\nfirst_submit = 1\ndispatch_more = 1\n"
+                   "loop = 1\nlook = 1\n"
+                   "profiling_dispatch = 1\nprofiling_poll = 1\nprofiling_complete = 1\n"},
+                  {"[memory]\n", "l2_bytes = 1\n"},
+                  {"[rate]\n", "sharing = anew\nl2_core_bandwidth_mbps = 1\nl2_chip_bandwidth_mbps = 1\n"},
+                  {"[latency]\n", "pending_start_ps = 1\ncold_start_ps = 1\nhandshake_ps = 1\nprofiling_start_ps = "
+                                  "1\nprofiling_pending_ps = 1\n"}};
   shipped_text("tiny", text);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(optional); i++) {
     char to[1024];
@@ -169,8 +171,10 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 FIELD("complete", work_ps[PTO_WORK_COMPLETE]),
                 SAME(l2_bytes),
                 SAME(profiling_start_ps),
+                SAME(profiling_pending_ps),
                 FIELD("profiling_dispatch", profiling_dispatch_ps),
                 FIELD("profiling_poll", profiling_poll_ps),
+                FIELD("profiling_complete", profiling_complete_ps),
                 SAME(l2_core_bandwidth_mbps),
                 SAME(l2_chip_bandwidth_mbps),
                 SAME(pending_start_ps),
@@ -432,8 +436,8 @@ static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_ch
   struct pto_error error;
   assert_int_equal(pto_chip_load("no-such-chip", &chip, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence,
-                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a5) nor a file that opens: No such "
-                      "file or directory");
+                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a2a3-2026-04, a5) nor a file that opens: "
+                      "No such file or directory");
   assert_int_equal(pto_chip_load("/tmp", &chip, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence, "/tmp: cannot be read: Is a directory");
   assert_int_equal(pto_chip_load("/dev/null", &chip, &error), PTO_EINVAL);

@@ -23,6 +23,8 @@ struct pto_engine_config {
   uint32_t timeout_ms;         /* watchdog; 0: none */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
+  uint32_t jitter_ppm; /* virtual: of pto_config, as its seed */
+  uint64_t jitter_seed;
 };
 
 /* X(id, name, whether its time is virtual, what it runs in): for users, the first by default, and for tools alone,

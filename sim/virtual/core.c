@@ -65,6 +65,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
   lay_out(cores, cores->memory.addr, chip->has_lru_l2);
   cores->shares_anew = chip->shares_anew != 0;
+  cores->jitter = (struct pto_jitter){config->jitter_seed, config->jitter_ppm};
   cores->l2_bytes = chip->l2_bytes;
   if (cores->l2_bytes)
     pto_streams_set_rates(&cores->l2_streams, chip->l2_core_bandwidth_mbps, chip->l2_chip_bandwidth_mbps,
@@ -264,17 +265,33 @@ static struct pto_trace_span *span_begun(const struct pto_virtual_cores *cores, 
   return span->core == core && span->begin == cores->now ? span : NULL;
 }
 
+/* What the noise makes of a time of the message's kernel, or of bytes that it moves. */
+static PTO_NOINLINE uint64_t jitter(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                                    uint64_t value) {
+  return pto_jitter_scale(&cores->jitter, message->payload->task_number, message->block_index, value);
+}
+
 static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `core` moves what `split` says; at the end of that, its other work of `load` may go on. */
-static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, uint32_t core, struct split split,
-                                      const struct pto_timing_load *load, struct pto_trace_span *span) {
+/* From now on `message`, which is on `core`, moves what `split` says; at the end of that, its other work of `load` may
+ * go on. */
+static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                      struct split split, const struct pto_timing_load *load,
+                                      struct pto_trace_span *span) {
+  const uint32_t core = message->core;
+  uint64_t compute_ps = load->compute_ps, serial_ps = load->serial_ps;
   struct pto_virtual_transfer *transfer = &cores->transfers[core];
+  if (cores->jitter.ppm) {
+    split.global_bytes = jitter(cores, message, split.global_bytes);
+    split.l2_bytes = jitter(cores, message, split.l2_bytes);
+    compute_ps = jitter(cores, message, compute_ps);
+    serial_ps = jitter(cores, message, serial_ps);
+  }
   transfer->l2_bytes = split.l2_bytes;
-  transfer->compute_end = cores->now + load->compute_ps;
-  transfer->serial_ps = load->serial_ps;
+  transfer->compute_end = cores->now + compute_ps;
+  transfer->serial_ps = serial_ps;
   transfer->span = span;
   if (split.global_bytes > 0) {
     pto_streams_begin(&cores->streams, cores->now, split.global_bytes, core);
@@ -320,25 +337,27 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
   find_next_stream(cores);
 }
 
-/* Runs the front message of `index`. */
+/* Runs the front message of `index`; `is_special` is the cores'. */
 static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
-                                 struct pto_call_time *call) {
+                                 struct pto_call_time *call, bool is_special) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
   struct pto_timing_load *load = &call->load;
-  const bool is_stream = cores->shares_anew && load->bytes > 0;
+  const bool is_stream = is_special && cores->shares_anew && load->bytes > 0;
   struct split split = {load->bytes, 0};
-  if (PTO_UNLIKELY(is_stream)) split = split_call(cores, &slot->message, args, load->bytes);
+  if (is_stream) split = split_call(cores, &slot->message, args, load->bytes);
   if (PTO_UNLIKELY(call->active_cores > 0) && load->bytes > 0) settle(cores, call, &split);
-  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  uint64_t work = pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  if (is_special && cores->jitter.ppm) work = jitter(cores, &slot->message, work);
+  const uint64_t end = cores->now + work;
   record_span(cores, &slot->message, cores->now, end);
-  slot->status = PTO_UNLIKELY(cores->skips_kernels) ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
+  slot->status = is_special && cores->skips_kernels ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
-  if (PTO_UNLIKELY(is_stream)) { /* the end is another, not known yet */
-    begin_stream(cores, index, split, load, span_begun(cores, index));
+  if (is_stream) { /* the end is another, not known yet */
+    begin_stream(cores, &slot->message, split, load, span_begun(cores, index));
     cores->transfers[index].begin = cores->now;
     cores->transfers[index].origin = call->origin;
     return;
@@ -395,13 +414,14 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
   if (cores->shares_anew && load.bytes > 0) {
-    begin_stream(cores, waiting->message.core, split_work(cores, waiting, load.bytes), &load, NULL);
+    begin_stream(cores, &waiting->message, split_work(cores, waiting, load.bytes), &load, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
   core->moves_bytes = load.bytes > 0;
   cores->sharers += core->moves_bytes;
-  spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
+  const uint64_t work = pto_timing_work_ps(&cores->timing, &load, cores->sharers);
+  spend(waiting, cores->jitter.ppm ? jitter(cores, &waiting->message, work) : work);
   cores->sharers -= core->moves_bytes;
   core->moves_bytes = false;
 }
@@ -471,7 +491,10 @@ void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
       continue;
     }
     pto_message_args(message, &cores->views[index], &args);
-    run_front(cores, index, &args, &cores->calls[i]);
+    if (PTO_UNLIKELY(cores->is_special))
+      run_front(cores, index, &args, &cores->calls[i], true);
+    else
+      run_front(cores, index, &args, &cores->calls[i], false);
   }
 }
 

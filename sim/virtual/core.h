@@ -13,7 +13,8 @@
  *               the first message of a core counts as one that arrived at a + pto_virtual_cold_start_ps;
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
- * Where the chip has a table of kernel times or stages, work is what sim/kernel_times says.
+ * Where the chip has a table of kernel times or stages, work is what sim/kernel_times says; where there is jitter
+ * (jitter.h), what that makes of it.
  * Where the chip shares anew, the work of a kernel that moves bytes ends when its stream (streams.h) has ended and its
  * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of that is a
  * second stream, of the L2's rates, after the first: a core has one port.  What the L2 has is decided at the begin.
@@ -36,6 +37,7 @@
 #include <sim/engine/solo.h>
 #include <sim/kernel_times/call_times.h>
 #include <sim/virtual/event_queue.h>
+#include <sim/virtual/jitter.h>
 #include <sim/virtual/l2_share.h>
 #include <sim/virtual/streams.h>
 
@@ -111,7 +113,9 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  bool skips_kernels;  /* they take their time and are not called */
+  bool skips_kernels; /* they take their time and are not called */
+  bool is_special;    /* kernels are skipped, or their times are not known at their begin, or vary */
+  struct pto_jitter jitter;
   uint32_t open_group; /* index + 1 of the group being sent; 0: none */
   uint64_t signal_ps;  /* from a signal to the core that waits for it */
   uint64_t idle_since; /* since when nothing runs but cores that poll */

@@ -347,6 +347,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   engine->cores.skips_kernels = port->skips_kernels;
+  engine->cores.is_special = port->skips_kernels || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = engine->handshake_ps;

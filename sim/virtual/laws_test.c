@@ -119,7 +119,8 @@ static void check_streams(const struct run *run) {
         if (other->begin > now) next = pto_min_u64(next, other->begin);
         if (other->end > now) next = pto_min_u64(next, other->end);
       }
-      last_share = share_of(&run->chip, count);
+      assert_true(count > 0);
+      last_share = share_of(&run->chip, count ? count : 1);
       served += (unsigned __int128)last_share * (next - now);
       now = next;
     }

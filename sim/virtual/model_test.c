@@ -141,6 +141,7 @@ static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8
   pto_model_dispatch(&player->model,
                      (struct pto_model_message){.core = core,
                                                 .task = task,
+                                                .block = number,
                                                 .l2_bytes = l2_bytes,
                                                 .tensor = {.lo = place,
                                                            .bytes = (uint32_t)sizes[number],
@@ -292,7 +293,10 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
       player->model.clocks[i] = player->model.chip.handshake_ps;
   player->trace = (struct pto_trace){
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
-  const struct pto_engine_config config = {.chip = &player->model.chip};
+  if (below(player, 3) == 0)
+    player->model.jitter = (struct pto_jitter){below(player, 1000), 1 + below(player, PTO_JITTER_MOST_PPM)};
+  const struct pto_engine_config config = {
+      .chip = &player->model.chip, .jitter_ppm = player->model.jitter.ppm, .jitter_seed = player->model.jitter.seed};
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
   player->port->trace = &player->trace;

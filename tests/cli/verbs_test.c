@@ -31,7 +31,7 @@ static void test_list_has_each_name_as_the_first_word_of_its_line(void **state) 
   assert_non_null(strstr(words, " matmul"));
   assert_int_equal(pto_ptosim_run("list chips"), 0);
   first_words(pto_ptosim_last.out, words, sizeof words);
-  assert_string_equal(words, " tiny a2a3 a5");
+  assert_string_equal(words, " tiny a2a3 a2a3-2026-04 a5");
   assert_int_equal(pto_ptosim_run("list policies"), 0);
   first_words(pto_ptosim_last.out, words, sizeof words);
   assert_string_equal(words, " fifo lifo random:SEED");

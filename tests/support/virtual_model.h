@@ -8,6 +8,7 @@
 #define PTO_TESTS_VIRTUAL_MODEL_H
 
 #include <sim/chips/timing.h>
+#include <sim/virtual/jitter.h>
 
 #define PTO_MODEL_MESSAGES 512
 #define PTO_MODEL_MEMORY 1024 /* bytes of memory that there are */
@@ -30,6 +31,7 @@ struct pto_model_message {
   enum pto_model_state state;
   uint32_t core, group; /* 0: alone */
   uint64_t task;        /* its number; blocks of one task have the same */
+  uint32_t block;
   struct pto_cost cost;
   uint64_t asked, arrival, begin, end, visible;
   uint64_t compute_end; /* of one that streams */
@@ -44,6 +46,7 @@ struct pto_model_message {
 
 struct pto_model {
   struct pto_chip chip;
+  struct pto_jitter jitter;
   struct pto_model_message messages[PTO_MODEL_MESSAGES]; /* in order of dispatch; index = ticket */
   uint32_t count;
   uint32_t open_group; /* messages of the open group do not start; 0: none */
@@ -279,6 +282,17 @@ static inline struct pto_model_next pto_model_find_next(const struct pto_model *
   return next;
 }
 
+/* The rule of jitter once more: four 16-bit numbers of the hash, one at a time. */
+static inline uint64_t pto_model_jitter(const struct pto_model *model, const struct pto_model_message *message,
+                                        uint64_t value) {
+  uint64_t hash = pto_mix64(pto_mix64(pto_mix64(model->jitter.seed + 1) + message->task) + message->block);
+  __int128 z = -131070;
+  if (model->jitter.ppm == 0 || value == 0) return value;
+  for (int i = 0; i < 4; i++, hash /= 65536) z += hash % 65536;
+  const __int128 one = (__int128)37837 * 1000000, scaled = (value * (one + model->jitter.ppm * z) + one / 2) / one;
+  return scaled ? (uint64_t)scaled : 1;
+}
+
 /* The oldest bytes leave the L2 cache until the others fit, of one use the first one; how many had been written. */
 static inline uint64_t pto_model_l2_evict(struct pto_model *model) {
   uint64_t count = 0, written_back = 0;
@@ -390,8 +404,11 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
     const bool by_use = model->chip.has_lru_l2;
     uint64_t global_bytes = by_use ? pto_model_l2_use(model, message, load.bytes) : load.bytes - message->l2_bytes;
     load.compute_ps = pto_model_work(model, message, load.compute_ps, &global_bytes);
+    global_bytes = pto_model_jitter(model, message, global_bytes);
+    message->l2_bytes = pto_model_jitter(model, message, message->l2_bytes);
+    message->serial = pto_model_jitter(model, message, message->serial);
     message->state = global_bytes > 0 ? PTO_MODEL_STREAMS : PTO_MODEL_STREAMS_L2;
-    message->compute_end = time + load.compute_ps;
+    message->compute_end = time + pto_model_jitter(model, message, load.compute_ps);
     message->units = ((unsigned __int128)global_bytes * 1000000) << 20;
     message->l2_units = ((unsigned __int128)message->l2_bytes * 1000000) << 20;
     return;
@@ -399,7 +416,7 @@ static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uin
   message->state = PTO_MODEL_BEGUN;
   message->l2_bytes = 0;
   load.compute_ps = pto_model_work(model, message, load.compute_ps, &load.bytes);
-  message->end = time + pto_timing_work_ps(&timing, &load, sharers) + message->serial;
+  message->end = time + pto_model_jitter(model, message, pto_timing_work_ps(&timing, &load, sharers) + message->serial);
   message->visible = message->end + model->chip.kernel_end_ps;
 }
 

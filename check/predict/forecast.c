@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/predict/forecast.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <check/session/session.h>
+#include <report/run/critical_path.h>
+#include <report/run/timeline_stats.h>
+#include <runtime/base/base.h>
+#include <runtime/base/sized.h>
+
+/* ---- one run ---- */
+
+static bool has_waiting_kernels(const struct pto_trace *trace) {
+  for (uint64_t i = 0; i < trace->tasks.count; i++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
+    for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++)
+      if (task->kernels[role] && task->kernels[role]->flags & PTO_KERNEL_WAITS) return true;
+  }
+  return false;
+}
+
+static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    count += ((const struct pto_trace_task *)pto_trace_log_at(&trace->tasks, i))->kind == PTO_TASK_KERNEL;
+  return count;
+}
+
+static uint64_t ps_of(double seconds) { return (uint64_t)(seconds * 1e12 + 0.5); }
+
+/* What the run came to. */
+static int account(struct pto_session *session, struct pto_forecast *forecast) {
+  struct pto_error error;
+  const struct pto_run_result *result = &session->result;
+  if (pto_session_take_account(session, &error)) return pto_session_end(session, PTO_EXIT_FAILED, &error);
+  const struct pto_timeline_stats *timeline = &session->timeline;
+  if (timeline->dropped) {
+    pto_error_set(&error, PTO_ENOTSUP, "%" PRIu64 " records of the run did not fit into its logs", timeline->dropped);
+    return pto_session_end(session, PTO_EXIT_FAILED, &error);
+  }
+  forecast->makespan_ps = result->stats.virtual_ps - session->chip.handshake_ps; /* measured runs begin behind it */
+  forecast->window_ps = session->chip.is_graph_prebuilt ? 0 : result->stats.orchestration_ps;
+  forecast->tasks = result->stats.tasks;
+  forecast->kernel_tasks = count_kernel_tasks(pto_session_trace(session));
+  forecast->edges = result->stats.edges;
+  forecast->calls = timeline->calls;
+  for (int kind = 0; kind < 2; kind++) {
+    forecast->busy_ps[kind] = ps_of(timeline->busy[kind]);
+    forecast->cores[kind] = timeline->core_count[kind];
+    forecast->used[kind] = timeline->used_count[kind];
+  }
+  forecast->path_ps = ps_of(timeline->critical_path);
+  forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
+  forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
+  forecast->origin_ps[PTO_ORIGIN_MODELLED] = result->stats.modelled_ps;
+  forecast->origin_ps[PTO_ORIGIN_ASSUMED] = result->stats.assumed_ps;
+  if (!session->rt) /* contexts of the program's own do not tell */
+    forecast->origin_ps[PTO_ORIGIN_ASSUMED] = forecast->busy_ps[0] + forecast->busy_ps[1];
+  return PTO_EXIT_OK;
+}
+
+static int run_session(const struct pto_session_options *options, struct pto_forecast *forecast, bool *needs_kernels) {
+  struct pto_session session;
+  int code = pto_session_init(&session, options);
+  if (code == PTO_EXIT_OK) code = pto_session_execute(&session);
+  const bool is_priced = session.config.no_compute;
+  if (code == PTO_EXIT_OK && is_priced && has_waiting_kernels(pto_session_trace(&session))) {
+    struct pto_error error;
+    pto_error_set(&error, PTO_ENOTSUP, "it has kernels that wait for other cores");
+    code = pto_session_end(&session, PTO_EXIT_USAGE, &error);
+  }
+  if (code == PTO_EXIT_OK) code = account(&session, forecast);
+  *needs_kernels = is_priced && code == PTO_EXIT_USAGE;
+  forecast->exit_code = code;
+  forecast->status = session.result.error.status;
+  snprintf(forecast->program, sizeof forecast->program, "%s", session.result.program ? session.result.program : "");
+  snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1,
+           session.result.error.sentence);
+  pto_session_fini(&session);
+  return code;
+}
+
+/* Without kernels, and where that is refused with them; of two refusals the second is the one that counts. */
+static void run_job(const struct pto_session_options *given, const struct pto_forecast_job *job,
+                    struct pto_forecast *forecast) {
+  struct pto_session_options options;
+  struct pto_config config;
+  struct pto_error error;
+  bool needs_kernels = job->has_kernels;
+  memset(forecast, 0, sizeof *forecast);
+  if (pto_session_copy_options(&options, &config, given, &error)) {
+    forecast->exit_code = PTO_EXIT_USAGE;
+    snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1, error.sentence);
+    return;
+  }
+  config.engine = "virtual";
+  config.made_chip = job->chip;
+  config.jitter_ppm = job->jitter_ppm;
+  config.jitter_seed = job->jitter_seed;
+  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  config.no_compute = true;
+  options.small_inputs = true;
+  if (!job->has_kernels && run_session(&options, forecast, &needs_kernels) == PTO_EXIT_OK) return;
+  if (!needs_kernels) return;
+  char why[sizeof forecast->why_run];
+  memcpy(why, forecast->sentence, sizeof why);
+  config.no_compute = options.small_inputs = options.assume_zero = false;
+  options.values = NULL;
+  memset(forecast, 0, sizeof *forecast);
+  (void)run_session(&options, forecast, &needs_kernels);
+  memcpy(forecast->why_run, why, sizeof why);
+}
+
+/* ---- processes ---- */
+
+struct worker {
+  pid_t pid;
+  uint32_t job;
+};
+
+static void take_end(struct pto_forecast *forecast, int end) {
+  if (!WIFSIGNALED(end)) return;
+  forecast->exit_code = PTO_EXIT_FAILED;
+  forecast->status = PTO_EKERNEL;
+  snprintf(forecast->sentence, sizeof forecast->sentence, "the run crashed: %s", strsignal(WTERMSIG(end)));
+}
+
+/* The first of the children that ends; its place becomes free. */
+static int reap(struct worker *workers, uint32_t at_once, struct pto_forecast *forecasts, struct pto_error *error) {
+  for (;;) {
+    int end = 0;
+    const pid_t pid = waitpid(-1, &end, 0);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) return pto_error_set(error, PTO_ESYSTEM, "a run was lost: %s", strerror(errno));
+    for (uint32_t i = 0; i < at_once; i++) {
+      if (workers[i].pid != pid) continue;
+      take_end(&forecasts[workers[i].job], end);
+      workers[i].pid = 0;
+      return PTO_OK;
+    }
+  }
+}
+
+static int start(struct worker *worker, const struct pto_session_options *options, const struct pto_forecast_job *job,
+                 struct pto_forecast *forecast, struct pto_error *error) {
+  fflush(NULL);
+  worker->pid = fork();
+  if (worker->pid == 0) {
+    run_job(options, job, forecast);
+    _exit(0);
+  }
+  return worker->pid > 0 ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "no process for a run: %s", strerror(errno));
+}
+
+static int run_all(const struct pto_session_options *options, const struct pto_forecast_job *jobs, uint32_t count,
+                   struct worker *workers, uint32_t at_once, struct pto_forecast *forecasts, struct pto_error *error) {
+  int status = PTO_OK;
+  uint32_t running = 0, next = 0;
+  while (running || (next < count && status == PTO_OK)) {
+    uint32_t place = 0;
+    while (place < at_once && workers[place].pid) place++;
+    if (place < at_once && next < count && status == PTO_OK) {
+      workers[place].job = next;
+      status = start(&workers[place], options, &jobs[next], &forecasts[next], error);
+      running += status == PTO_OK;
+      if (status) workers[place].pid = 0;
+      next++;
+    } else {
+      const int lost = reap(workers, at_once, forecasts, error);
+      if (lost) return lost;
+      running--;
+    }
+  }
+  return status;
+}
+
+int pto_forecast_all(const struct pto_session_options *options, const struct pto_forecast_job *jobs, uint32_t count,
+                     uint32_t at_once, struct pto_forecast *forecasts, struct pto_error *error) {
+  struct worker workers[64] = {0};
+  const size_t bytes = (size_t)count * sizeof *forecasts;
+  if (count == 0) return PTO_OK;
+  struct pto_forecast *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " runs", count);
+  at_once = (uint32_t)pto_min_u64(pto_max_u64(at_once, 1), PTO_ARRAY_LENGTH(workers));
+  const int status = run_all(options, jobs, count, workers, at_once, shared, error);
+  memcpy(forecasts, shared, bytes);
+  munmap(shared, bytes);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim predict PROGRAM`: what a program takes on a chip, in virtual time, and how sure that is.
+ *
+ * Leaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.
+ */
+#include <cli/main/verb.h>
+
+#include <stdio.h>
+
+#include <check/predict/predict.h>
+#include <cli/run/at_once.h>
+#include <cli/run/options.h>
+#include <cli/run/request.h>
+
+#define DEFAULT_CHIP "a2a3"
+#define MOST_AT_ONCE 64u
+
+struct predict {
+  struct pto_run_options options;
+  uint32_t runs, jitter_ppm, at_once;
+};
+
+static int set_jitter(void *target, const char *value, struct pto_error *error) {
+  return pto_parse_jitter(value, target, error);
+}
+
+static const struct pto_option_spec own_options[] = {
+    {"runs", "N", "with jitter, each of another seed (default 15)",
+     PTO_OPTION_NUMBER(struct predict, runs, 0, PTO_PREDICT_MOST_RUNS)},
+    {"jitter", "PERCENT", "that kernels vary by, as a standard deviation (default 5%)", .set = set_jitter,
+     .field = offsetof(struct predict, jitter_ppm)},
+    {"jobs", "N", "runs at a time (default: the CPUs)", PTO_OPTION_NUMBER(struct predict, at_once, 1, MOST_AT_ONCE)},
+    {"chip", "CHIP", "a chip's name or file (default " DEFAULT_CHIP ")", .set = NULL},
+    {0}};
+
+static void help(const struct pto_run_options *options) {
+  puts("ptosim predict PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]\n\n"
+       "What PROGRAM takes on a chip, in virtual time: one run without jitter, N with jitter of other seeds, and what\n"
+       "bounds it.  Kernels are priced and not run, where the program allows that.\n");
+  pto_run_options_help(PTO_VERB_predict, own_options);
+  puts("\nLeaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
+}
+
+struct told {
+  const struct predict *predict;
+  const struct pto_prediction *prediction;
+  const struct pto_error *error;
+  int exit_code;
+};
+
+static void put(struct pto_json_writer *w, const void *context) {
+  const struct told *told = context;
+  const struct pto_run_options *options = &told->predict->options;
+  pto_json_put_string(w, "program", options->programs.items[0]);
+  pto_json_put_string(w, "case", options->case_name);
+  pto_json_put_u64(w, "seed", options->seed);
+  if (pto_json_try_key(w, "prediction", told->exit_code == PTO_EXIT_OK)) {
+    pto_json_object_begin(w);
+    pto_prediction_put(told->prediction, w);
+    pto_json_object_end(w);
+  }
+  pto_put_end(w, told->error, told->exit_code);
+}
+
+static int predict(const struct predict *p) {
+  const struct pto_run_options *options = &p->options;
+  struct pto_config config;
+  struct pto_session_options asked = pto_run_options_session(options, &config);
+  struct pto_prediction prediction;
+  struct pto_error error = {.status = PTO_OK};
+  if (!config.chip) config.chip = DEFAULT_CHIP;
+  asked.text = NULL;
+  asked.progress = NULL;
+  const struct pto_prediction_asked question = {
+      .options = &asked, .runs = p->runs, .jitter_ppm = p->jitter_ppm, .at_once = p->at_once};
+  const int status = pto_predict(&question, &prediction, &error);
+  int code = status ? pto_exit_of_setup(status) : prediction.plain.exit_code;
+  if (status == PTO_OK && code != PTO_EXIT_OK)
+    pto_error_set(&error, prediction.plain.status, "%s", prediction.plain.sentence);
+  if (code != PTO_EXIT_OK) {
+    pto_complain(code, "predict: %s", error.sentence);
+  } else if (!options->quiet && !pto_json_takes_stdout(options->json_path)) {
+    printf("%s%s%s\n", options->programs.items[0], options->case_name ? ", case " : "",
+           options->case_name ? options->case_name : "");
+    pto_prediction_print(&prediction, stdout);
+  }
+  const struct told told = {p, &prediction, &error, code};
+  return pto_write_report(options->json_path, put, &told, code);
+}
+
+int pto_cmd_predict(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_predict, own_options, help, true};
+  struct predict p = {.runs = PTO_PREDICT_RUNS, .jitter_ppm = PTO_PREDICT_JITTER_PPM, .at_once = pto_at_once_default()};
+  int code;
+  if (pto_run_options_begin(&form, argc, argv, &p, &p.options, &code)) {
+    code = pto_complain_unwritable(p.options.json_path);
+    if (code == PTO_EXIT_OK) code = predict(&p);
+  }
+  pto_run_options_fini(&p.options);
+  return code;
+}
