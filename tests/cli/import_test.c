@@ -269,7 +269,8 @@ static void test_replay_by_edges_keeps_durations_and_order(void **state) {
   const double us = json_number_value(json_object_get(result, "virtual_us"));
   assert_true(us > 14.3 && us < 17);
   json_decref(result);
-  assert_int_equal(pto_ptosim_run("run %s --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
+  assert_int_equal(
+      pto_ptosim_run("run %s " PLAIN " --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
   char *trace = pto_ptosim_read_file(pto_ptosim_path("t"));
   assert_non_null(strstr(trace, "\"name\":\"func_3\""));
   assert_non_null(strstr(trace, "\"dur\":10,"));
