@@ -258,16 +258,19 @@ static void test_a_capture_is_read_as_it_was_written(void **state) {
 
 /* ---- replays ---- */
 
+#define PLAIN "--chip tests/regress/plain.ini" /* control work in round numbers, no handshake */
+
 static void test_replay_by_edges_keeps_durations_and_order(void **state) {
   json_decref(import_as("c.json", deps_now, records_now));
-  json_t *result = run("c.json", "--seed 0");
+  json_t *result = run("c.json", PLAIN);
   assert_int_equal(pto_json_integer(result, "tasks"), 4);
   assert_int_equal(pto_json_integer(result, "edges"), 4);
   /* matmul, the longer block of add, and sum follow each other: 10000 + 2300 + 2000 ns, and control work. */
   const double us = json_number_value(json_object_get(result, "virtual_us"));
   assert_true(us > 14.3 && us < 17);
   json_decref(result);
-  assert_int_equal(pto_ptosim_run("run %s --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
+  assert_int_equal(
+      pto_ptosim_run("run %s " PLAIN " --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
   char *trace = pto_ptosim_read_file(pto_ptosim_path("t"));
   assert_non_null(strstr(trace, "\"name\":\"func_3\""));
   assert_non_null(strstr(trace, "\"dur\":10,"));
@@ -285,7 +288,8 @@ static void test_replay_by_accesses_finds_what_the_rules_find(void **state) {
 
 static void test_replay_as_recorded_keeps_cores_and_releases(void **state) {
   json_decref(import_as("c.json", records_now, NULL));
-  assert_int_equal(pto_ptosim_run("run %s --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
+  assert_int_equal(
+      pto_ptosim_run("run %s " PLAIN " --quiet --trace %s", pto_ptosim_path("c.json"), pto_ptosim_path("t")), 0);
   json_t *trace = pto_ptosim_load(pto_ptosim_path("t")), *event;
   static const struct {
     json_int_t tid;
@@ -485,7 +489,7 @@ static void test_the_published_table_is_replayed_as_recorded(void **state) {
   json_t *said = pto_ptosim_parse(pto_ptosim_last.out);
   const json_int_t end = pto_json_integer(said, "end_ns");
   assert_said(said, 32, 0, 32, 0);
-  json_t *result = run("hw.json", "--seed 0");
+  json_t *result = run("hw.json", PLAIN);
   assert_int_equal(pto_json_integer(result, "tasks"), 32);
   /* Waits within the recorded run are our own; they make less than 2 % of it. */
   const double us = json_number_value(json_object_get(result, "virtual_us"));
