@@ -51,7 +51,7 @@ struct pto_calibration {
   struct pto_calibration_check checks[PTO_MAX_CHECKS];
   uint32_t check_count;
   char warnings[4096]; /* a line each */
-  FILE *progress;      /* NULL: nobody is told */
+  FILE *progress;      /* NULL: none is told */
 };
 
 /* All of these: PTO_OK, or a status with a sentence. */

@@ -142,7 +142,7 @@ struct loader {
   uint32_t line;
   bool is_too_long;             /* the parser's buffer ended before the line did */
   char comment[256];            /* of the line that the parser has */
-  struct pto_chip_sheet *sheet; /* NULL: nobody wants it */
+  struct pto_chip_sheet *sheet; /* NULL: none is wanted */
   bool has_section[PTO_ARRAY_LENGTH(sections)];
   bool has_text[3], has_key[PTO_ARRAY_LENGTH(keys)];
   struct pto_chip chip;
