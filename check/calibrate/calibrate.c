@@ -131,11 +131,6 @@ int pto_calibration_recorder_figures(struct pto_calibration *c, const struct pto
   return status;
 }
 
-int pto_calibration_from_runs(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
-  const int status = pto_calibration_fit_windows(c, m, error);
-  return status ? status : pto_calibration_fit_prebuilt(c, m, error);
-}
-
 /* ---- the report ---- */
 
 static void print_kept(const struct pto_calibration *c, FILE *to) {

@@ -51,7 +51,6 @@ struct pto_calibration {
   struct pto_calibration_check checks[PTO_MAX_CHECKS];
   uint32_t check_count;
   char warnings[4096]; /* a line each */
-  FILE *progress;      /* NULL: none is told */
 };
 
 /* All of these: PTO_OK, or a status with a sentence. */
@@ -86,10 +85,5 @@ PTO_MUST_CHECK int pto_calibration_set(struct pto_calibration *c, const struct p
 uint64_t pto_calibration_number(const struct pto_calibration *c, const char *key);
 void pto_calibration_warn(struct pto_calibration *c, const char *format, ...) PTO_PRINTF(2, 3);
 void pto_calibration_check(struct pto_calibration *c, const struct pto_calibration_check *check);
-/* The prices of submits and of allocations, from orchestrators' windows; the price of a notified consumer. */
-PTO_MUST_CHECK int pto_calibration_fit_windows(struct pto_calibration *c, const struct pto_measurements *m,
-                                               struct pto_error *error);
-PTO_MUST_CHECK int pto_calibration_fit_prebuilt(struct pto_calibration *c, const struct pto_measurements *m,
-                                                struct pto_error *error);
 
 #endif

@@ -164,7 +164,7 @@ static int check_windows(struct windows *w) {
   return status;
 }
 
-int pto_calibration_fit_windows(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
+static int fit_windows(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
   struct windows w = {.c = c, .error = error, .equations.unknown_count = UNKNOWNS};
   double prices[PTO_MAX_UNKNOWNS];
   int status = PTO_OK;
@@ -227,7 +227,7 @@ static int fit_fanout(struct pto_calibration *c, const struct pto_benchmark *ben
   return pto_calibration_set(c, &fit, error);
 }
 
-int pto_calibration_fit_prebuilt(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
+static int fit_prebuilt(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
   struct pto_measured_row row;
   int status = PTO_OK;
   for (size_t i = 0; pto_measured_row_at(m, i, &row) && !status; i++) {
@@ -239,4 +239,9 @@ int pto_calibration_fit_prebuilt(struct pto_calibration *c, const struct pto_mea
       pto_calibration_warn(c, "row %.60s: a makespan is not fitted", row.row);
   }
   return status;
+}
+
+int pto_calibration_from_runs(struct pto_calibration *c, const struct pto_measurements *m, struct pto_error *error) {
+  const int status = fit_windows(c, m, error);
+  return status ? status : fit_prebuilt(c, m, error);
 }

@@ -312,7 +312,7 @@ static bool enter(struct maker *m, uint32_t access_index) {
   const bool is_unseen = graph->nodes[m->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING);
   const bool is_write = access->writes && !is_unseen;
   const bool keeps_reads = graph->rules == PTO_DEPS_EXACT || has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);
-  if (!is_write && !keeps_reads) return true; /* nobody ever waits for it */
+  if (!is_write && !keeps_reads) return true; /* nothing ever waits for it */
   struct pto_region region;
   pto_graph_region(graph, access, &region);
   if (pto_access_index_find(&m->index, access->space, &region)) return false;

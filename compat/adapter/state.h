@@ -238,10 +238,12 @@ bool pto_compat_note_task(struct pto_compat *compat, struct pto_task task, struc
 /* The id of the run's next task. */
 bool pto_compat_note_id(struct pto_compat *compat, uint64_t id);
 
-/* graph.c */
+/* graph_steps.c */
 /* A task of a graph's function is asked for. */
 void pto_compat_graph_step(struct pto_compat *compat, const struct pto_compat_submit *submit,
                            const struct pto_compat_place *place);
+
+/* graph.c */
 void pto_compat_graph_clear(struct pto_compat *compat);
 
 #endif

@@ -197,22 +197,7 @@ void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list) {
     i = record->next_in_scope;
     if (record->kind == PTO_BUFFER_MANAGED && record->space != PTO_NONE) keep_released(rt, list, record);
   }
-  pto_buffers_drop(rt, list);
-}
-
-void pto_buffers_drop(struct pto_runtime *rt, uint32_t *list) {
-  for (uint32_t i = *list; i != PTO_NONE;) {
-    struct pto_buffer_record *record = &rt->buffers.records[i];
-    i = record->next_in_scope;
-    if (record->space != PTO_NONE) {
-      if (record->kind == PTO_BUFFER_MANAGED)
-        pto_access_map_remove_space(&rt->map, record->space);
-      else
-        rt->map.spaces[record->space].registrations--;
-    }
-    pto_buffer_registry_remove(&rt->buffers, record);
-  }
-  *list = PTO_NONE;
+  pto_space_drop_buffers(rt, list);
 }
 
 void pto_buffers_end_run(struct pto_runtime *rt) {

@@ -14,11 +14,26 @@ bool pto_space_retire(struct pto_runtime *rt) {
   return any;
 }
 
+void pto_space_drop_buffers(struct pto_runtime *rt, uint32_t *list) {
+  for (uint32_t i = *list; i != PTO_NONE;) {
+    struct pto_buffer_record *record = &rt->buffers.records[i];
+    i = record->next_in_scope;
+    if (record->space != PTO_NONE) {
+      if (record->kind == PTO_BUFFER_MANAGED)
+        pto_access_map_remove_space(&rt->map, record->space);
+      else
+        rt->map.spaces[record->space].registrations--;
+    }
+    pto_buffer_registry_remove(&rt->buffers, record);
+  }
+  *list = PTO_NONE;
+}
+
 bool pto_space_release(struct pto_runtime *rt, uint32_t ring_index) {
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   if (PTO_LIKELY(ring->released_end == ring->open_begin)) return false;
   const uint32_t slot = pto_task_slot_index(&rt->rings, ring_index, ring->released_end);
-  if (rt->rings.slots[slot].flags & PTO_TASK_HAS_HEAP) pto_buffers_drop(rt, &rt->rings.cold[slot].kept);
+  if (rt->rings.slots[slot].flags & PTO_TASK_HAS_HEAP) pto_space_drop_buffers(rt, &rt->rings.cold[slot].kept);
   ring->released_end++;
   return true;
 }

@@ -223,6 +223,8 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
                       char **piece_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
+/* Drops the records of a list, and with managed ones every access to their memory. */
+void pto_space_drop_buffers(struct pto_runtime *rt, uint32_t *list);
 /* Where memory of ended scopes is kept: the oldest task of those in this ring may be retired now, and its buffers are
  * stale.  False where there is none. */
 bool pto_space_release(struct pto_runtime *rt, uint32_t ring);
@@ -243,9 +245,7 @@ static inline uint32_t pto_payload_held_count(const struct pto_payload *payload)
 _Static_assert(PTO_MAX_ACCESSES < PTO_GUARD_ALIGN, "a count of held memory fits below the guard's address");
 
 /* buffers.c */
-/* Drops the records of a list, and with managed ones every access to their memory. */
-void pto_buffers_drop(struct pto_runtime *rt, uint32_t *list);
-/* The same for a scope's, but for those that config.keep_released keeps. */
+/* Drops the records of a scope's buffers, but for those that config.keep_released keeps. */
 void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list);
 /* Forgets all accesses and all ranges but those of outside registrations. */
 void pto_buffers_end_run(struct pto_runtime *rt);

@@ -64,7 +64,7 @@ static inline uint64_t pto_turns_count(uint64_t word) {
   return ((word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
 }
 
-/* How long after the begin of a turn the core is looked at. */
+/* How long after the begin of a turn the look at the core ends. */
 static inline uint64_t pto_turns_look_after(const struct pto_turns *turns, uint32_t core) {
   uint64_t rank = 1 + pto_turns_count(turns->is_running[core / 64] & ((UINT64_C(1) << core % 64) - 1));
   for (uint32_t i = 0; i < core / 64; i++) rank += pto_turns_count(turns->is_running[i]);

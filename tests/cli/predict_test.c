@@ -32,11 +32,11 @@ static double run_us(const char *options) {
 }
 
 static void test_the_runs_are_those_of_run(void **state) {
-  json_t *root = predict("bgemm --chip a2a3 --runs 1 --jitter 5% --seed 6"), *p = json_object_get(root, "prediction");
-  assert_true(number(p, "makespan_us") == run_us("bgemm --chip a2a3 --no-compute"));
-  assert_true(number(p, "makespan_us") == run_us("bgemm --chip a2a3 --engine virtual"));
-  assert_true(number(p, "makespan_us") == run_us("bgemm --chip a2a3 --engine virtual --jitter 0%"));
-  const double seventh = run_us("bgemm --chip a2a3 --engine virtual --jitter 5% --seed 7");
+  json_t *root = predict("bgemm --chip tests/regress/plain.ini --runs 1 --jitter 5% --seed 6"), *p = json_object_get(root, "prediction");
+  assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --no-compute"));
+  assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --engine virtual"));
+  assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --engine virtual --jitter 0%"));
+  const double seventh = run_us("bgemm --chip tests/regress/plain.ini --engine virtual --jitter 5% --seed 7");
   json_t *range = json_object_get(p, "makespan");
   assert_true(number(range, "median_us") == seventh && number(range, "low_us") == seventh);
   assert_true(seventh != number(p, "makespan_us"));

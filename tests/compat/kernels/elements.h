@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernels of orchestrations/kernels.h share: tensors of the argument list, and their elements of four bytes.
+/* What kernels here share: tensors of the argument list, and their elements of four bytes.
  */
 #ifndef PTO_TESTS_COMPAT_ELEMENTS_H
 #define PTO_TESTS_COMPAT_ELEMENTS_H
