@@ -65,6 +65,7 @@ void pto_rendezvous_fini(struct pto_rendezvous_table *table) {
 
 void pto_rendezvous_reset(struct pto_rendezvous_table *table) {
   table->polling_count = table->looks = 0;
+  table->has_read_clock = false;
   if (table->live_count == 0) return;
   for (uint32_t i = 0; i < table->cluster_count * table->per_cluster; i++) {
     if (table->items[i].payload) reset_rendezvous(&table->items[i]);
@@ -186,6 +187,7 @@ void pto_rendezvous_change(struct pto_rendezvous_table *table) {
 bool pto_rendezvous_look_again(struct pto_rendezvous_table *table) {
   if (table->polling_count == 0 || table->looks == MOST_LOOKS) return false;
   table->looks++;
+  table->has_read_clock = false;
   wake_polling(table);
   return true;
 }

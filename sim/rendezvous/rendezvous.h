@@ -79,6 +79,7 @@ struct pto_rendezvous_table {
   uint32_t cluster_count, per_cluster, live_count;
   uint32_t polling_count; /* seats that wait for a change */
   uint32_t looks;         /* again, since the last change */
+  bool has_read_clock;    /* a core has, since the last look */
   uint64_t change_count;
   void (*wake)(void *context, uint32_t core);
   void *context;

@@ -191,6 +191,9 @@ static int call_private(const struct pto_kernel_args *args, uint64_t size_bytes,
 
 static int call_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
   struct pto_waiting_core *core = core_of(args);
+  lock(core);
+  table_of(core)->has_read_clock = true;
+  unlock(core);
   *now_ns = core->all->hooks->now_ns ? core->all->hooks->now_ns(core) : 0;
   return 0;
 }

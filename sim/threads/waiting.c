@@ -202,13 +202,13 @@ static bool is_called(void *context) {
   return pto_atomic_load(&engine->is_called, memory_order_seq_cst);
 }
 
-/* Cores that poll may poll the clock: before each look that nothing has led to, this thread sleeps a 16th of how long
- * that has been so.  So a wait for a time may be as long as all the looks, 0.2 s, and a poll for ever ends after them.
- */
-#define LONGEST_LOOK_NS UINT64_C(200000)
-static void let_time_pass(struct pto_threads_engine *engine, bool is_first_look) {
+/* Cores that poll the clock: before each look that nothing has led to, this thread sleeps a 16th of how long that has
+ * been so.  So a wait for a time may be as long as all the looks, 2 s. */
+#define LONGEST_LOOK_NS UINT64_C(2000000)
+static void let_time_pass(struct pto_threads_engine *engine, bool is_first_look, bool waits_for_clock) {
   const uint64_t now = pto_clock_ns();
   if (is_first_look) engine->rendezvous.idle_since_ns = now;
+  if (!waits_for_clock) return;
   const uint64_t idle = now - engine->rendezvous.idle_since_ns;
   if (idle >= 16) pto_wait_for(&engine->completed, is_called, engine, pto_min_u64(idle / 16, LONGEST_LOOK_NS));
 }
@@ -216,11 +216,11 @@ static void let_time_pass(struct pto_threads_engine *engine, bool is_first_look)
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine) {
   struct pto_waiting_cores *waiting = &engine->rendezvous.waiting;
   pthread_mutex_lock(&engine->rendezvous.mutex);
-  const bool is_broken = is_deadlocked(engine), polls = is_broken && waiting->rendezvous.polling_count > 0;
+  const bool is_broken = is_deadlocked(engine), waits_for_clock = waiting->rendezvous.has_read_clock;
   const bool is_first_look = waiting->rendezvous.looks == 0;
   pthread_mutex_unlock(&engine->rendezvous.mutex);
   if (!is_broken) return false;
-  if (polls) let_time_pass(engine, is_first_look);
+  let_time_pass(engine, is_first_look, waits_for_clock);
   pthread_mutex_lock(&engine->rendezvous.mutex);
   pto_waiting_cores_break_deadlock(waiting);
   pthread_mutex_unlock(&engine->rendezvous.mutex);

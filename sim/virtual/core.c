@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_LOOK_PS UINT64_C(1000000000) /* 1 ms */
+#define LONGEST_LOOK_PS UINT64_C(10000000000) /* 10 ms */
 
 static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
   return cores->sentences +
@@ -506,13 +506,12 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
   return is_verdict ? cores->solo.waiting.deadlock : sentence_at(cores, index, last);
 }
 
-/* Cores that poll may poll the clock: before each look that nothing has led to, time goes on by a 16th of how long that
- * has been so.  So a wait for a time ends at most that much late, after some hundred looks. */
+/* Cores that poll the clock: before each look that nothing has led to, time goes on by a 16th of how long that has been
+ * so.  So a wait for a time ends at most that much late, after some hundred looks. */
 static void let_time_pass(struct pto_virtual_cores *cores) {
   const struct pto_rendezvous_table *table = &cores->solo.waiting.rendezvous;
-  if (!table->polling_count) return;
   if (!table->looks) cores->idle_since = cores->now;
-  cores->now += pto_min_u64((cores->now - cores->idle_since) / 16, LONGEST_LOOK_PS);
+  if (table->has_read_clock) cores->now += pto_min_u64((cores->now - cores->idle_since) / 16, LONGEST_LOOK_PS);
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
