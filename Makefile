@@ -363,9 +363,11 @@ adopt-kernels: $(B)/adopt-kernels ## compiles kernels of a checkout: SIMPLER=DIR
 	@$< --simpler $(SIMPLER) --pto-isa $(PTO_ISA) --cache $(B)/adopted/kernels --compat compat --compiler '$(KERNEL_CXX)' $(FOLDER)
 
 # Nothing of the checkouts is stored but objects and cases below build/adopted.
-adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim] [DUMPS=DIR]
-	@[ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ] || { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR'; exit 2; }
-	@PTO_ISA='$(PTO_ISA)' DUMPS='$(DUMPS)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS)
+adopt-test: $(B)/ptosim ## all one-chip scenes of a checkout of the existing runtime: SIMPLER=DIR PTO_ISA=DIR [PLATFORMS=a2a3sim] [DUMPS=DIR]; PYPTO=DIR: the texts of its tests
+	@[ -n "$(PYPTO)" ] || { [ -n "$(SIMPLER)" ] && [ -n "$(PTO_ISA)" ]; } || \
+	  { echo 'make adopt-test wants SIMPLER=DIR and PTO_ISA=DIR, or PYPTO=DIR'; exit 2; }
+	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
+	$(if $(SIMPLER),@PTO_ISA='$(PTO_ISA)' DUMPS='$(DUMPS)' PYTHONPATH=python python3 -m pto.adopt_test $(B)/ptosim '$(SIMPLER)' $(PLATFORMS))
 
 # The shipped chip files and their table of kernel times, from a folder of measurements; each begins with what it is.
 CALIBRATED := a2a3 a2a3-2026-04

@@ -133,6 +133,7 @@ static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, bo
     return pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
   for (uint32_t i = 0; i < adopted->kernel_count && has_kernels; i++) {
     const struct pto_adopted_kernel *kernel = &adopted->kernels[i];
+    if (kernel->substitute) continue;
     const int status = find_source(adopted, kernel->source.path, kernel->name, k->paths[k->count], error);
     if (status) return status;
     uint32_t same = 0;
@@ -177,6 +178,13 @@ static int load_kernels(const struct kernels *k, const struct pto_adopted *adopt
                                                    .name = kernel->name,
                                                    .call = k->count ? call_kernel : NULL,
                                                    .context = build->workspace};
+    if (kernel->substitute) {
+      const bool is_nothing = strcmp(kernel->substitute, PTO_ADOPTED_NOTHING) == 0;
+      const int status =
+          pto_compat_kernel_substitute(is_nothing ? NULL : kernel->substitute, &build->kernels[i], error);
+      if (status) return status;
+      continue;
+    }
     if (k->count && pto_compat_kernel_load(built->path, &build->kernels[i].entry, &reason))
       return pto_error_set(error, PTO_EINVAL, "%.400s: %.500s", k->paths[k->source_of[i]], reason.sentence);
   }

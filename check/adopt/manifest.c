@@ -94,6 +94,11 @@ static void read_kernel(struct pto_json_reader *reader, json_t *array, struct pt
   kernel->core = READ_WORD(reader, object, "core", cores)->value;
   read_source(reader, object, &kernel->source);
   kernel->name = pto_json_has(object, "name") ? read_name(reader, object, "name") : kernel->source.path;
+  kernel->substitute = optional_string(reader, object, "substitute");
+  if (!reader->status && kernel->substitute && strcmp(kernel->substitute, PTO_ADOPTED_NOTHING) != 0 &&
+      !pto_kernel_find(kernel->substitute))
+    pto_json_read_refuse(reader, "\"substitute\" is \"%.60s\", expected \"nothing\" or a kernel of ptosim list kernels",
+                         kernel->substitute);
   for (uint32_t k = 0; k < i && !reader->status; k++)
     if (adopted->kernels[k].func_id == kernel->func_id && adopted->kernels[k].core == kernel->core)
       pto_json_read_refuse(reader, "func_id %" PRIu32 " is that of kernels[%" PRIu32 "] too", kernel->func_id, k);

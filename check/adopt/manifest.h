@@ -26,7 +26,8 @@
 #define PTO_ADOPTED_MOST_TENSORS 256u /* of an orchestration, as the existing runtime has it */
 #define PTO_ADOPTED_MOST_SCALARS 128u
 #define PTO_ADOPTED_MOST_INCLUDES 64u
-#define PTO_ADOPTED_MOST_DIMS 5u /* of the existing runtime's tensors */
+#define PTO_ADOPTED_NOTHING "nothing" /* a substitute that takes its time alone */
+#define PTO_ADOPTED_MOST_DIMS 5u      /* of the existing runtime's tensors */
 
 /* Who says whether outputs are right. */
 enum pto_adopted_judge {
@@ -48,6 +49,8 @@ struct pto_adopted_kernel {
   uint32_t func_id;
   uint32_t core; /* PTO_AIC or PTO_AIV */
   const char *name;
+  const char
+      *substitute; /* what runs instead: a kernel of ours, or PTO_ADOPTED_NOTHING; NULL: none, the source is built */
   struct pto_adopted_source source;
 };
 

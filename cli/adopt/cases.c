@@ -44,6 +44,7 @@ const char *pto_adopt_case_verdict(json_t *one) { return verdicts[verdict_of(one
 void pto_adopt_case_print(json_t *one, FILE *to) {
   const char *reason = text_of(one, "reason");
   json_t *findings = json_object_get(one, "findings"), *finding;
+  json_t *substitutes = json_object_get(one, "substitutes"), *substitute;
   size_t i;
   fprintf(to, "%-9s  %-4s  %-7s  %s", pto_adopt_case_verdict(one), text_of(one, "architecture"), text_of(one, "engine"),
           text_of(one, "name"));
@@ -53,6 +54,7 @@ void pto_adopt_case_print(json_t *one, FILE *to) {
   if (json_object_get(one, "seconds")) fprintf(to, "  %.3f s", json_number_value(json_object_get(one, "seconds")));
   fputc('\n', to);
   if (reason[0]) fprintf(to, "    %s\n", reason);
+  json_array_foreach(substitutes, i, substitute) fprintf(to, "    not built: %s\n", json_string_value(substitute));
   json_array_foreach(findings, i, finding) fprintf(to, "    %s\n", json_string_value(finding));
 }
 

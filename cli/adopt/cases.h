@@ -5,7 +5,8 @@
  * A case is a JSON object, since most come from the plugin of pytest (python/pto/adopt.py) as such.  Keys, any of them
  * may be missing: name; scene, the file; architecture, engine, mode; built, run: truth; verified: truth, or null where
  * nothing judges; reason: the sentence of what went wrong; left_out: truth; tasks, edges: of the graph, without
- * allocations; objects, compiled; seconds; findings: sentences.
+ * allocations; objects, compiled; substitutes:
+ * sentences; seconds; findings: sentences.
  *
  * Owns the objects until fini.  The main thread.
  */

@@ -74,6 +74,16 @@ static void take_end(struct pto_session *session, json_t *one, bool has_run, con
   if (result->exit_code != PTO_EXIT_OK) set(one, "reason", json_string(result->error.sentence));
 }
 
+/* "name: what runs instead", of the kernels that are not built. */
+static json_t *substitutes_of(const struct pto_adopted *adopted) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < adopted->kernel_count; i++) {
+    const struct pto_adopted_kernel *kernel = &adopted->kernels[i];
+    if (kernel->substitute) json_array_append_new(list, json_sprintf("%s: %s", kernel->name, kernel->substitute));
+  }
+  return list;
+}
+
 static void describe(const struct pto_session *session, const char *path, json_t *one) {
   const struct pto_adopted_program *p = session->subject.adopted;
   set(one, "manifest", json_string(path));
@@ -86,6 +96,7 @@ static void describe(const struct pto_session *session, const char *path, json_t
   if (session->result.engine) set(one, "engine", json_string(session->result.engine));
   set(one, "objects", json_integer(p->build.objects));
   set(one, "compiled", json_integer(p->build.compiled));
+  set(one, "substitutes", substitutes_of(&p->adopted));
 }
 
 static void run(const struct pto_run_options *options, struct pto_session *session, json_t *one) {

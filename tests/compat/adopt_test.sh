@@ -62,6 +62,9 @@ changed scale wrong 's/0x40200000/0x40000000/'
 changed scale no_kernel '/func_id": 1/d; s/add.cpp"},$/add.cpp"}],/'
 changed scale few 's/"scalars": \[.*\], "clusters"/"scalars": [], "clusters"/'
 changed scale no_source 's/scale_kernel.cpp/nowhere.cpp/'
+for stand_in in add nothing adds; do
+  changed scale "stand_in_$stand_in" "s|$scenes/add.cpp\"|nowhere.cpp\", \"substitute\": \"$stand_in\"|"
+done
 changed scale no_entry 's/scale_entry/other_entry/'
 changed scale short 's/"shape": \[16\], "bytes"/"shape": [17], "bytes"/'
 changed scale later 's/"version": 1/"version": 2/'
@@ -96,6 +99,9 @@ holds 'right by luck: with the lines of its source' \
 holds 'an output that is wrong' adopts 1 '^wrong .*|output out\[0\]: 4 instead of 5' wrong
 holds 'a func_id without a kernel' adopts 3 'scale.cpp:21: .*func_id 1' no_kernel
 holds 'arguments that do not match' adopts 3 'scale.cpp says that it needs 4 arguments; 3 tensors and 0 scalars are given' few
+holds 'a kernel of ours instead of one that is not there' adopts 0 '^    not built: add: add$' stand_in_add
+holds '- or nothing, which computes nothing' adopts 1 '^    not built: add: nothing$' stand_in_nothing --engine virtual
+holds '- or one that there is not' adopts 3 '"substitute" is "adds", expected "nothing" or a kernel' stand_in_adds
 holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file, expected the source of scale of .*no_source.json' no_source
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
