@@ -226,7 +226,6 @@ static const struct {
     {28, 5, "0 blocks"},
     {29, 5, "its address is 0"},
     {30, 5, "predicate names no tensor"},
-    {31, 5, ""},
     {32, 5, "more dependencies"},
     {33, 7, ""},
 };

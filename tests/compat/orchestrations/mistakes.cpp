@@ -114,12 +114,6 @@ extern "C" void aicpu_orchestration_entry(const ChipTaskArgs &orch) {
     args.set_predicate(predicate);
     break;
   }
-  case 31: {
-    TaskOutputTensors kept;
-    PTO2_SCOPE() { kept = alloc_tensors(info); }
-    copy(kept.get_ref(0), part(out, 0, 4));
-    break;
-  }
   case 32: {
     CoreTaskArgsWithDeps<1> with;
     const PTO2TaskId task = fill(out, 1).task_id();
