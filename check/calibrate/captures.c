@@ -178,8 +178,8 @@ int pto_calibration_from_recorder(struct pto_calibration *c, const struct pto_ca
   struct collected all;
   struct samples gaps = {0};
   int status = PTO_OK;
-  const bool has_memory = collect_all(&all, capture, 1) & collect_gaps(c, capture, &gaps);
-  if (!has_memory)
+  const bool has_all = collect_all(&all, capture, 1), has_gaps = collect_gaps(c, capture, &gaps);
+  if (!has_all || !has_gaps)
     status = pto_error_set(error, PTO_ENOMEM, "no memory for captured times");
   else
     status = set_median(c, PTO_MAP_RECORDER, "profiling_start_ps", &all.of[ON_FREE],

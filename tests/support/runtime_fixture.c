@@ -65,10 +65,12 @@ static int run_nothing(const struct pto_kernel_args *args) {
   (void)args;
   return 0;
 }
-static int run_logged(const struct pto_kernel_args *args) {
-  if (fixture_call_count < FIXTURE_MAX_CALLS)
-    fixture_calls[fixture_call_count++] =
-        (struct fixture_call){args->scalars[0].u64, args->core->index, args->core->block_index};
+static int run_logged(const struct pto_kernel_args *args) { /* on several threads at a time, too */
+  uint32_t at = __atomic_load_n(&fixture_call_count, __ATOMIC_RELAXED);
+  do {
+    if (at == FIXTURE_MAX_CALLS) return 0;
+  } while (!__atomic_compare_exchange_n(&fixture_call_count, &at, at + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  fixture_calls[at] = (struct fixture_call){args->scalars[0].u64, args->core->index, args->core->block_index};
   return 0;
 }
 
