@@ -12,9 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <check/calibrate/benchmark.h>
 #include <check/calibrate/map.h>
 #include <check/session/session.h>
 #include <sim/virtual/core.h>
@@ -387,11 +385,11 @@ static void compare(struct pto_calibration *c, const struct replay *r, const cha
   }
 }
 
-static int run_capture(const char *path, const char *chip, struct replay *r, struct pto_error *error) {
+static int run_capture(const char *path, const struct pto_chip *chip, struct replay *r, struct pto_error *error) {
   struct pto_session *session = calloc(1, sizeof *session);
   if (!session) return pto_error_set(error, PTO_ENOMEM, "no memory for a run");
   const struct pto_config config = {
-      .size = sizeof config, .engine = "virtual", .chip = chip, .record = PTO_RECORD_TIMELINE};
+      .size = sizeof config, .engine = "virtual", .made_chip = chip, .record = PTO_RECORD_TIMELINE};
   const struct pto_session_options options = {.size = sizeof options, .program = path, .config = &config};
   int status = PTO_OK;
   int code = pto_session_init(session, &options);
@@ -417,8 +415,8 @@ static void warn_of_chip(struct pto_calibration *c, const char *name, const stru
 }
 
 /* The chip for a capture's run: with a recorder, and cores as cold as they were. */
-static int write_chip(const struct pto_calibration *c, const struct pto_capture *capture, char *path,
-                      struct pto_error *error) {
+static int make_chip(const struct pto_calibration *c, const struct pto_capture *capture, struct pto_chip *chip,
+                     struct pto_error *error) {
   struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
   if (!sheet) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip file");
   struct pto_chip_note cold = {.key = "cold_start_ps"};
@@ -426,7 +424,7 @@ static int write_chip(const struct pto_calibration *c, const struct pto_capture 
   *sheet = c->sheet;
   int status = pto_chip_sheet_set(sheet, &(struct pto_chip_note){.key = "profiling", .value = "on"}, error);
   if (!status) status = pto_chip_sheet_set(sheet, &cold, error);
-  if (!status) status = pto_benchmark_write_chip(sheet, path, error);
+  if (!status) status = pto_chip_sheet_load(sheet, c->path, chip, error);
   free(sheet);
   return status;
 }
@@ -435,16 +433,15 @@ int pto_calibration_replay(struct pto_calibration *c, const char *path, const st
                            struct pto_error *error) {
   const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
   struct replay r = {.captured = calloc(capture->span_count + 1, sizeof *r.captured)};
-  char chip_path[64] = "";
+  struct pto_chip chip;
   warn_of_chip(c, name, capture);
   int status = r.captured ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "%s: no memory to replay it", path);
   if (!status && capture->span_count) {
     if (!take_captured(&r, capture)) status = pto_error_set(error, PTO_ENOMEM, "%s: no memory to replay it", path);
-    if (!status) status = write_chip(c, capture, chip_path, error);
-    if (!status) status = run_capture(path, chip_path, &r, error);
+    if (!status) status = make_chip(c, capture, &chip, error);
+    if (!status) status = run_capture(path, &chip, &r, error);
     if (!status) compare(c, &r, name, capture);
   }
-  if (chip_path[0]) unlink(chip_path);
   free(r.captured);
   free(r.found);
   return status;

@@ -382,7 +382,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_config *config = pto_program_config(run);
   struct pto_chip chip;
   struct pto_error error;
-  if (pto_chip_load(config->chip, &chip, &error)) return pto_program_fail(run, "%s", error.sentence);
+  if (config->made_chip)
+    chip = *config->made_chip;
+  else if (pto_chip_load(config->chip, &chip, &error))
+    return pto_program_fail(run, "%s", error.sentence);
   replay.chip = &chip;
   if (!pto_capture_suits(&p->capture, chip.name))
     pto_program_print(run, "warning: %s was captured on %s, and this is %s: times are not comparable\n", p->name,
