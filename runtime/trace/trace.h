@@ -171,6 +171,7 @@ struct pto_trace {
   uint32_t record; /* enum pto_record bits */
   bool is_virtual; /* unit of the times: ps, else ns */
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
+  struct pto_trace_log segments; /* in virtual time; runtime/trace/segment.h */
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */
