@@ -12,7 +12,7 @@
  * So the log is an event graph that needs no further links: messages pass a core in order, so the nth `dispatch` to a
  * core, its nth `start` and its nth `poll` are of one message.  report/run/event_graph.h has the graph.
  *
- * Appended where the run records its timeline, else nothing is.  Control thread.
+ * Appended where the run records PTO_RECORD_SEGMENTS, else nothing is.  Control thread.
  *
  * To add an activity: a line here, where its clock moves, and a line in event_graph.c if something else lets it begin.
  */
@@ -109,6 +109,15 @@ struct pto_resource {
   uint16_t index; /* of the scheduler, or core; else 0 */
 };
 
+/* Whose clock a port's is (runtime/port/port.h). */
+static inline struct pto_resource pto_segment_actor(bool is_scheduler, uint32_t actor) {
+  const bool is_resolver = actor == UINT32_MAX;
+  return (struct pto_resource){(uint16_t)(!is_scheduler ? PTO_RESOURCE_ORCHESTRATOR
+                                          : is_resolver ? PTO_RESOURCE_RESOLVER
+                                                        : PTO_RESOURCE_SCHEDULER),
+                               (uint16_t)(is_scheduler && !is_resolver ? actor : 0)};
+}
+
 #define PTO_SEGMENT_NO_TASK UINT32_MAX
 #define PTO_SEGMENT_NO_CORE UINT16_MAX
 struct pto_trace_segment {
@@ -122,8 +131,9 @@ struct pto_trace_segment {
 };
 _Static_assert(sizeof(struct pto_trace_segment) == 32, "two a cache line: a task has a dozen");
 
-static inline void pto_trace_add_segment(struct pto_trace *trace, struct pto_trace_segment segment) {
-  struct pto_trace_segment *at = pto_trace_log_append(&trace->segments);
+/* `log` is the trace's. */
+static inline void pto_trace_add_segment(struct pto_trace_log *log, struct pto_trace_segment segment) {
+  struct pto_trace_segment *at = pto_trace_log_append(log);
   if (at) *at = segment;
 }
 
