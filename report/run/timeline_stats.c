@@ -162,16 +162,6 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   }
 }
 
-/* In virtual time. */
-static void print_origins(const struct pto_stats *stats, FILE *to) {
-  const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
-  if (all == 0) return;
-  fprintf(to,
-          "             %.1f %% of their time is measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
-          100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
-          100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
-}
-
 void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   char text[32], more[32];
   double all = t->busy[AIC] + t->busy[AIV];
@@ -181,7 +171,6 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   for (uint32_t kind = AIC; kind <= AIV; kind++)
     fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
             100 * core_share(t, t->busy, kind), t->used_count[kind], t->core_count[kind]);
-  print_origins(stats, to);
   print_idle(t, to);
   if (t->critical_tasks)
     fprintf(to,
