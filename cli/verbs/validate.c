@@ -98,6 +98,14 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   return status == PTO_ENOMEM ? status : PTO_OK;
 }
 
+/* A window that the run has not is no prediction. */
+static void drop_missing_window(struct pto_validated *item, bool is_shared) {
+  if (item->row->metric != PTO_ROW_orchestrator || !item->prediction || item->prediction->plain.window_ps) return;
+  say_problem(item, "the run has no orchestrator's window: its graph is prebuilt, or it drives contexts of its own");
+  if (!is_shared) free(item->prediction);
+  item->prediction = NULL;
+}
+
 /* Splits the row's program and options; PTO_EINVAL with file and line where it is none. */
 static int take_words(const struct validate *v, const struct pto_validated *item, char *text, char **words, int *count,
                       struct pto_error *error) {
@@ -136,7 +144,9 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
                              item->row->line, reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
-    if (status == PTO_OK && !item->prediction) status = predict(v, item, &options, error);
+    const bool is_shared = item->prediction != NULL;
+    if (status == PTO_OK && !is_shared) status = predict(v, item, &options, error);
+    drop_missing_window(item, is_shared);
   }
   pto_run_options_fini(&options);
   return status;

@@ -123,6 +123,15 @@ static void print_verdict(const struct pto_run_result *result, FILE *to) {
             result->max_abs_error);
 }
 
+/* Where the time of kernels comes from, in virtual time. */
+static void print_origins(const struct pto_stats *stats, FILE *to) {
+  const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
+  if (all == 0) return;
+  fprintf(to, "  origin   of core time %.1f %% measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
+          100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
+          100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
+}
+
 void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   const struct pto_stats *stats = &result->stats;
   char text[32];
@@ -145,6 +154,7 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
     if (result->rounds > 1) fprintf(to, " (median of %" PRIu32 " rounds)", result->rounds);
     putc('\n', to);
   }
+  if (result->has_run && result->is_virtual) print_origins(stats, to);
   if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
     fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
             result->d2h_bytes, result->d2d_bytes);
