@@ -212,9 +212,14 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
 int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path, struct pto_error *error) {
   memset(path, 0, sizeof *path);
   path->makespan = graph->end;
-  if (graph->end == 0 || (find_path(path, graph) && find_gains(path, graph))) return PTO_OK;
+  if (graph->end == 0 || find_path(path, graph)) return PTO_OK;
   pto_run_path_fini(path);
   return pto_error_set(error, PTO_ENOMEM, "no memory for the critical path of %zu nodes", graph->node_count);
+}
+
+int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph, struct pto_error *error) {
+  if (graph->end == 0 || find_gains(path, graph)) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for another run of %zu nodes", graph->node_count);
 }
 
 void pto_run_path_fini(struct pto_run_path *path) {

@@ -46,6 +46,9 @@ struct pto_run_path {
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path,
                                      struct pto_error *error);
+/* What would make the run shorter; takes some replays of the graph, which is that of the path. */
+PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
+                                           struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_run_path_fini(struct pto_run_path *path);
 

@@ -99,6 +99,7 @@ static int collect_graph(struct collector *c, struct pto_error *error) {
   if (status) return status;
   status = pto_accounts_init(&graph, t->core_count[AIC], &t->accounts, error);
   if (status == PTO_OK) status = pto_run_path_init(&graph, &t->path, error);
+  if (status == PTO_OK) status = pto_run_path_find_gains(&t->path, &graph, error);
   pto_event_graph_fini(&graph);
   return status;
 }
