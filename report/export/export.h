@@ -28,8 +28,8 @@
  * written for every run, also for one whose kernel is stuck; its writer is given no trace. */
 #define PTO_EXPORT_LIST(X)                                                                                             \
   /* The graph has the names of the kernels in a timeline. */                                                          \
-  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto", PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE,          \
-    pto_export_trace)                                                                                                  \
+  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto",                                                  \
+    PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_trace)                                    \
   X(dot, "dot", "FILE", "writes the task graph, for Graphviz", PTO_RECORD_GRAPH, pto_export_dot)                       \
   X(deps_json, "deps-json", "FILE", "writes tasks, parameters and edges with their reasons", PTO_RECORD_GRAPH,         \
     pto_export_deps)                                                                                                   \

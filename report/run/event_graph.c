@@ -8,6 +8,7 @@
 #include <runtime/base/grow.h>
 
 #define NONE PTO_NO_NODE
+#define LANES 3u
 #define SCHEDULERS 64u /* places; a chip has 16 at most */
 
 /* Nodes of one core in order, of which each is taken once. */
@@ -18,6 +19,7 @@ struct queue {
 struct core {
   struct queue requests, dispatches, ends;
   uint32_t before, request, wake; /* the last node of each; wake: until it is used */
+  uint32_t held;                  /* messages asked for and not taken in */
 };
 
 /* Nodes of one task, newest first: polls, or dispatches of a sync_start group. */
@@ -35,6 +37,7 @@ struct builder {
   uint32_t poll;                                           /* the last one */
   struct core *cores;
   uint32_t core_count;
+  uint32_t idle[2]; /* AIC, AIV cores that hold nothing */
   struct entry *entries;
   size_t entry_count, entry_capacity;
   uint32_t *polls, *group_dispatches; /* by task: an entry + 1 */
@@ -75,7 +78,7 @@ static void link_to(struct builder *b, uint32_t cause, uint64_t begin) {
 }
 
 /* Adds a node whose links are those from `first_link` on.  `end` UINT64_MAX: with the last of its causes. */
-static uint32_t add_node(struct builder *b, uint64_t segment, uint32_t before, uint32_t cause, size_t first_link,
+static uint32_t add_node(struct builder *b, uint32_t segment, uint32_t before, uint32_t cause, size_t first_link,
                          uint64_t end) {
   struct pto_event_graph *graph = b->graph;
   struct pto_event_node *node = pto_grow(&graph->nodes, &graph->node_count, &graph->node_capacity, sizeof *node);
@@ -104,7 +107,7 @@ static uint32_t timely(struct builder *b, uint32_t cause, uint64_t begin) {
 }
 
 /* The node of a segment that began at its `begin`. */
-static uint32_t add_segment(struct builder *b, uint64_t index, uint32_t before, uint32_t cause, size_t first_link) {
+static uint32_t add_segment(struct builder *b, uint32_t index, uint32_t before, uint32_t cause, size_t first_link) {
   const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, index);
   cause = timely(b, cause, segment->begin);
   const uint32_t node = add_node(b, index, before, cause, first_link, segment->end);
@@ -160,7 +163,7 @@ static uint32_t ready(struct builder *b, uint32_t number, uint64_t time) {
     link_to(b, producer->completed, time);
     task->produced_ps = pto_max_u64(task->produced_ps, producer->ended_ps);
   }
-  task->ready = add_node(b, UINT64_MAX, NONE, NONE, first_link, UINT64_MAX);
+  task->ready = add_node(b, NONE, NONE, NONE, first_link, UINT64_MAX);
   return task->ready;
 }
 
@@ -184,62 +187,96 @@ static uint32_t *last_of(struct builder *b, struct pto_resource resource) {
   }
 }
 
-/* The scheduler went round until it found something to do because of `cause`. */
-static void explain_look(struct builder *b, uint32_t scheduler, uint32_t cause) {
-  uint32_t *look = &b->looks[scheduler % SCHEDULERS];
-  if (*look == NONE) return;
+/* The scheduler goes round until it finds what to do. */
+static void add_look(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
+  b->looks[segment->resource.index % SCHEDULERS] =
+      add_node(b, index, *last_of(b, segment->resource), NONE, b->graph->link_count, segment->end);
+}
+
+/* What the scheduler does next it found because of `cause`.  Where that came while the scheduler was looking, the look
+ * is no occupation, only how long the cause was not noticed: a link of the node that is added next.  Else the scheduler
+ * looked before it could do the next thing.  The first link of that node. */
+static size_t explain_look(struct builder *b, const struct pto_trace_segment *segment, uint32_t cause) {
+  const size_t first_link = b->graph->link_count;
+  uint32_t *look = &b->looks[segment->resource.index % SCHEDULERS];
+  if (*look == NONE) return first_link;
   struct pto_event_node *node = &b->graph->nodes[*look];
-  if (cause != NONE && cause < *look && b->graph->nodes[cause].end <= node->end) {
-    node->cause = cause;
+  if (cause != NONE && cause < *look && b->graph->nodes[cause].end <= node->end) node->cause = cause;
+  if (end_of(b->graph, node->cause) > end_of(b->graph, node->before)) {
+    node->before = NONE;
     node->duration = node->end - begin_of(b->graph, node);
+    link_to(b, *look, segment->begin);
+  } else {
+    node->is_in_turn = true;
+    *last_of(b, segment->resource) = *look;
   }
   *look = NONE;
+  return first_link;
 }
 
-static void add_look(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
-  uint32_t *last = last_of(b, segment->resource);
-  *last = add_node(b, index, *last, NONE, b->graph->link_count, segment->end);
-  b->looks[segment->resource.index % SCHEDULERS] = *last;
+/* The node begins something that the scheduler might do later or earlier; but for a look of its own just before. */
+static void set_in_turn(struct builder *b, uint32_t node) {
+  if (node == NONE) return;
+  struct pto_event_node *its = &b->graph->nodes[node];
+  const struct pto_trace_segment *before = its->before == NONE ? NULL : segment_of(b, its->before);
+  its->is_in_turn = before && before->activity != PTO_ACTIVITY_look && before->activity != PTO_MARK_BEGIN;
 }
 
-static void add_poll(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static uint32_t kind_of(uint32_t core) { return core % LANES != 0; }
+
+/* A message is asked for: whether there are more idle cores than this one. */
+static bool hold(struct builder *b, uint32_t core) {
+  if (b->cores[core].held++) return false;
+  return --b->idle[kind_of(core)] > 0;
+}
+
+static void add_poll(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   uint32_t *last = last_of(b, segment->resource);
   const uint32_t end = pop(b, &b->cores[segment->core].ends);
-  explain_look(b, segment->resource.index, end);
-  b->poll = *last = add_segment(b, index, *last, end, b->graph->link_count);
+  if (--b->cores[segment->core].held == 0) b->idle[kind_of(segment->core)]++;
+  const size_t first_link = explain_look(b, segment, end);
+  b->poll = *last = add_segment(b, index, *last, end, first_link);
+  set_in_turn(b, *last);
   if (segment->task < b->trace->tasks.count) note(b, &b->polls[segment->task], *last);
 }
 
-static void add_request(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_request(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   struct core *core = &b->cores[segment->core];
   const uint32_t is_ready = ready(b, segment->task, segment->begin);
+  const bool has_choice = hold(b, segment->core);
   const size_t first_link = b->graph->link_count;
   link_to(b, core->request, segment->begin);
   link_to(b, *last_of(b, segment->resource), segment->begin);
   core->request = add_segment(b, index, NONE, is_ready, first_link);
+  if (core->request != NONE) b->graph->nodes[core->request].has_choice = has_choice;
   push(b, &core->requests, core->request);
 }
 
-static void add_dispatch(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_dispatch(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   struct core *core = &b->cores[segment->core];
   uint32_t *last = last_of(b, segment->resource), request = pop(b, &core->requests);
-  if (request == NONE) request = ready(b, segment->task, segment->begin);
-  explain_look(b, segment->resource.index, request);
-  *last = add_segment(b, index, *last, request, b->graph->link_count);
+  const bool is_asked = request != NONE;
+  const bool has_choice = is_asked ? b->graph->nodes[request].has_choice : hold(b, segment->core);
+  if (!is_asked) request = ready(b, segment->task, segment->begin);
+  const size_t first_link = explain_look(b, segment, request);
+  *last = add_segment(b, index, *last, request, first_link);
+  if (*last != NONE) b->graph->nodes[*last].has_choice = has_choice;
+  if (is_asked) set_in_turn(b, *last);
   push(b, &core->dispatches, *last);
   if (is_group(b, segment->task)) note(b, &b->group_dispatches[segment->task], *last);
 }
 
 /* Edges that a scheduler wires, after the last submit before. */
-static void add_wiring(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_wiring(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   uint32_t *last = last_of(b, segment->resource), submit = b->orchestrator;
   while (submit != NONE && b->graph->nodes[submit].end > segment->begin) submit = b->graph->nodes[submit].before;
-  explain_look(b, segment->resource.index, submit);
-  *last = add_segment(b, index, *last, submit, b->graph->link_count);
+  const size_t first_link = explain_look(b, segment, submit);
+  *last = add_segment(b, index, *last, submit, first_link);
+  set_in_turn(b, *last);
 }
 
 /* After all polls of the task, or where it has no kernel when it is ready. */
-static void add_completion(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_completion(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   uint32_t *last = last_of(b, segment->resource);
   struct pto_event_task *task = task_of(b, segment->task);
   const bool has_polls = task && b->polls[segment->task];
@@ -251,6 +288,7 @@ static void add_completion(struct builder *b, uint64_t index, const struct pto_t
     if (segment_of(b, b->entries[i - 1].node)->resource.index != segment->resource.index)
       link_to(b, b->entries[i - 1].node, segment->begin);
   *last = add_segment(b, index, *last, cause, first_link);
+  if (segment->resource.kind == PTO_RESOURCE_RESOLVER && has_polls) set_in_turn(b, *last);
   if (task) task->completed = *last;
 }
 
@@ -265,18 +303,20 @@ static uint32_t complete_group(struct builder *b, uint32_t number) {
     link_to(b, dispatch, UINT64_MAX);
     link_to(b, b->cores[segment_of(b, dispatch)->core].before, UINT64_MAX);
   }
-  b->groups[number] = add_node(b, UINT64_MAX, NONE, NONE, first_link, UINT64_MAX);
+  b->groups[number] = add_node(b, NONE, NONE, NONE, first_link, UINT64_MAX);
   return b->groups[number];
 }
 
-static void add_start(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_start(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   struct core *core = &b->cores[segment->resource.index];
   uint32_t cause = pop(b, &core->dispatches);
+  const bool has_choice = cause != NONE && b->graph->nodes[cause].has_choice;
   if (is_group(b, segment->task)) cause = complete_group(b, segment->task);
-  core->before = add_node(b, index, core->before, timely(b, cause, segment->end), b->graph->link_count, segment->end);
+  core->before = add_node(b, index, has_choice ? NONE : core->before, timely(b, cause, segment->end),
+                          b->graph->link_count, segment->end);
 }
 
-static void add_on_core(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_on_core(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   struct core *core = &b->cores[segment->resource.index];
   core->before = add_segment(b, index, core->before, core->wake, b->graph->link_count);
   core->wake = NONE;
@@ -295,7 +335,7 @@ static void add_wake(struct builder *b, const struct pto_trace_segment *segment)
 
 /* ---- the orchestrator ---- */
 
-static void add_own(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_own(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   uint32_t *last = last_of(b, segment->resource);
   *last = add_segment(b, index, *last, NONE, b->graph->link_count);
   const bool is_submit = segment->activity <= PTO_ACTIVITY_allocation;
@@ -313,7 +353,7 @@ static uint32_t ended_at(const struct builder *b, uint32_t node, uint64_t time, 
 }
 
 /* It went on when schedulers had done something, or at an event of a core. */
-static void add_stall(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add_stall(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   const uint64_t time = segment->end;
   uint32_t cause = ended_at(b, b->resolver, time, NONE);
   for (uint32_t i = 0; i < SCHEDULERS; i++) cause = ended_at(b, b->schedulers[i], time, cause);
@@ -328,14 +368,16 @@ static void add_stall(struct builder *b, uint64_t index, const struct pto_trace_
 static void forget_cores(struct builder *b) {
   const struct queue empty = {NONE, NONE};
   for (uint32_t i = 0; i < b->core_count; i++)
-    b->cores[i] = (struct core){empty, empty, empty, b->cores[i].before, NONE, NONE};
+    b->cores[i] = (struct core){empty, empty, empty, b->cores[i].before, NONE, NONE, 0};
 }
 
 /* Of runs one behind another, each begins when the one before has ended. */
-static void add_begin(struct builder *b, uint64_t index) {
+static void add_begin(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   const uint32_t last = b->graph->node_count ? pto_event_graph_last(b->graph) : NONE;
   const uint32_t node = add_segment(b, index, NONE, last, b->graph->link_count);
   forget_cores(b);
+  b->idle[0] = segment->task / LANES;
+  b->idle[1] = segment->task - b->idle[0];
   b->orchestrator = b->resolver = node;
   for (uint32_t i = 0; i < SCHEDULERS; i++) {
     b->schedulers[i] = node;
@@ -344,10 +386,10 @@ static void add_begin(struct builder *b, uint64_t index) {
   for (uint32_t i = 0; i < b->core_count; i++) b->cores[i].before = node;
 }
 
-static void add(struct builder *b, uint64_t index, const struct pto_trace_segment *segment) {
+static void add(struct builder *b, uint32_t index, const struct pto_trace_segment *segment) {
   switch (segment->activity) {
   case PTO_MARK_BEGIN:
-    add_begin(b, index);
+    add_begin(b, index, segment);
     break;
   case PTO_MARK_REQUEST:
     add_request(b, index, segment);
@@ -386,8 +428,7 @@ static uint32_t count_cores(const struct pto_trace *trace) {
   uint32_t count = 1;
   for (uint64_t i = 0; i < trace->segments.count; i++) {
     const struct pto_trace_segment *segment = pto_trace_log_at(&trace->segments, i);
-    if (segment->activity == PTO_MARK_REQUEST || segment->activity == PTO_ACTIVITY_dispatch)
-      count = pto_max_u32(count, segment->core + 1u);
+    if (segment->activity == PTO_MARK_BEGIN) count = pto_max_u32(count, segment->task);
   }
   return count;
 }
@@ -418,7 +459,7 @@ int pto_event_graph_init(const struct pto_trace *trace, struct pto_event_graph *
   if (trace->segments.count == 0) return PTO_OK;
   struct builder b = {.graph = graph, .trace = trace};
   b.has_failed = !prepare(&b);
-  for (uint64_t i = 0; i < trace->segments.count && !b.has_failed; i++)
+  for (uint32_t i = 0; i < trace->segments.count && !b.has_failed; i++)
     add(&b, i, pto_trace_log_at(&trace->segments, i));
   free(b.next);
   free(b.cores);
@@ -459,18 +500,120 @@ uint32_t pto_event_graph_last(const struct pto_event_graph *graph) {
   return found;
 }
 
-uint64_t pto_event_graph_end(const struct pto_event_graph *graph, pto_event_duration *duration, const void *context,
-                             uint64_t *ends) {
-  uint64_t last = 0;
-  for (size_t i = 0; i < graph->node_count; i++) {
-    const struct pto_event_node *node = &graph->nodes[i];
-    uint64_t begin = 0;
-    if (node->before != NONE) begin = ends[node->before];
-    if (node->cause != NONE) begin = pto_max_u64(begin, ends[node->cause]);
-    for (uint32_t k = 0; k < node->link_count; k++)
-      begin = pto_max_u64(begin, ends[graph->links[node->first_link + k]]);
-    ends[i] = begin + duration(context, graph, (uint32_t)i);
-    last = pto_max_u64(last, ends[i]);
+/* ---- another run ---- */
+
+/* A node whose causes have all ended, the last one at `time`. */
+struct event {
+  uint64_t time;
+  uint32_t node;
+};
+
+struct replay {
+  const struct pto_event_graph *graph;
+  pto_event_duration *duration;
+  const void *context;
+  uint32_t *left;     /* by node: causes that have not ended */
+  uint64_t *times;    /* by node: when the last of those ended that have */
+  uint64_t *first;    /* by node + 1: of its effects */
+  uint32_t *effects;  /* nodes */
+  struct event *heap; /* the earliest first, of equal times the first node */
+  size_t heap_count;
+  uint64_t free_at[SCHEDULERS + 1]; /* of schedulers, and the resolver */
+  uint64_t end;
+};
+
+/* Calls `visit` with each cause that is held. */
+static inline void each_cause(struct replay *r, uint32_t index,
+                              void (*visit)(struct replay *r, uint32_t cause, uint32_t effect)) {
+  const struct pto_event_node *node = &r->graph->nodes[index];
+  if (node->before != NONE && !node->is_in_turn) visit(r, node->before, index);
+  if (node->cause != NONE) visit(r, node->cause, index);
+  for (uint32_t i = 0; i < node->link_count; i++) visit(r, r->graph->links[node->first_link + i], index);
+}
+
+static void count_cause(struct replay *r, uint32_t cause, uint32_t effect) {
+  r->left[effect]++;
+  r->first[cause + 1]++;
+}
+
+static void put_cause(struct replay *r, uint32_t cause, uint32_t effect) { r->effects[--r->first[cause + 1]] = effect; }
+
+static bool is_earlier(const struct event *a, const struct event *b) {
+  return a->time != b->time ? a->time < b->time : a->node < b->node;
+}
+
+static void push_event(struct replay *r, struct event event) {
+  size_t at = r->heap_count++;
+  for (; at > 0 && is_earlier(&event, &r->heap[(at - 1) / 2]); at = (at - 1) / 2) r->heap[at] = r->heap[(at - 1) / 2];
+  r->heap[at] = event;
+}
+
+static struct event pop_event(struct replay *r) {
+  const struct event first = r->heap[0], last = r->heap[--r->heap_count];
+  size_t at = 0;
+  for (size_t child = 1; child < r->heap_count; child = 2 * at + 1) {
+    child += child + 1 < r->heap_count && is_earlier(&r->heap[child + 1], &r->heap[child]);
+    if (!is_earlier(&r->heap[child], &last)) break;
+    r->heap[at] = r->heap[child];
+    at = child;
   }
-  return last;
+  r->heap[at] = last;
+  return first;
+}
+
+/* The clock that the node moves, if that does one thing after another whatever the order; NULL: it waits for its causes
+ * alone. */
+static uint64_t *clock_of(struct replay *r, uint32_t index) {
+  const struct pto_trace_segment *segment = pto_event_segment(r->graph, index);
+  if (!segment || segment->activity >= PTO_ACTIVITY_COUNT) return NULL;
+  if (segment->activity == PTO_ACTIVITY_look && r->graph->nodes[index].before == NONE) return NULL;
+  if (segment->resource.kind == PTO_RESOURCE_RESOLVER) return &r->free_at[SCHEDULERS];
+  return segment->resource.kind == PTO_RESOURCE_SCHEDULER ? &r->free_at[segment->resource.index % SCHEDULERS] : NULL;
+}
+
+/* The node, and what its scheduler goes on with at once. */
+static void serve(struct replay *r, uint32_t index) {
+  while (index != NONE) {
+    uint64_t *clock = clock_of(r, index);
+    const uint64_t begin = clock ? pto_max_u64(r->times[index], *clock) : r->times[index];
+    const uint64_t end = begin + r->duration(r->context, r->graph, index);
+    uint32_t next = NONE;
+    if (clock) *clock = end;
+    r->end = pto_max_u64(r->end, end);
+    for (uint64_t i = r->first[index + 1]; i < r->first[index + 2]; i++) {
+      const uint32_t effect = r->effects[i];
+      r->times[effect] = pto_max_u64(r->times[effect], end);
+      if (--r->left[effect]) continue;
+      if (clock && next == NONE && r->graph->nodes[effect].before == index && clock_of(r, effect) == clock)
+        next = effect;
+      else
+        push_event(r, (struct event){r->times[effect], effect});
+    }
+    index = next;
+  }
+}
+
+int pto_event_graph_replay(const struct pto_event_graph *graph, pto_event_duration *duration, const void *context,
+                           uint64_t *end) {
+  const size_t count = graph->node_count;
+  struct replay r = {.graph = graph, .duration = duration, .context = context};
+  r.left = calloc(count + 1, sizeof *r.left);
+  r.times = calloc(count + 1, sizeof *r.times);
+  r.first = calloc(count + 2, sizeof *r.first);
+  r.heap = malloc((count + 1) * sizeof *r.heap);
+  r.effects = malloc((2 * count + graph->link_count + 1) * sizeof *r.effects);
+  const bool has_memory = r.left && r.times && r.first && r.heap && r.effects;
+  for (uint32_t i = 0; has_memory && i < count; i++) each_cause(&r, i, count_cause);
+  for (size_t i = 0; has_memory && i <= count; i++) r.first[i + 1] += r.first[i]; /* ends; put_cause makes begins */
+  for (uint32_t i = (uint32_t)count; has_memory && i-- > 0;) each_cause(&r, i, put_cause);
+  for (uint32_t i = 0; has_memory && i < count; i++)
+    if (r.left[i] == 0) push_event(&r, (struct event){0, i});
+  while (has_memory && r.heap_count) serve(&r, pop_event(&r).node);
+  free(r.left);
+  free(r.times);
+  free(r.first);
+  free(r.heap);
+  free(r.effects);
+  *end = r.end;
+  return has_memory ? PTO_OK : PTO_ENOMEM;
 }

@@ -12,8 +12,7 @@
  * completion; the orchestrator after a stall for what a scheduler had done.  Causes stand before what they cause.
  *
  * So the graph holds the decisions of the run: who ran where, in which order on each resource, and how long each
- * segment took.  pto_event_graph_end says when the run would end with other durations; the engine itself ends then too,
- * unless it decides something otherwise.
+ * segment took.  Where a message found several idle cores it waits for none, as another one would have done.
  *
  * Always true: with the run's own durations each node ends when its segment did, so the durations of the path add up to
  * the end of the run.
@@ -30,10 +29,12 @@
 
 struct pto_event_node {
   uint64_t end, duration;
-  uint64_t segment;                /* index; UINT64_MAX: none, it only joins causes */
+  uint32_t segment;                /* index; PTO_NO_NODE: none, it only joins causes */
   uint32_t before;                 /* what the resource did before; PTO_NO_NODE: nothing */
   uint32_t cause;                  /* what it waited for, or might have; PTO_NO_NODE: nothing */
   uint32_t first_link, link_count; /* further causes, in links */
+  bool has_choice;                 /* a message: other cores of the kind were idle, too */
+  bool is_in_turn;                 /* `before` is only what its scheduler had to do first: another order would do */
 };
 
 /* Of a task. */
@@ -63,8 +64,8 @@ void pto_event_graph_fini(struct pto_event_graph *graph);
 
 /* The node's segment; NULL where it has none. */
 static inline const struct pto_trace_segment *pto_event_segment(const struct pto_event_graph *graph, uint32_t node) {
-  const uint64_t segment = graph->nodes[node].segment;
-  return segment == UINT64_MAX ? NULL : pto_trace_log_at(&graph->trace->segments, segment);
+  const uint32_t segment = graph->nodes[node].segment;
+  return segment == PTO_NO_NODE ? NULL : pto_trace_log_at(&graph->trace->segments, segment);
 }
 
 /* The cause of the node that ended last, the resource's own where several did; PTO_NO_NODE: it had none. */
@@ -72,10 +73,11 @@ uint32_t pto_event_graph_binding(const struct pto_event_graph *graph, uint32_t n
 /* The node that ended last of all, where there is one. */
 uint32_t pto_event_graph_last(const struct pto_event_graph *graph);
 
-/* When the run would end were each node's duration what `duration` says; `ends` has room for a time a node, and is
- * filled with theirs. */
+/* When the run would end were each node's duration what `duration` says, and if schedulers still did first what comes
+ * up first: of the decisions the order on schedulers is not held, so with the run's own durations it may be a little
+ * off. PTO_OK or PTO_ENOMEM. */
 typedef uint64_t pto_event_duration(const void *context, const struct pto_event_graph *graph, uint32_t node);
-uint64_t pto_event_graph_end(const struct pto_event_graph *graph, pto_event_duration *duration, const void *context,
-                             uint64_t *ends);
+PTO_MUST_CHECK int pto_event_graph_replay(const struct pto_event_graph *graph, pto_event_duration *duration,
+                                          const void *context, uint64_t *end);
 
 #endif

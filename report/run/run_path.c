@@ -176,20 +176,22 @@ static uint32_t add_kernels(const struct pto_run_path *path, struct trial *found
   return count;
 }
 
-static void add_gain(struct pto_run_path *path, const struct trial *trial, uint64_t makespan) {
+static void add_gain(struct pto_run_path *path, const struct trial *trial, uint64_t gain) {
   uint32_t at = path->gain_count;
-  while (at > 0 && path->gains[at - 1].makespan > makespan) at--;
-  if (at == PTO_PATH_GAINS || makespan >= path->makespan) return;
+  while (at > 0 && path->gains[at - 1].gain < gain) at--;
+  if (at == PTO_PATH_GAINS || gain == 0) return;
   if (path->gain_count < PTO_PATH_GAINS) path->gain_count++;
   memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
-  path->gains[at].makespan = makespan;
+  path->gains[at].gain = gain;
   snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
 }
 
 /* Trials in the order of what they could give, until no further one can be among the best. */
 static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *graph) {
+  static const struct trial nothing = {.what = "nothing"};
   struct trial found[MOST_TRIALS];
   uint32_t count = 0;
+  uint64_t before, after;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(trials); i++) {
     found[count] = trials[i];
     for (uint32_t k = 0; k < PTO_ACTIVITY_COUNT; k++)
@@ -198,23 +200,26 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
   }
   count = add_kernels(path, found, count);
   qsort(found, count, sizeof *found, order_trials);
-  uint64_t *ends = malloc((graph->node_count + 1) * sizeof *ends);
-  if (!ends) return false;
+  if (pto_event_graph_replay(graph, halved, &nothing, &before)) return false;
   for (uint32_t i = 0; i < count; i++) {
-    const uint64_t least = path->makespan - found[i].path / 2 - (found[i].path & 1);
-    if (path->gain_count == PTO_PATH_GAINS && path->gains[PTO_PATH_GAINS - 1].makespan <= least) break;
-    add_gain(path, &found[i], pto_event_graph_end(graph, halved, &found[i], ends));
+    if (path->gain_count == PTO_PATH_GAINS && path->gains[PTO_PATH_GAINS - 1].gain >= found[i].path / 2) break;
+    if (pto_event_graph_replay(graph, halved, &found[i], &after)) return false;
+    if (after < before) add_gain(path, &found[i], pto_min_u64(before - after, (found[i].path + 1) / 2));
   }
-  free(ends);
   return true;
 }
 
 int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path, struct pto_error *error) {
   memset(path, 0, sizeof *path);
   path->makespan = graph->end;
-  if (graph->end == 0 || (find_path(path, graph) && find_gains(path, graph))) return PTO_OK;
+  if (graph->end == 0 || find_path(path, graph)) return PTO_OK;
   pto_run_path_fini(path);
   return pto_error_set(error, PTO_ENOMEM, "no memory for the critical path of %zu nodes", graph->node_count);
+}
+
+int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph, struct pto_error *error) {
+  if (graph->end == 0 || find_gains(path, graph)) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for another run of %zu nodes", graph->node_count);
 }
 
 void pto_run_path_fini(struct pto_run_path *path) {

@@ -6,8 +6,9 @@
  * told from its begin.  Each step takes the time from the end of the one before to its own, so the steps add up to the
  * makespan.  Neighbours on one resource, of one group of activities and on a core of one task, are one step.
  *
- * A gain is by how much the run would be shorter, did something take half as long and were all decisions the same: who
- * runs where, and in which order.
+ * A gain is by how much the run would be shorter, did something take half as long, all that the event graph holds
+ * stayed the same, and schedulers did first what comes up first.  It is never more than half of that something's time
+ * on the path.
  *
  * Owns its steps until fini.  Made from an event graph.
  */
@@ -27,8 +28,8 @@ struct pto_path_step {
 };
 
 struct pto_path_gain {
-  char what[96];     /* what takes half as long */
-  uint64_t makespan; /* then, ps */
+  char what[96]; /* what takes half as long */
+  uint64_t gain; /* ps that the run would be shorter */
 };
 
 struct pto_run_path {
@@ -45,6 +46,9 @@ struct pto_run_path {
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path,
                                      struct pto_error *error);
+/* What would make the run shorter; takes some replays of the graph, which is that of the path. */
+PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
+                                           struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_run_path_fini(struct pto_run_path *path);
 

@@ -99,6 +99,7 @@ static int collect_graph(struct collector *c, struct pto_error *error) {
   if (status) return status;
   status = pto_accounts_init(&graph, t->core_count[AIC], &t->accounts, error);
   if (status == PTO_OK) status = pto_run_path_init(&graph, &t->path, error);
+  if (status == PTO_OK) status = pto_run_path_find_gains(&t->path, &graph, error);
   pto_event_graph_fini(&graph);
   return status;
 }
@@ -156,7 +157,7 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
           percent(path->groups[path->group], path->makespan), time_text(t, path->groups[path->group], text),
           time_text(t, path->makespan, more));
   for (uint32_t i = 0; i < path->gain_count; i++) {
-    const uint64_t gain = path->makespan - path->gains[i].makespan;
+    const uint64_t gain = path->gains[i].gain;
     fprintf(to, "             %s in half the time: %s less (%.1f %%)\n", path->gains[i].what, time_text(t, gain, text),
             percent(gain, path->makespan));
   }
@@ -283,8 +284,8 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_sta
   for (uint32_t i = 0; i < path->gain_count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "what", path->gains[i].what);
-    put_us(w, t, "us", path->makespan - path->gains[i].makespan);
-    put_us(w, t, "makespan_us", path->gains[i].makespan);
+    put_us(w, t, "us", path->gains[i].gain);
+    put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);

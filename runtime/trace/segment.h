@@ -71,7 +71,7 @@ enum pto_activity {
 #undef X
   /* Marks, which take no time. */
   PTO_ACTIVITY_COUNT,
-  PTO_MARK_BEGIN = PTO_ACTIVITY_COUNT, /* a run begins; `end` is when clocks do, `core` how many schedulers there are */
+  PTO_MARK_BEGIN = PTO_ACTIVITY_COUNT, /* a run begins: its clocks at `end`, on `task` cores with `core` schedulers */
   PTO_MARK_REQUEST, /* the resource asks for the next message to `core`, which another one sends, or it later */
   PTO_MARK_WAKE     /* of a kernel that waits: the core goes on because of what `core` has done */
 };

@@ -78,7 +78,8 @@ static void shift_segment(void *record, struct shift *shift) {
   struct pto_trace_segment *segment = record;
   segment->begin += shift->time;
   segment->end += shift->time;
-  if (segment->task != PTO_SEGMENT_NO_TASK) segment->task += (uint32_t)shift->task;
+  if (segment->task != PTO_SEGMENT_NO_TASK && segment->activity != PTO_MARK_BEGIN)
+    segment->task += (uint32_t)shift->task;
 }
 
 /* ---- all of a log ---- */
