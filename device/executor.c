@@ -348,14 +348,26 @@ static void append_recording(struct pto_context *context) {
   if (pto_trace_append(&context->recording, trace, shift)) context->recording_dropped++;
 }
 
+/* The times of the runs that have ended, and of the one that pauses. */
+static void count_times(struct pto_context *context, uint64_t paused_ps, const struct pto_stats *paused) {
+  struct pto_context_counters *const counters = &context->counters;
+  counters->virtual_ps = context->ended_ps + paused_ps;
+  counters->measured_ps = context->ended.measured_ps + paused->measured_ps;
+  counters->interpolated_ps = context->ended.interpolated_ps + paused->interpolated_ps;
+  counters->modelled_ps = context->ended.modelled_ps + paused->modelled_ps;
+  counters->assumed_ps = context->ended.assumed_ps + paused->assumed_ps;
+}
+
 /* Without a thread a run pauses where nothing is queued: what the tasks of earlier calls have used stays known, as it
  * does where the run goes on meanwhile. */
 static bool pauses(struct pto_context *context, int returned) {
   if (returned || pto_host_has_failed(context->rt) || context->has_thread) return false;
+  struct pto_stats stats = {.size = sizeof stats};
   pto_host_drain(context->rt);
+  pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
   const bool is_over = context->queued != context->done || context->is_ending || pto_host_has_failed(context->rt);
-  if (!is_over) context->counters.virtual_ps = context->ended_ps + pto_host_elapsed_ps(context->rt);
+  if (!is_over) count_times(context, pto_host_elapsed_ps(context->rt), &stats);
   pto_context_unlock(context);
   return !is_over;
 }
@@ -366,8 +378,12 @@ static void end_run(struct pto_context *context, int status) {
   context->has_run = false;
   pto_context_lock(context);
   append_recording(context);
+  count_times(context, stats.virtual_ps, &stats);
   context->ended_ps += stats.virtual_ps;
-  context->counters.virtual_ps = context->ended_ps;
+  context->ended.measured_ps += stats.measured_ps;
+  context->ended.interpolated_ps += stats.interpolated_ps;
+  context->ended.modelled_ps += stats.modelled_ps;
+  context->ended.assumed_ps += stats.assumed_ps;
   context->is_failing = false;
   if (status) {
     pto_error_set(&context->failure, status, "%s", pto_last_error(context->rt));

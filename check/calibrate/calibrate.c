@@ -11,6 +11,7 @@
 
 int pto_calibration_init(const char *chip, struct pto_calibration *c, struct pto_error *error) {
   memset(c, 0, sizeof *c);
+  c->path = chip;
   return pto_chip_load_sheet(chip, &c->chip, &c->sheet, error);
 }
 

@@ -294,6 +294,10 @@ static void take_counters(struct pto_session *session) {
                                      .submit_waits = counters->submit_waits,
                                      .wall_ns = counters->wall_ns,
                                      .virtual_ps = counters->virtual_ps,
+                                     .measured_ps = counters->measured_ps,
+                                     .interpolated_ps = counters->interpolated_ps,
+                                     .modelled_ps = counters->modelled_ps,
+                                     .assumed_ps = counters->assumed_ps,
                                      .window_high_water = counters->window_high_water,
                                      .heap_high_water_bytes = counters->heap_high_water_bytes,
                                      .workers = result->workers};

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/predict/benchmarks.h>
 #include <check/regress/list.h>
-#include <check/validate/benchmarks.h>
 #include <check/validate/page.h>
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
@@ -81,8 +81,7 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   asked.progress = NULL;
   if (!options->has_deps) {
     asked.has_deps = true;
-    /* A graph that was built before has no tasks that allocate. */
-    config.deps = PTO_DEPS_PTO | (item->place.is_prebuilt ? (uint32_t)PTO_DEPS_SWITCH_CREATOR_EDGES : 0);
+    config.deps = pto_benchmark_deps(item->place.is_prebuilt);
   }
   const struct pto_prediction_asked question = {.options = &asked,
                                                 .runs = v->runs,
@@ -144,7 +143,9 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
 }
 
 static int take_row(struct validate *v, struct pto_validated *item, struct pto_error *error) {
-  item->run = *item->row->run ? item->row->run : pto_benchmark_words(item->row->row);
+  const struct pto_benchmark *benchmark = pto_benchmark_find(item->row->row);
+  item->run = item->row->run;
+  if (!*item->run) item->run = benchmark ? pto_benchmark_words(benchmark, item->words, sizeof item->words) : NULL;
   if (!item->run) {
     say_problem(item, "neither its column run nor the list of benchmarks says which program it is");
     return PTO_OK;
