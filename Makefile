@@ -10,7 +10,7 @@
 #   ANNOTATE=1             atomics tell helgrind and drd what they hand over (make valgrind builds it where it is needed)
 # Others:
 #   ARGS="..."             options of run, regress, perf, valgrind
-#   TESTS=PATTERN          of test and test-long: these alone
+#   TESTS=PATTERN          of test and test-long: these alone, and no others are built
 #   BENCH="task_overhead lookup"  QUICK=1   of bench: these alone; less of all
 #   LIST=FILE              of regress: another list than tests/regress/examples.list
 #   PROGRAM=bgemm          of perf and valgrind
@@ -112,7 +112,9 @@ $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 	@CC="$(CC)" PLAIN="$(PLAIN)" scripts/probe >$@
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
-CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
+# Sanitizers take lines from debug information and nothing more, and their checks make -O2 twice as long to compile as -O1; a
+# fuzzer's speed is worth it.
+CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0 -g,$(if $(and $(SAN),$(if $(FUZZ),,yes)),-O1 -g1,-O2 -g))
 # A payload at the head of a larger struct, and a hint that a loop may be vectorised where clang 14 does not, are meant.
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
@@ -167,7 +169,12 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
+# As scripts/run_tests --only chooses.
+SELECTED := $(TESTS_BUILT) $(REPLAYS)
+ifneq ($(TESTS),)
+SELECTED := $(shell printf '%s\n' $(SELECTED) | grep -E '$(TESTS)')
+endif
+tests: all $(SELECTED) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -293,10 +300,11 @@ regress: ## results, counts and virtual times of every example beside the baseli
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
+# Scripts first: a long one at the end would have all other processors wait for it.
 test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
-	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TEST_SCRIPTS) $(TESTS_BUILT) $(REPLAYS)
 test-long: ## all tests
 	@scripts/deps
 	$(AGAIN) tests
