@@ -5,6 +5,7 @@
  * Leaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a bad file,
  * 3 where there are no processes or the page cannot be written.
  */
+#include <cli/main/about.h>
 #include <cli/main/verb.h>
 
 #include <stdio.h>
@@ -46,8 +47,7 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim validate ROWS.csv [-o PAGE.md] [OPTION...]\n\n"
-       "Predicts every row of the file and tells the errors as a page, failures first.  docs/predicting.md has the "
-       "columns.\n");
+       "Predicts every row of the file and tells the errors as a page, failures first.\n");
   pto_run_options_help(PTO_VERB_validate, own_options);
   puts("\nLeaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a "
        "bad "

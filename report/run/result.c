@@ -6,6 +6,7 @@
 
 #include <formats/json_writer.h>
 #include <formats/units.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <report/stopped/stopped.h>
 #include <report/run/group_times.h>
@@ -118,9 +119,12 @@ static void print_verdict(const struct pto_run_result *result, FILE *to) {
             priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
   else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
-  else
-    fprintf(to, "  result   %s, largest error %.3g\n", result->verified == PTO_VERDICT_TRUE ? "verified" : "WRONG",
-            result->max_abs_error);
+  else {
+    const bool is_right = result->verified == PTO_VERDICT_TRUE;
+    fputs("  result   ", to);
+    pto_colour_put(to, is_right ? PTO_COLOUR_GOOD : PTO_COLOUR_BAD, is_right ? "verified" : "WRONG");
+    fprintf(to, ", largest error %.3g\n", result->max_abs_error);
+  }
 }
 
 /* Where the time of kernels comes from, in virtual time. */
