@@ -53,15 +53,17 @@ function drawTable(element, columns, rows, most = 200) {
 
 /* Lines of samples over time, each on a scale of its own; follows the timeline's view. */
 class SampleChart {
-  constructor(element, samples, run) {
+  /* The high waters are the document's: samples are taken after a submit, which may have taken more for a while. */
+  constructor(element, samples, run, width) {
     this.element = element;
     this.samples = samples;
     this.lines = [
-      {name: "window slots in use", values: samples.window, text: d => `${d}`},
-      {name: "heap in use", values: samples.heap, text: bytesText},
+      {name: "window slots in use", values: samples.window, most: RESULT.window_high_water, text: d => `${d}`},
+      {name: "heap in use", values: samples.heap, most: RESULT.heap_high_water_bytes, text: bytesText},
       {name: "ready tasks", values: samples.ready, text: d => `${d}`},
       {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
-    ].map(line => ({...line, most: d3.max(line.values)}));
+    ].map(line => ({...line, most: line.most || d3.max(line.values)}));
+    this.width = width;
     this.buffers = null;
     this.show(0, run.end);
   }
@@ -87,8 +89,8 @@ class SampleChart {
 
   show(begin, end) {
     this.view = [begin, end];
-    const width = Math.max(500, this.element.clientWidth || 900), height = 70, left = 150;
-    const x = d3.scaleLinear().domain([begin, end]).range([left, width - 10]);
+    const width = this.width(), height = 70, left = LABEL_WIDTH;
+    const x = d3.scaleLinear().domain([begin, end]).range([left, width]);
     const bars = this.buffers ? this.buffers.slice(0, 60) : [];
     const svg = d3.select(this.element).html("").append("svg").attr("width", width)
       .attr("height", this.lines.length * height + 24 + bars.length * 8).attr("role", "img")
@@ -103,7 +105,7 @@ class SampleChart {
     });
     const rows = svg.append("g").attr("transform", `translate(0, ${this.lines.length * height})`);
     rows.selectAll("rect").data(bars).enter().append("rect").attr("x", d => Math.max(left, x(d.begin)))
-      .attr("width", d => Math.max(0.5, Math.min(x(d.end), width - 10) - Math.max(left, x(d.begin)))).attr("y", (_, i) => i * 8)
+      .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("y", (_, i) => i * 8)
       .attr("height", 6).attr("fill", PALETTE[1]).attr("data-buffer", d => d.buffer)
       .append("title").text(d => `buffer ${d.buffer}, ${bytesText(d.bytes)}: ${unitsText(d.begin)} to ${unitsText(d.end)}`);
     if (bars.length)

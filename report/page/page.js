@@ -3,6 +3,9 @@
 
 const RESULT = documentOf("result") || {};
 
+/* Spans from here on are calls on cores. */
+const firstCall = spans => spans.first[NAMES.first_core];
+
 /* The whole of it, for the parts. */
 const run = {
   spans: null, tasks: null, edges: null, tensors: null, path: null, end: 1,
@@ -12,8 +15,7 @@ const run = {
   lastSpanOf(task) {
     if (!this.lastSpan) {
       this.lastSpan = new Int32Array(NAMES.tasks).fill(-1);
-      const from = this.spans.first[1] || 0;
-      for (let i = from; i < this.spans.count; i++) {
+            for (let i = firstCall(this.spans); i < this.spans.count; i++) {
         const t = this.spans.task[i];
         if (t >= 0 && t < NAMES.tasks && (this.lastSpan[t] < 0 || this.spans.end[i] > this.spans.end[this.lastSpan[t]]))
           this.lastSpan[t] = i;
@@ -84,7 +86,7 @@ async function showTask(span) {
 function sayWaits(list, task) {
   const {spans, edges} = run;
   let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
-  for (let i = spans.first[1] || 0; i < spans.count; i++) if (spans.task[i] === task) begin = Math.min(begin, spans.begin[i]);
+  for (let i = firstCall(spans); i < spans.count; i++) if (spans.task[i] === task) begin = Math.min(begin, spans.begin[i]);
   for (let k = edges.producers.first[task]; k < edges.producers.first[task + 1]; k++) {
     const span = run.lastSpanOf(edges.producers.items[k]);
     if (span >= 0 && spans.end[span] > ready) {
@@ -183,7 +185,7 @@ function stepsOnTracks(path) {
 /* Of managed buffers, from the first span of a task that uses it to the last: largest first. */
 function buffersOf() {
   const buffers = new Map(), begin = new Float64Array(NAMES.tasks).fill(Infinity);
-  for (let i = run.spans.first[1] || 0; i < run.spans.count; i++) {
+  for (let i = firstCall(run.spans); i < run.spans.count; i++) {
     const task = run.spans.task[i];
     if (task >= 0 && task < NAMES.tasks) begin[task] = Math.min(begin[task], run.spans.begin[i]);
   }
@@ -222,7 +224,7 @@ async function draw() {
   startSearch();
   window.addEventListener("resize", () => timeline.resize());
   const samples = await readSamples();
-  if (section("memory", samples.count > 0)) chart = new SampleChart(document.querySelector("#memory .chart"), samples, run);
+  if (section("memory", samples.count > 0)) chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
   document.documentElement.dataset.ready = "timeline";
   await new Promise(requestAnimationFrame);
   await loadGraph();

@@ -8,6 +8,7 @@
 #include <report/page/columns.h>
 #include <report/page/escaped_json.h>
 #include <report/run/trace_view.h>
+#include <runtime/trace/segment.h>
 
 #define LANES 3u
 #define NAME_SIZE 256
@@ -41,10 +42,30 @@ struct blocks {
   const struct pto_trace *trace;
   const struct pto_export_info *info;
   FILE *to;
-  struct list kernels; /* names of kernels and activities */
+  struct list names; /* of kernels and activities */
   struct list places;
+  uint32_t has_resolver, scheduler_count;
   int status;
 };
+
+static const struct {
+  const char *name, *text;
+} activities[] = {
+#define X(name, text, group) {#name, text},
+    PTO_ACTIVITY_LIST(X)
+#undef X
+};
+
+static uint32_t first_core(const struct blocks *b) { return 1 + b->has_resolver + b->scheduler_count; }
+
+static void count_schedulers(struct blocks *b) {
+  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
+    if (segment->resource.kind == PTO_RESOURCE_RESOLVER) b->has_resolver = 1;
+    if (segment->resource.kind == PTO_RESOURCE_SCHEDULER && segment->resource.index >= b->scheduler_count)
+      b->scheduler_count = segment->resource.index + 1u;
+  }
+}
 
 static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
   fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", id);
@@ -75,39 +96,61 @@ static uint64_t take_calls(struct blocks *b, struct span *spans) {
     const struct pto_kernel *kernel = pto_trace_task_kernel(b->trace, span->task, span->role);
     spans[count] = (struct span){.begin = span->begin,
                                  .end = span->end,
-                                 .track = span->core + 1u,
+                                 .track = first_core(b) + span->core,
                                  .task = span->task + 1,
-                                 .name = (uint32_t)index_of(&b->kernels, kernel ? kernel->name : "task"),
+                                 .name = (uint32_t)index_of(&b->names, kernel ? kernel->name : "task"),
                                  .block = span->block_index};
   }
   return count;
 }
 
-static void take_control(struct blocks *b, struct span *spans) {
+/* What the control thread did. */
+static uint64_t take_control(struct blocks *b, struct span *spans) {
   for (uint64_t i = 0; i < b->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&b->trace->control, i);
     spans[i] = (struct span){.begin = control->begin,
                              .end = control->end,
                              .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
-                             .name = (uint32_t)index_of(&b->kernels, pto_control_activity_name(control->activity))};
+                             .name = (uint32_t)index_of(&b->names, pto_control_activity_name(control->activity))};
   }
+  return b->trace->control.count;
+}
+
+/* What the orchestrator and the schedulers did, in virtual time. */
+static uint64_t take_segments(struct blocks *b, struct span *spans) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
+    const uint32_t kind = segment->resource.kind;
+    if (segment->activity >= PTO_ACTIVITY_COUNT || kind == PTO_RESOURCE_CORE || segment->end == segment->begin) continue;
+    spans[count++] = (struct span){
+        .begin = segment->begin,
+        .end = segment->end,
+        .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
+                 : kind == PTO_RESOURCE_RESOLVER   ? 1
+                                                   : 1 + b->has_resolver + segment->resource.index,
+        .task = segment->task == PTO_SEGMENT_NO_TASK ? 0 : segment->task + 1,
+        .name = (uint32_t)index_of(&b->names, activities[segment->activity].text)};
+  }
+  return count;
 }
 
 static void put_timeline(struct blocks *b) {
   enum { COUNT, GAP, LENGTH, NAME, TASK, BLOCK, COLUMNS };
   struct pto_column columns[COLUMNS] = {{0}};
   const struct pto_trace_span *span;
-  uint64_t count = b->trace->control.count;
+  uint64_t count = b->trace->control.count + b->trace->segments.count;
   for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(b->trace, &walk)) != NULL;) count++;
   struct span *spans = calloc(count + 1, sizeof *spans);
   if (!spans) {
     b->status = PTO_ENOMEM;
     return;
   }
-  take_control(b, spans + take_calls(b, spans));
+  count = take_calls(b, spans);
+  count += b->trace->segments.count ? take_segments(b, spans + count) : take_control(b, spans + count);
   qsort(spans, count, sizeof *spans, compare_spans);
   uint64_t at = 0;
-  for (uint32_t track = 0; track <= b->info->cluster_count * LANES; track++) {
+  for (uint32_t track = 0; track < first_core(b) + b->info->cluster_count * LANES; track++) {
     const uint64_t first = at;
     uint64_t last_end = 0;
     int64_t last_task = 0;
@@ -137,7 +180,7 @@ static void put_tasks(struct blocks *b) {
     const struct pto_kernel *kernel = NULL;
     for (uint32_t role = 0; role < LANES && !kernel; role++) kernel = task->kernels[role];
     pto_column_put(&columns[KERNEL],
-                   index_of(&b->kernels, kernel ? kernel->name : pto_trace_task_kind_name(task->kind)));
+                   index_of(&b->names, kernel ? kernel->name : pto_trace_task_kind_name(task->kind)));
     pto_column_put_signed(&columns[SUBMITTED], (int64_t)(task->submit_time - last_time));
     pto_column_put(&columns[PLACE], index_of(&b->places, task->call));
     pto_column_put(&columns[BLOCKS], task->block_count);
@@ -226,9 +269,14 @@ static void put_tracks(struct blocks *b, struct pto_json_writer *w) {
   static const char *const lanes[LANES] = {"AIC", "AIV0", "AIV1"};
   char name[64];
   pto_json_put_array(w, "tracks");
-  pto_json_string(w, "orchestration");
+  pto_json_string(w, "orchestrator");
+  if (b->has_resolver) pto_json_string(w, "resolver");
+  for (uint32_t i = 0; i < b->scheduler_count; i++) {
+    snprintf(name, sizeof name, "scheduler %u", i);
+    pto_json_string(w, name);
+  }
   for (uint32_t core = 0; core < b->info->cluster_count * LANES; core++) {
-    snprintf(name, sizeof name, "cluster %u %s", core / LANES, lanes[core % LANES]);
+    snprintf(name, sizeof name, "core %u %s", core, lanes[core % LANES]);
     pto_json_string(w, name);
   }
   pto_json_array_end(w);
@@ -243,8 +291,13 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "tasks", b->trace->tasks.count);
   pto_json_put_u64(w, "dropped_records", pto_trace_dropped(b->trace));
   put_tracks(b, w);
+  pto_json_put_u64(w, "first_core", first_core(b));
+  pto_json_put_object(w, "activities");
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(activities); i++)
+    pto_json_put_string(w, activities[i].name, activities[i].text);
+  pto_json_object_end(w);
   pto_json_put_array(w, "names");
-  for (size_t i = 0; i < b->kernels.count; i++) pto_json_string(w, b->kernels.items[i]);
+  for (size_t i = 0; i < b->names.count; i++) pto_json_string(w, b->names.items[i]);
   pto_json_array_end(w);
   pto_json_put_array(w, "places");
   struct pto_source_lines *lines = pto_source_lines_create();
@@ -267,14 +320,15 @@ static void put_names(struct pto_json_writer *w, const void *context) {
 
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {
   struct blocks b = {.trace = trace, .info = info, .to = to};
+  count_schedulers(&b);
   put_timeline(&b);
   put_tasks(&b);
   put_edges(&b);
   put_tensors(&b);
   put_samples(&b);
   const int status = pto_escaped_json_write("names", put_names, &b, to);
-  if (b.kernels.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
-  free(b.kernels.items);
+  if (b.names.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
+  free(b.names.items);
   free(b.places.items);
   return b.status ? b.status : status;
 }

@@ -3,11 +3,14 @@
  * A recorded run as the page keeps it: names in JSON, and blocks of columns (report/page/columns.h) that the page opens
  * when it needs them.
  *
- *   timeline   the spans of all tracks, by track and begin: those of tracks[0] (the orchestration) first
+ *   timeline   the spans of all tracks, by track and begin
  *   tasks      kernel, submit time and place of each task
  *   edges      of each task, its producers
  *   tensors    of each task, its parameters
  *   samples    window, heap, ready tasks and calls in flight over time
+ *
+ * Tracks are the orchestrator, a resolver, the schedulers and the cores.  In virtual time those before the cores are what
+ * segments say; on threads the orchestrator's is what the control thread did, and there are no schedulers.
  *
  * Times are in the trace's unit; most are differences to what stands before.  Reads the trace only; memory is one
  * block's at a time, and 32 bytes a span for the sort.

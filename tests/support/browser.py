@@ -110,9 +110,9 @@ def look_at_timeline(result, names):
         run_end = script("return run.end")
         holds(f"span {span} is as wide as its time", close(box["width"], (end - begin) / run_end * width, 0.01))
     # Its colour is there, in the picture.
-    span = script("let best = 0; for (let i = run.spans.first[1]; i < run.spans.count; i++)"
+    span = script("let best = 0; for (let i = firstCall(run.spans); i < run.spans.count; i++)"
                   " if (run.spans.end[i] - run.spans.begin[i] > run.spans.end[best] - run.spans.begin[best]"
-                  " || best < run.spans.first[1]) best = i; return best")
+                  " || best < firstCall(run.spans)) best = i; return best")
     script("const s = arguments[0]; timeline.show(run.spans.begin[s], run.spans.end[s] + 1)", span)
     box = script("return timeline.boxOf(arguments[0])", span)
     pixel = script("const c = timeline.canvas.node(), r = window.devicePixelRatio || 1;"
