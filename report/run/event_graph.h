@@ -2,23 +2,23 @@
 /*
  * The event graph of a run in virtual time: what let each segment (runtime/trace/segment.h) begin.
  *
- * A node is a segment, or the moment at which a task was ready, or that at which a sync_start group could begin.  It
- * begins when the last of its causes has ended, and takes its duration:
+ * A node is a segment, or a moment that only joins causes: a task is ready, a message is asked for, a sync_start group
+ * is complete.  It begins when the last of its causes has ended, and takes its duration:
  *
  *   end(n) = max(end(c), c a cause of n) + duration(n)
  *
- * Causes are: what the resource did before; what it waited for (a poll: the kernel's end; a start: the message; a
- * message: the request, and the task being ready; ready: the submit and each producer's completion; the orchestrator
- * after a stall: what the scheduler had done).  Nodes stand in an order in which causes come first.
+ * Causes are what the resource did before, and what it waited for: a poll for the kernel's end; a start for the
+ * message; a message for the request; a request for the task to be ready; that for the submit and for each producer's
+ * completion; the orchestrator after a stall for what a scheduler had done.  Causes stand before what they cause.
  *
  * So the graph holds the decisions of the run: who ran where, in which order on each resource, and how long each
- * segment took.  With other durations pto_event_graph_end says when the run would have ended; the engine itself ends
- * then, unless something there is decided otherwise.
+ * segment took.  pto_event_graph_end says when the run would end with other durations; the engine itself ends then too,
+ * unless it decides something otherwise.
  *
- * Always true: with the run's own durations each node ends when its segment did; the path's durations add up to the end
- * of the run; a node's slack is what it may be longer without any change of the end.
+ * Always true: with the run's own durations each node ends when its segment did, so the durations of the path add up to
+ * the end of the run.
  *
- * Owns its arrays until fini.  Reads a trace with a graph and a timeline, after the run.  Linear in segments and edges.
+ * Owns its arrays until fini.  Reads a trace with a graph and segments, after the run.  Linear in segments and edges.
  */
 #ifndef PTO_REPORT_RUN_EVENT_GRAPH_H
 #define PTO_REPORT_RUN_EVENT_GRAPH_H
@@ -30,20 +30,29 @@
 
 struct pto_event_node {
   uint64_t end, duration;
-  uint32_t segment;                /* index; UINT32_MAX: none, it only joins causes */
+  uint64_t segment;                /* index; UINT64_MAX: none, it only joins causes */
   uint32_t before;                 /* what the resource did before; PTO_NO_NODE: nothing */
-  uint32_t cause;                  /* what it waited for, or was to wait for; PTO_NO_NODE: nothing */
+  uint32_t cause;                  /* what it waited for, or might have; PTO_NO_NODE: nothing */
   uint32_t first_link, link_count; /* further causes, in links */
-  uint8_t activity;                /* enum pto_activity; of a join other */
+};
+
+/* Of a task. */
+struct pto_event_task {
+  uint32_t submitted, completed; /* nodes, the last of each; PTO_NO_NODE: none */
+  uint32_t ready;                /* it lacks nothing but a core */
+  uint64_t produced_ps;          /* when the last kernel of its producers ended */
+  uint64_t ended_ps;             /* when its own last one did */
 };
 
 struct pto_event_graph {
   const struct pto_trace *trace;
   struct pto_event_node *nodes;
-  uint32_t *links; /* nodes */
-  uint64_t node_count, node_capacity, link_count, link_capacity;
+  struct pto_event_task *tasks; /* by number; trace->tasks.count of them */
+  uint32_t *links;              /* nodes */
+  size_t node_count, node_capacity, link_count, link_capacity;
   uint64_t end;         /* of the run, ps */
-  uint64_t unexplained; /* ps that nodes waited for a cause that is not known; it counts as their duration */
+  uint64_t unexplained; /* ps that nodes waited for what is not known; they count as their durations */
+  uint64_t untimely;    /* causes left out, because they ended after what they should have caused had begun */
 };
 
 /* PTO_OK or PTO_ENOMEM.  A trace without segments gives a graph without nodes. */
@@ -52,18 +61,21 @@ PTO_MUST_CHECK int pto_event_graph_init(const struct pto_trace *trace, struct pt
 /* Takes zeroed ones. */
 void pto_event_graph_fini(struct pto_event_graph *graph);
 
+/* The node's segment; NULL where it has none. */
+static inline const struct pto_trace_segment *pto_event_segment(const struct pto_event_graph *graph, uint32_t node) {
+  const uint64_t segment = graph->nodes[node].segment;
+  return segment == UINT64_MAX ? NULL : pto_trace_log_at(&graph->trace->segments, segment);
+}
+
 /* The cause of the node that ended last, the resource's own where several did; PTO_NO_NODE: it had none. */
 uint32_t pto_event_graph_binding(const struct pto_event_graph *graph, uint32_t node);
-/* The node that ended last of all. */
+/* The node that ended last of all, where there is one. */
 uint32_t pto_event_graph_last(const struct pto_event_graph *graph);
 
-/* When the run would end were each node's duration what `duration` says.  `ends`: room for a time a node. */
-uint64_t pto_event_graph_end(const struct pto_event_graph *graph,
-                             uint64_t (*duration)(const void *context, const struct pto_event_graph *graph,
-                                                  uint32_t node),
-                             const void *context, uint64_t *ends);
-
-/* By node, into `slacks`: how much longer it may take without the run ending later. */
-void pto_event_graph_slacks(const struct pto_event_graph *graph, uint64_t *slacks);
+/* When the run would end were each node's duration what `duration` says; `ends` has room for a time a node, and is
+ * filled with theirs. */
+typedef uint64_t pto_event_duration(const void *context, const struct pto_event_graph *graph, uint32_t node);
+uint64_t pto_event_graph_end(const struct pto_event_graph *graph, pto_event_duration *duration, const void *context,
+                             uint64_t *ends);
 
 #endif

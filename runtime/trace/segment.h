@@ -62,8 +62,8 @@
   X(wait_dependency, "waiting for producers", WAIT)                                                                    \
   X(wait_scheduler, "waiting for schedulers", WAIT)                                                                    \
   X(wait_core, "waiting for cores", WAIT)                                                                              \
-  X(no_work, "nothing left to do", WAIT) /* after its last segment */                                                  \
-  X(other, "other", WAIT)                /* not explained */
+  X(no_work, "nothing to do", WAIT) /* after its last segment; on threads, between kernels */                          \
+  X(other, "other", WAIT)           /* not explained */
 
 enum pto_activity {
 #define X(name, text, group) PTO_ACTIVITY_##name,
@@ -71,28 +71,28 @@ enum pto_activity {
 #undef X
   /* Marks, which take no time. */
   PTO_ACTIVITY_COUNT,
-  PTO_MARK_BEGIN = PTO_ACTIVITY_COUNT, /* a run begins; `end` is when clocks do */
+  PTO_MARK_BEGIN = PTO_ACTIVITY_COUNT, /* a run begins; `end` is when clocks do, `core` how many schedulers there are */
   PTO_MARK_REQUEST, /* the resource asks for the next message to `core`, which another one sends, or it later */
   PTO_MARK_WAKE     /* of a kernel that waits: the core goes on because of what `core` has done */
 };
 _Static_assert(PTO_ACTIVITY_wait_poll - PTO_ACTIVITY_wait_window == PTO_STALL_poll - PTO_STALL_window,
                "a stall's activity is found by its reason");
 
-/* What the verdict adds up.  X(name, "bound by …"). */
+/* What the verdict adds up.  X(id, name in JSON, "bound by …"). */
 #define PTO_ACTIVITY_GROUP_LIST(X)                                                                                     \
-  X(SUBMIT, "submitting tasks")                                                                                        \
-  X(SCOPE, "scopes")                                                                                                   \
-  X(HOST, "host accesses")                                                                                             \
-  X(TRANSFER, "transfers")                                                                                             \
-  X(OWN_CODE, "the orchestration's own code")                                                                          \
-  X(SCHEDULE, "scheduling")                                                                                            \
-  X(HOP, "the way to kernels and back")                                                                                \
-  X(COMPUTE, "computing")                                                                                              \
-  X(MEMORY, "memory")                                                                                                  \
-  X(CONTENTION, "contention for memory")                                                                               \
-  X(WAIT, "waiting")
+  X(SUBMIT, "submit", "submitting tasks")                                                                              \
+  X(SCOPE, "scope", "scopes")                                                                                          \
+  X(HOST, "host", "host accesses")                                                                                     \
+  X(TRANSFER, "transfer", "transfers")                                                                                 \
+  X(OWN_CODE, "own_code", "the orchestration's own code")                                                              \
+  X(SCHEDULE, "schedule", "scheduling")                                                                                \
+  X(HOP, "hop", "the way to kernels and back")                                                                         \
+  X(COMPUTE, "compute", "computing")                                                                                   \
+  X(MEMORY, "memory", "memory")                                                                                        \
+  X(CONTENTION, "contention", "contention for memory")                                                                 \
+  X(WAIT, "wait", "waiting")
 enum pto_activity_group {
-#define X(name, text) PTO_GROUP_##name,
+#define X(id, name, text) PTO_GROUP_##id,
   PTO_ACTIVITY_GROUP_LIST(X)
 #undef X
       PTO_GROUP_COUNT

@@ -401,7 +401,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   engine->cores.skips_kernels = port->skips_kernels;
   if (engine->cores.segments)
-    add_segment(engine, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps, PTO_SEGMENT_NO_CORE,
+    add_segment(engine, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps, engine->scheduler_count,
                 PTO_SEGMENT_NO_TASK);
   engine->cores.is_special = port->skips_kernels || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
