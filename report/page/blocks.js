@@ -185,3 +185,9 @@ const percentText = share => `${(100 * share).toFixed(1)} %`;
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b0a000", "#7a5195",
                  "#5b9bd5", "#f2c14e", "#58c3a3", "#e3aecb", "#8f8f8f", "#a65628", "#4daf4a", "#984ea3"];
 const colourOf = d3.scaleOrdinal(PALETTE);
+/* Black or white, whichever is read better on a colour (WCAG 2.1, relative luminance). */
+function inkOn(colour) {
+  const {r, g, b} = d3.rgb(colour);
+  const [red, green, blue] = [r, g, b].map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000" : "#fff";
+}

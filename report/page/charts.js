@@ -20,7 +20,7 @@ function drawBars(element, rows, total) {
     .attr("width", d => x(d.to) - x(d.from)).style("fill", d => d.isWait ? "var(--idle)" : colourOf(d.name))
     .attr("data-resource", d => d.resource).attr("data-activity", d => d.activity).attr("data-us", d => d.us)
     .append("title").text(d => `${d.resource}: ${d.name} ${timeText(d.us)}, ${percentText(d.us / total)}`);
-  part.append("text").attr("class", d => d.isWait ? null : "inside").attr("x", d => x(d.from) + 4)
+  part.append("text").attr("class", "inside").style("fill", d => d.isWait ? null : inkOn(colourOf(d.name))).attr("x", d => x(d.from) + 4)
     .attr("y", 15).text(d => {
       const most = Math.floor((x(d.to) - x(d.from) - 8) / 6);
       return most < 3 ? "" : d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name;

@@ -68,7 +68,7 @@ function drawGraph(element, graph, run, onSelect) {
     .attr("transform", d => `translate(${d.x}, ${d.y})`).style("cursor", "pointer").on("click", d => onSelect(d.task));
   box.append("rect").attr("width", boxWidth).attr("height", boxHeight).attr("rx", 3).style("fill", d => run.colour(d.name))
     .attr("data-task", d => d.task).attr("data-count", d => d.count);
-  box.append("text").attr("class", "inside").attr("x", 6).attr("y", 17)
+  box.append("text").attr("class", "inside").style("fill", d => inkOn(run.colour(d.name))).attr("x", 6).attr("y", 17)
     .text(d => (graph.isSummary ? `${d.count} × ${d.name}` : `${d.task} ${d.name}`).slice(0, 19));
   box.append("title").text(d => graph.isSummary ? `${d.count} tasks of ${d.name}` : `task ${d.task}: ${d.name}`);
 }

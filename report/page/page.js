@@ -31,7 +31,8 @@ function section(id, isThere) {
   element.classList.toggle("empty", !isThere);
   if (isThere && !element.querySelector("h2")) {
     d3.select(element).insert("h2", ":first-child").text(element.dataset.title);
-    d3.select("nav").append("a").attr("href", `#${id}`).text(element.dataset.title);
+    d3.select("nav").html("").selectAll("a").data([...document.querySelectorAll("section")].filter(s => s.querySelector("h2")))
+      .enter().append("a").attr("href", s => `#${s.id}`).text(s => s.dataset.title);
   }
   return isThere ? d3.select(element) : null;
 }
@@ -286,6 +287,8 @@ function drawKernels(kernels, stats) {
 
 function drawPath(path) {
   if (!section("path", path && path.steps.length > 0)) return;
+  drawBars(document.querySelector("#path .chart"), [{name: "critical path", parts: Object.entries(path.us).map(
+    ([activity, us]) => ({name: wordsOf(activity), activity, us, isWait: /^(wait_|no_work)/.test(activity)}))}], makespan);
   drawTable(document.querySelector("#path table"), [
     {name: "begin", value: d => d.begin_us, text: d => timeText(d.begin_us),
      pick: d => () => showTime(d.begin_us, d.end_us)},

@@ -153,7 +153,7 @@ class Timeline {
       context.fillRect(left, y + ROW - 2 - height, Math.max(width, 0.5), height);
       if (depth === 0 && width > 30) {
         const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
-        context.fillStyle = "#000";
+        context.fillStyle = inkOn(this.run.colour(name));
         if (room > 20) this.drawText(context, name, from + 3, y + ROW / 2, room);
       }
     }
