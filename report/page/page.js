@@ -285,7 +285,7 @@ function drawKernels(kernels, stats) {
   ], kernels);
 }
 
-function drawPath(path) {
+function drawPath(path, makespan) {
   if (!section("path", path && path.steps.length > 0)) return;
   drawBars(document.querySelector("#path .chart"), [{name: "critical path", parts: Object.entries(path.us).map(
     ([activity, us]) => ({name: wordsOf(activity), activity, us, isWait: /^(wait_|no_work)/.test(activity)}))}], makespan);

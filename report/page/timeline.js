@@ -207,8 +207,11 @@ class Timeline {
     const row = Math.floor((py - AXIS_HEIGHT) / ROW), {spans} = this.run;
     if (row < 0 || row >= this.tracks.length || px < LABEL_WIDTH) return -1;
     const {track, levels} = this.tracks[row], time = this.scale.invert(px), slack = this.scale.invert(px + 2) - time;
-    const at = d3.bisectLeft(levels[0].end, time - slack);
-    return at < levels[0].begin.length && levels[0].begin[at] <= time + slack ? spans.first[track] + at : -1;
+    /* On threads calls of a core may overlap; the last one is drawn on top. */
+    const last = d3.bisectRight(levels[0].begin, time + slack) - 1;
+    for (let at = last; at >= Math.max(0, last - LEVEL); at--)
+      if (levels[0].end[at] >= time - slack) return spans.first[track] + at;
+    return -1;
   }
 
   click(event) {
