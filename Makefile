@@ -141,6 +141,7 @@ DW_HOME := report/findings/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 PAPI_HOME := cli/measure/papi_events.c
 SDE_HOME := runtime/control/published_counters.c
+ZLIB_HOME := report/page/columns.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
@@ -148,6 +149,7 @@ $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
+$(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
@@ -165,6 +167,8 @@ $(B)/sources: FORCE
 # The chip files are part of this object; the compiler's list of headers does not see them.
 $(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
 $(call obj,sim/kernel_times/table_files.c): $(wildcard sim/kernel_times/*.csv)
+$(call obj,report/page/page_files.c): $(wildcard report/page/*.html report/page/*.css report/page/*.js) $(D3)
+$(call obj,report/page/page_files.c): DEFINES += $(if $(D3),-DPTO_D3='"$(D3)"' -DPTO_D3_LICENCE='"$(D3_LICENCE)"')
 
 VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))

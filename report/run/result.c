@@ -49,8 +49,7 @@ static void put_core_times(struct pto_json_writer *w, const struct pto_stats *st
   pto_json_object_end(w);
 }
 
-static void put_result(struct pto_json_writer *w, const void *context) {
-  const struct pto_run_result *result = context;
+void pto_run_result_put(const struct pto_run_result *result, struct pto_json_writer *w) {
   const struct pto_stats *stats = &result->stats;
   const bool has_verdict = result->verified != PTO_VERDICT_NONE;
   pto_json_put_string(w, "program", result->program);
@@ -102,6 +101,8 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "exit", (uint64_t)result->exit_code);
   pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
 }
+
+static void put_result(struct pto_json_writer *w, const void *context) { pto_run_result_put(context, w); }
 
 int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
   return pto_output_json(path, put_result, result, error);
