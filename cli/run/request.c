@@ -3,6 +3,7 @@
 
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
+#include <cli/run/judgement.h>
 #include <report/file/output_file.h>
 
 static struct pto_words words_of(const struct pto_string_list *list) {
@@ -76,12 +77,15 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   if (pto_exports_write(options->exports, pto_session_trace(session), &info, &error)) note_failure(session, &error);
 }
 
-int pto_tell_report(const struct pto_report *report, const struct pto_run_options *options, int code) {
+int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options,
+                    int code) {
   char sentence[PTO_SENTENCE_SIZE];
   if (!options->quiet && !pto_run_options_take_stdout(options)) pto_report_print(report, stdout);
   fflush(stdout);
+  const struct pto_judgement judgement = {
+      .verb = verb, .program = options->programs.items[0], .findings = pto_report_findings(report), .exit_code = code};
   if (!options->json_path || pto_report_write(report, options->json_path, sentence, sizeof sentence) == PTO_OK)
-    return code;
+    return pto_write_judgement(options, &judgement);
   return pto_complain(PTO_EXIT_FAILED, "%s", sentence);
 }
 
