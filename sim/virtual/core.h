@@ -157,7 +157,7 @@ void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
 /* Runs the kernel that `core` is in until it waits or has returned. */
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
-/* Ends the streams that end first; their kernels' ends are known then. */
+/* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);
