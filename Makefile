@@ -6,6 +6,7 @@
 #
 # Variants, each built into a folder build-NAME of its own:
 #   SAN=address,undefined  SAN=thread  BUILD=debug  CC=clang
+#   CC=aarch64-linux-gnu-gcc PLAIN=1        for another processor; ptosim runs under qemu-aarch64 (scripts/deps --cross)
 #   PLAIN=1                without optional libraries
 #   ANNOTATE=1             atomics tell helgrind and drd what they hand over (make valgrind builds it where it is needed)
 # Others:
@@ -37,6 +38,7 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(findstring clang,$(notdir $(CC))),clang) \
+             $(if $(findstring aarch64,$(notdir $(CC))),aarch64) \
              $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain) $(if $(ANNOTATE),annotate))
 B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
 Q := $(if $(V),,@)
@@ -100,7 +102,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install FORCE
+.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install uninstall deb FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -139,12 +141,15 @@ DW_HOME := report/findings/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 PAPI_HOME := cli/measure/papi_events.c
 SDE_HOME := runtime/control/published_counters.c
+ZLIB_HOME := report/page/columns.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
+$(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
+$(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
@@ -162,6 +167,8 @@ $(B)/sources: FORCE
 # The chip files are part of this object; the compiler's list of headers does not see them.
 $(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
 $(call obj,sim/kernel_times/table_files.c): $(wildcard sim/kernel_times/*.csv)
+$(call obj,report/page/page_files.c): $(wildcard report/page/*.html report/page/*.css report/page/*.js) $(D3)
+$(call obj,report/page/page_files.c): DEFINES += $(if $(D3),-DPTO_D3='"$(D3)"' -DPTO_D3_LICENCE='"$(D3_LICENCE)"')
 
 VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -409,8 +416,10 @@ Requires: $(3)
 Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
-# What adopted programs are compiled with, and the plugin of pytest.
+# What adopted programs are compiled with, and the plugin of pytest; what people read.
 ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
+PAGES := README.md CHANGELOG.md LICENSE $(shell git ls-files docs 2>/dev/null)
+PAGES_FOLDER := $(abspath $(PREFIX))/share/doc/pto
 install: all ## into PREFIX, below DESTDIR
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
@@ -422,10 +431,31 @@ install: all ## into PREFIX, below DESTDIR
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))
 	@install -m 644 $(B)/pto.pc $(B)/ptotools.pc $(INSTALLED)/lib/pkgconfig
+	@for f in $(PAGES); do install -D -m 644 $$f $(DESTDIR)$(PAGES_FOLDER)/$$f || exit 1; done
+	@install -d $(INSTALLED)/share/pto/chips $(INSTALLED)/share/pto/kernel_times $(INSTALLED)/share/man/man1
+	@install -m 644 sim/chips/*.ini $(INSTALLED)/share/pto/chips
+	@install -m 644 sim/kernel_times/*.csv $(INSTALLED)/share/pto/kernel_times
+	@install -D -m 644 scripts/completion.bash $(INSTALLED)/share/bash-completion/completions/ptosim
+	@scripts/man_pages $(B)/ptosim $(INSTALLED)/share/man/man1 $(PAGES_FOLDER)
 	@echo "installed in $(INSTALLED)"
+# Whatever install would put there.
+uninstall: ## removes what install put into PREFIX
+	@rm -rf $(B)/installed && $(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(B)/installed) >/dev/null
+	@cd $(B)/installed && find . ! -type d -exec rm -f '$(DESTDIR)/{}' ';' && \
+	  find . -depth -type d -path '*/pto*' -exec rmdir --ignore-fail-on-non-empty '$(DESTDIR)/{}' ';' 2>/dev/null; rm -rf $(abspath $(B)/installed)
+	@echo "removed from $(INSTALLED)"
+deb: all ## Debian packages libpto0, libpto-dev and ptosim, in build/deb
+	@scripts/deps --deb
+	@MAKE_VARIANT='CC="$(CC)" SAN=$(SAN) BUILD=$(BUILD) PLAIN=$(PLAIN)' scripts/deb $(B) $(VERSION)
+
+# For clangd and other tools that read how a file is compiled.
+compile_commands.json: $(B)/flags ## how each source is compiled
+	@for f in $(ALL_SRC); do \
+	  printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$comma" '$(CURDIR)' $$f '$(CC) $(strip $(ALL_CFLAGS))' $$f; comma=,; \
+	done | sed '1s/^$$/[/; $$s/$$/]/' >$@
 
 clean: ## removes build and its variants
 	rm -rf build build-*
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
 	@sed -n '/^$$/q; /^# Variants/,$$s/^# \{0,1\}//p' Makefile

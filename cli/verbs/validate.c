@@ -5,6 +5,8 @@
  * Leaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a bad file,
  * 3 where there are no processes or the page cannot be written.
  */
+#include <cli/run/judgement.h>
+#include <cli/main/about.h>
 #include <cli/main/verb.h>
 
 #include <stdio.h>
@@ -46,8 +48,7 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim validate ROWS.csv [-o PAGE.md] [OPTION...]\n\n"
-       "Predicts every row of the file and tells the errors as a page, failures first.  docs/predicting.md has the "
-       "columns.\n");
+       "Predicts every row of the file and tells the errors as a page, failures first.\n");
   pto_run_options_help(PTO_VERB_validate, own_options);
   puts("\nLeaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a "
        "bad "
@@ -98,6 +99,14 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   return status == PTO_ENOMEM ? status : PTO_OK;
 }
 
+/* A window that the run has not is no prediction. */
+static void drop_missing_window(struct pto_validated *item, bool is_shared) {
+  if (item->row->metric != PTO_ROW_orchestrator || !item->prediction || item->prediction->plain.window_ps) return;
+  say_problem(item, "the run has no orchestrator's window: its graph is prebuilt, or it drives contexts of its own");
+  if (!is_shared) free(item->prediction);
+  item->prediction = NULL;
+}
+
 /* Splits the row's program and options; PTO_EINVAL with file and line where it is none. */
 static int take_words(const struct validate *v, const struct pto_validated *item, char *text, char **words, int *count,
                       struct pto_error *error) {
@@ -136,7 +145,9 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
                              item->row->line, reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
-    if (status == PTO_OK && !item->prediction) status = predict(v, item, &options, error);
+    const bool is_shared = item->prediction != NULL;
+    if (status == PTO_OK && !is_shared) status = predict(v, item, &options, error);
+    drop_missing_window(item, is_shared);
   }
   pto_run_options_fini(&options);
   return status;
@@ -162,7 +173,7 @@ static int take_row(struct validate *v, struct pto_validated *item, struct pto_e
 static int write_page(const struct validate *v, const struct pto_page *page) {
   struct pto_error error;
   FILE *to = stdout;
-  const bool has_page = v->page_path || !(v->options.quiet || pto_json_takes_stdout(v->options.json_path));
+  const bool has_page = v->page_path || !(v->options.quiet || pto_run_options_take_stdout(&v->options));
   if (!has_page) return PTO_EXIT_OK;
   const char *path = v->page_path ? v->page_path : "-";
   if (pto_output_open_stream(path, &to, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
@@ -205,7 +216,15 @@ static int validate(struct validate *v) {
   const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed;
   const int written = write_page(v, &page);
   const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
-  return pto_write_report(v->options.json_path, put, &told, told.exit_code);
+  char sentence[160];
+  snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes and %zu means failed", counts.failed,
+           counts.unknown, counts.changes_failed, counts.means_failed);
+  const struct pto_judgement judgement = {.verb = "validate",
+                                          .program = path,
+                                          .error = is_good ? NULL : sentence,
+                                          .exit_code =
+                                              pto_write_report(v->options.json_path, put, &told, told.exit_code)};
+  return pto_write_judgement(&v->options, &judgement);
 }
 
 static void fini(struct validate *v) {

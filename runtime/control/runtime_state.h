@@ -30,6 +30,7 @@
 #include <runtime/memory/buffer_registry.h>
 #include <runtime/memory/gm_arena.h>
 #include <runtime/sched/scheduler.h>
+#include <runtime/trace/segment.h>
 
 #define PTO_MAX_SCOPE_DEPTH 64u
 /* A task's tensors and its predicate. */
@@ -206,6 +207,14 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, struct pto_tr
   if (control) *control = what;
   return what.end;
 }
+
+/* The orchestrator's clock, in virtual time. */
+static inline uint64_t pto_orchestrator_clock(const struct pto_runtime *rt) {
+  return rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock;
+}
+/* What the orchestrator's clock, or the one that is in force, was spent on since `begin`, where that is recorded. */
+PTO_COLD void pto_add_segment(struct pto_runtime *rt, enum pto_actor actor, enum pto_activity activity, uint64_t begin,
+                              uint32_t task);
 
 /* A time that the orchestration waits for something; zeroed: it does not.  Counted where it begins. */
 struct pto_stall {

@@ -53,7 +53,10 @@ void pto_scopes_pop(struct pto_runtime *rt) {
 
 static void charge_scope(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
+  const uint64_t clock = pto_orchestrator_clock(rt); /* 0 where time is real */
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_ORCHESTRATOR, PTO_ACTIVITY_scope, clock, PTO_SEGMENT_NO_TASK);
   pto_progress_record(rt, (struct pto_trace_control){
                               .begin = begin_time, .activity = PTO_CONTROL_SCOPE, .task = (uint32_t)rt->task_count});
 }
