@@ -135,14 +135,14 @@ static int call_program(struct pto_context *context, const struct given *given) 
 }
 
 /* Calls the program, and keeps what it submits. */
-static int record_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
-  struct pto_recording *submits = pto_recording_begin(context->rt, given->tensors, given->count);
+static int list_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
+  struct pto_call_list *submits = pto_call_list_begin(context->rt, given->tensors, given->count);
   const bool has_memory = submits != NULL;
   const int status = call_program(context, given);
-  const bool is_usable = pto_recording_end(context->rt, submits);
+  const bool is_usable = pto_call_list_end(context->rt, submits);
   const bool has_failed = status || pto_host_has_failed(context->rt);
   if (has_failed || !is_usable) {
-    pto_recording_destroy(submits);
+    pto_call_list_destroy(submits);
     submits = NULL;
   }
   pto_context_lock(context);
@@ -157,7 +157,7 @@ static int record_submits(struct pto_context *context, const struct given *given
 static int submit_repeating(struct pto_context *context, const struct given *given) {
   const struct pto_lowering_key key = {given->program, given->ids};
   const struct pto_lowering_entry *entry = pto_lowering_cache_find(&context->lowerings, &key);
-  if (!entry) return record_submits(context, given, &key);
+  if (!entry) return list_submits(context, given, &key);
   pto_context_lock(context);
   if (entry->submits) {
     context->counters.lowering_cache_hits++;
@@ -166,7 +166,7 @@ static int submit_repeating(struct pto_context *context, const struct given *giv
     context->counters.lowering_cache_unusable++;
   }
   pto_context_unlock(context);
-  return entry->submits ? pto_recording_replay(context->rt, entry->submits, given->tensors, given->count)
+  return entry->submits ? pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count)
                         : call_program(context, given);
 }
 

@@ -548,6 +548,7 @@ struct pto_export_info pto_session_info(const struct pto_session *session) {
       .chip = session->result.chip,
       .cluster_count = session->chip.cluster_count,
       .stopped = session->result.stopped,
+      .result = &session->result,
       .groups = graph && trace ? pto_graph_program_groups(graph, trace->tasks.count,
                                                           dispatches ? trace->tasks.count / dispatches : 0)
                                : NULL};

@@ -6,6 +6,7 @@
 
 #include <formats/json_writer.h>
 #include <formats/units.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <report/stopped/stopped.h>
 #include <report/run/group_times.h>
@@ -48,8 +49,7 @@ static void put_core_times(struct pto_json_writer *w, const struct pto_stats *st
   pto_json_object_end(w);
 }
 
-static void put_result(struct pto_json_writer *w, const void *context) {
-  const struct pto_run_result *result = context;
+void pto_run_result_put(const struct pto_run_result *result, struct pto_json_writer *w) {
   const struct pto_stats *stats = &result->stats;
   const bool has_verdict = result->verified != PTO_VERDICT_NONE;
   pto_json_put_string(w, "program", result->program);
@@ -102,6 +102,8 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
 }
 
+static void put_result(struct pto_json_writer *w, const void *context) { pto_run_result_put(context, w); }
+
 int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
   return pto_output_json(path, put_result, result, error);
 }
@@ -118,9 +120,12 @@ static void print_verdict(const struct pto_run_result *result, FILE *to) {
             priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
   else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
-  else
-    fprintf(to, "  result   %s, largest error %.3g\n", result->verified == PTO_VERDICT_TRUE ? "verified" : "WRONG",
-            result->max_abs_error);
+  else {
+    const bool is_right = result->verified == PTO_VERDICT_TRUE;
+    fputs("  result   ", to);
+    pto_colour_put(to, is_right ? PTO_COLOUR_GOOD : PTO_COLOUR_BAD, is_right ? "verified" : "WRONG");
+    fprintf(to, ", largest error %.3g\n", result->max_abs_error);
+  }
 }
 
 /* Where the time of kernels comes from, in virtual time. */
