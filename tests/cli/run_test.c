@@ -154,6 +154,14 @@ static void test_stats_of_contexts_count_what_their_tasks_looked_up(void **state
   assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --stats --json -"), 0);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats");
   assert_true(pto_json_integer(stats, "lookups") > 0 && pto_json_integer(stats, "candidates") > 0);
+  /* All core time is of some origin. */
+  json_t *origin, *times = json_object_get(root, "core_us");
+  const double busy = json_number_value(json_object_get(json_object_get(stats, "aic"), "busy_seconds")) +
+                      json_number_value(json_object_get(json_object_get(stats, "aiv"), "busy_seconds"));
+  double total = 0;
+  const char *name;
+  json_object_foreach(times, name, origin) total += json_number_value(origin);
+  assert_true(busy > 0 && fabs(total * 1e-6 - busy) <= 1e-9 * busy);
   json_decref(root);
 }
 
