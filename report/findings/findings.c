@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/file/colour.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -96,7 +97,9 @@ bool pto_findings_is_first(const struct pto_findings *findings, size_t index) {
 }
 
 static void print_line(const struct pto_finding *finding, FILE *stream) {
-  fprintf(stream, "%s: %s", pto_finding_kind_name(finding->kind), finding->sentence);
+  pto_colour_put(stream, pto_finding_kind_is_note(finding->kind) ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD,
+                 pto_finding_kind_name(finding->kind));
+  fprintf(stream, ": %s", finding->sentence);
   if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
   fputc('\n', stream);
 }
