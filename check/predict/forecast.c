@@ -62,8 +62,6 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
   forecast->origin_ps[PTO_ORIGIN_MODELLED] = result->stats.modelled_ps;
   forecast->origin_ps[PTO_ORIGIN_ASSUMED] = result->stats.assumed_ps;
-  if (!session->rt) /* contexts of the program's own do not tell */
-    forecast->origin_ps[PTO_ORIGIN_ASSUMED] = forecast->busy_ps[0] + forecast->busy_ps[1];
   return PTO_EXIT_OK;
 }
 

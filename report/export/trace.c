@@ -154,21 +154,13 @@ static void put_spans(struct timeline *t) {
 
 /* ---- the control CPU ---- */
 
-static const char *activity_name(uint32_t activity) {
-  static const char *const names[] = {[PTO_CONTROL_SUBMIT] = "submit",       [PTO_CONTROL_WAIT] = "wait",
-                                      [PTO_CONTROL_SCOPE] = "scope",         [PTO_CONTROL_HOST_ACCESS] = "host access",
-                                      [PTO_CONTROL_TO_DEVICE] = "to device", [PTO_CONTROL_TO_HOST] = "to host",
-                                      [PTO_CONTROL_ON_DEVICE] = "on device"};
-  return activity < PTO_ARRAY_LENGTH(names) ? names[activity] : "?";
-}
-
 static void put_control(struct timeline *t) {
   struct pto_json_writer *w = &t->json;
   for (uint64_t i = 0; i < t->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&t->trace->control, i);
     begin_event(t, "X", CONTROL_PID, ORCHESTRATION_TID);
     pto_json_put_string(w, "cat", "control");
-    pto_json_put_string(w, "name", activity_name(control->activity));
+    pto_json_put_string(w, "name", pto_control_activity_name(control->activity));
     put_time(t, "ts", control->begin);
     put_time(t, "dur", control->end - control->begin);
     const bool is_move = control->moved_bytes != 0;
@@ -190,7 +182,7 @@ static void put_transfers(struct timeline *t) {
     is_named = true;
     begin_event(t, "X", CONTROL_PID, LINK_TID);
     pto_json_put_string(&t->json, "cat", "transfer");
-    pto_json_put_string(&t->json, "name", activity_name(control->activity));
+    pto_json_put_string(&t->json, "name", pto_control_activity_name(control->activity));
     put_time(t, "ts", control->begin);
     put_time(t, "dur", control->end - control->begin);
     pto_json_put_object(&t->json, "args");

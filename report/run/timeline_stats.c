@@ -226,16 +226,6 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   }
 }
 
-/* In virtual time. */
-static void print_origins(const struct pto_stats *stats, FILE *to) {
-  const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
-  if (all == 0) return;
-  fprintf(to,
-          "             %.1f %% of their time is measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
-          100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
-          100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
-}
-
 static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
   char text[TEXT], more[TEXT], longest[TEXT];
   fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s%s\n", "", "calls", "share", "total", "mean", "longest",
@@ -261,7 +251,6 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   print_accounts(t, to);
   fprintf(to, "  cores    %" PRIu64 " calls on %" PRIu32 " of %" PRIu32 " AIC, %" PRIu32 " of %" PRIu32 " AIV\n",
           t->calls, t->used_count[AIC], t->core_count[AIC], t->used_count[AIV], t->core_count[AIV]);
-  print_origins(stats, to);
   print_stalls(t, to);
   fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
           share((double)stats->candidates, (double)stats->lookups));

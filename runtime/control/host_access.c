@@ -159,7 +159,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   if (status) return status;
   status = pto_runtime_check_unrecorded(rt, what);
   if (status) return status;
-  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on the element */
+  if (rt->call_list) pto_call_list_spoil(rt->call_list); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {

@@ -199,7 +199,7 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (pto_trace_has_graph(&rt->trace)) pto_record_edges(rt, number, more->first_edge);
   if (submit->advances) advance_versions(rt, submit);
   pto_params_settle(rt, submit, slot_index);
-  if (rt->recording) pto_recording_add_submit(rt->recording, request);
+  if (rt->call_list) pto_call_list_add_submit(rt->call_list, request);
   if (rt->port->is_virtual) charge_submit(rt, submit, request, rt->hazards.edges - more->edges);
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }

@@ -78,8 +78,7 @@ struct pto_virtual_transfer {
   uint64_t l2_bytes;           /* that it moves after those of the global memory */
   uint64_t compute_end;        /* when what its core does beside is done */
   uint64_t serial_ps;          /* what follows after both */
-  uint64_t begin;              /* of the kernel */
-  uint64_t work_begin;         /* of what it moves now */
+  uint64_t begin;              /* of the kernel; of one that waits, of what it moves now */
   uint64_t compute_ps;         /* that begins with it */
   uint64_t memory_ps;          /* what moving it would take alone; known where segments are recorded */
   uint32_t origin;             /* where its time comes from: enum pto_origin */
@@ -158,7 +157,7 @@ void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
 /* Runs the kernel that `core` is in until it waits or has returned. */
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
-/* Ends the streams that end first; their kernels' ends are known then. */
+/* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);

@@ -134,15 +134,20 @@ static PTO_INLINE uint64_t next_asked(const struct engine_virtual *engine, uint3
 
 static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32_t index) {
   const struct scheduler *scheduler = &engine->schedulers[index];
-  return pto_turns_next(&engine->turns[index], scheduler->clock, next_asked(engine, index, true));
+  return pto_turns_next(&engine->turns[index], &scheduler->completions, scheduler->clock,
+                        next_asked(engine, index, true));
+}
+
+static PTO_NOINLINE void update_in_turns(struct engine_virtual *engine, uint32_t index) {
+  pto_turns_act(&engine->schedulers[index].completions);
+  set_next(engine, index, next_in_turns(engine, index));
 }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static PTO_INLINE void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (has_more && engine->has_turns) {
-    pto_turns_act(&engine->turns[index], scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
-    set_next(engine, index, next_in_turns(engine, index));
+    update_in_turns(engine, index);
     return;
   }
   const uint64_t next_at = pto_min_u64(scheduler->completions.next_at, next_asked(engine, index, has_more));
@@ -169,11 +174,11 @@ static PTO_INLINE void note_message(struct engine_virtual *engine, uint32_t inde
 static PTO_INLINE void note_completion(struct engine_virtual *engine, uint32_t core, uint64_t time, bool has_more) {
   const uint32_t owner = engine->cores.cores[core].scheduler;
   struct scheduler *scheduler = &engine->schedulers[owner];
-  pto_event_queue_insert(&scheduler->completions, time, 0, core);
   if (has_more && engine->has_turns) {
-    pto_turns_note(&engine->turns[owner], scheduler->clock, time, core);
-    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, engine->turns[owner].found_at));
+    hurry_scheduler(engine, owner,
+                    pto_turns_note(&engine->turns[owner], &scheduler->completions, scheduler->clock, time, core));
   } else {
+    pto_event_queue_insert(&scheduler->completions, time, 0, core);
     hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, time));
   }
 }
@@ -259,13 +264,13 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     struct scheduler *scheduler = &engine->schedulers[first];
     if (has_more && engine->has_turns) {
       if (scheduler_at > scheduler->clock) { /* a turn's looks are over; what it does then it begins now */
-        pto_turns_look(&engine->turns[first], &scheduler->completions, scheduler_at);
+        pto_turns_look(&scheduler->completions, scheduler_at);
         if (PTO_UNLIKELY(engine->cores.segments != NULL))
           add_segment(engine, first, PTO_ACTIVITY_look, scheduler->clock, scheduler_at, PTO_SEGMENT_NO_CORE,
                       PTO_SEGMENT_NO_TASK);
         scheduler->clock = scheduler_at;
       }
-      if (pto_turns_has_found(&engine->turns[first])) return true;
+      if (scheduler->completions.next_at == PTO_TURN_FOUND) return true;
     }
     if (has_more && first == WIRING_SCHEDULER && is_wiring_next(engine, scheduler)) {
       wire_edges(engine);
@@ -323,9 +328,8 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
 
 /* The core whose completion the scheduler takes in next. */
 static PTO_INLINE uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
-  struct scheduler *scheduler = &engine->schedulers[index];
-  if (!(has_more && engine->has_turns)) return pto_event_queue_pop(&scheduler->completions).core;
-  const uint32_t core = pto_turns_take(&engine->turns[index]);
+  const uint32_t core = pto_event_queue_pop(&engine->schedulers[index].completions).core;
+  if (!(has_more && engine->has_turns)) return core;
   const struct pto_virtual_core *its = &engine->cores.cores[core];
   if (its->arrived - its->polled == 1) pto_turns_remove(&engine->turns[index], core);
   return core;
@@ -489,10 +493,9 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   for (uint32_t i = 0; i < chip->scheduler_count && chip->loop_ps; i++) {
     const uint64_t word_bytes = pto_turns_words(3 * chip->cluster_count) * sizeof(uint64_t);
     uint64_t *is_running = pto_carve(base, &used, word_bytes);
-    uint32_t *found = pto_carve(base, &used, ring_size * sizeof *found);
     if (base)
-      engine->turns[i] = (struct pto_turns){
-          .loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running, .found = found};
+      engine->turns[i] =
+          (struct pto_turns){.loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running};
   }
   return used;
 }
