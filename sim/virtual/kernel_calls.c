@@ -143,12 +143,12 @@ int pto_kernel_calls_init(struct pto_kernel_calls *calls, const struct pto_engin
 
 void pto_kernel_calls_fini(struct pto_kernel_calls *calls) {
   pto_kernel_calls_drop(calls);
-  pto_watchdog_fini(&calls->watchdog);
   for (uint32_t i = 1; i <= calls->thread_count; i++) {
     pto_atomic_store(&calls->callers[i].is_stopping, 1, memory_order_seq_cst);
     pto_wait_notify(&calls->callers[i].wait);
   }
   for (uint32_t i = 1; i <= calls->thread_count; i++) pthread_join(calls->callers[i].thread, NULL);
+  pto_watchdog_fini(&calls->watchdog);
   pto_reserve_fini(&calls->memory);
   *calls = (struct pto_kernel_calls){0};
 }
