@@ -15,6 +15,7 @@
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 #include <runtime/base/grow.h>
 
 #define DEFAULT_TIMEOUT_MS 60000u
@@ -275,15 +276,31 @@ bool pto_run_options_given(const struct pto_run_options *options, const struct p
   return false;
 }
 
-/* What getopt_long did not like about `word`. */
+/* An option that is none, with the nearest one that the verb takes. */
+static int refuse_option(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra,
+                         struct pto_error *error) {
+  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  snprintf(given, sizeof given, "%.*s", (int)strcspn(word, "="), word);
+  pto_closest_begin(&closest, given);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
+    const struct pto_option_spec *spec = spec_at(extra, i);
+    snprintf(name, sizeof name, "--%s", spec->name);
+    if (i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1)) pto_closest_consider(&closest, name);
+  }
+  return pto_error_set(error, PTO_EINVAL,
+                       "there is no option %s, or it is short for more than one; --help lists them%s", word,
+                       pto_closest_question(&closest, question));
+}
+
+/* What getopt_long did not like about `word`: a value too few or too many.  PTO_OK: it is no option. */
 static int explain_refusal(int answer, const char *word, const struct option *table, struct pto_error *error) {
   if (answer == ':') return pto_error_set(error, PTO_EINVAL, "%s needs a value", word);
   size_t length = strcspn(word, "=");
   for (; word[length] && length > 2 && table->name; table++)
     if (strlen(table->name) == length - 2 && strncmp(table->name, word + 2, length - 2) == 0)
       return pto_error_set(error, PTO_EINVAL, "--%s takes no value: %s", table->name, word);
-  return pto_error_set(error, PTO_EINVAL, "there is no option %s, or it is short for more than one; --help lists them",
-                       word);
+  return PTO_OK;
 }
 
 /* A number is little-endian: its low bytes are what a field of fewer holds. */
@@ -354,8 +371,11 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     else if (answer == 'o' && find_extra(extra, "to"))
       status = take_option(PTO_ARRAY_LENGTH(specs) + (size_t)(find_extra(extra, "to") - extra), argc, argv, extra,
                            extra_target, options, error);
-    else
-      status = explain_refusal(answer, answer == 'o' ? "-o" : argv[optind - 1], table, error);
+    else {
+      const char *word = answer == 'o' ? "-o" : argv[optind - 1];
+      status = explain_refusal(answer, word, table, error);
+      if (status == PTO_OK) status = refuse_option(verb, word, extra, error);
+    }
     if (status) return status;
   }
   for (; optind < argc; optind++) {

@@ -11,6 +11,7 @@
 
 #include <check/calibrate/kernels.h>
 #include <check/capture/import.h>
+#include <cli/main/about.h>
 #include <cli/run/request.h>
 
 #define DEFAULT_CHIP "a2a3"
@@ -50,7 +51,8 @@ static void help(const struct pto_run_options *options) {
       "orchestrators'\nwindows, and captures of `ptosim import`.  Numbers for which there is nothing are those of CHIP "
       "(a2a3).  Prints what\neach was found from, and what comes out with it; captures are run again.\n");
   pto_run_options_help(PTO_VERB_calibrate, own_options);
-  puts("\nLeaves with 0, also where something comes out wrong, which the report says.  docs/calibrating.md has more.");
+  printf("\nLeaves with 0, also where something comes out wrong, which the report says.\n%s has more.\n",
+         pto_page("calibrating.md"));
 }
 
 /* ---- what was measured ---- */
@@ -145,6 +147,9 @@ static int run(struct calibrate *calibrate) {
   int status = pto_calibration_init(chip, &calibrate->calibration, &calibrate->error);
   if (!status) status = read_captures(calibrate);
   if (!status) status = find_numbers(calibrate);
+  struct pto_chip made;
+  if (!status) /* figures that no chip can have */
+    status = pto_chip_sheet_load(&calibrate->calibration.sheet, chip, &made, &calibrate->error);
   if (!status) status = replay(calibrate);
   if (status)
     return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "calibrate: %s",

@@ -22,6 +22,7 @@
 #include <check/regress/outcome.h>
 #include <cli/main/child_process.h>
 #include <cli/run/options.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <report/file/xml_text.h>
 #include <runtime/base/base.h>
@@ -173,7 +174,10 @@ static void print_command(FILE *to, const char *program, const struct pto_regres
 
 /* One row: verdict, case and sentence, and the command that does it again.  `program` is how ptosim was called. */
 static void print_row(FILE *to, const char *program, const struct pto_regress_case *c, const struct result *result) {
-  fprintf(to, "%-8s %s\n", verdict_name(result->verdict), c->text);
+  char verdict[16];
+  snprintf(verdict, sizeof verdict, "%-8s", verdict_name(result->verdict));
+  pto_colour_put(to, result->verdict == NEW ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD, verdict);
+  fprintf(to, " %s\n", c->text);
   if (result->sentence) fprintf(to, "         %s\n", result->sentence);
   if (result->verdict == NEW) return;
   fputs("         ", to);

@@ -15,6 +15,7 @@
 
 #include <formats/units.h>
 #include <cli/main/child_process.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
@@ -205,16 +206,17 @@ static void judge(struct suite *suite, const struct row *row, const struct pto_c
   }
   if (child->exit_code == PTO_EXIT_OK && object && !row->expected_status) {
     suite->ok++;
-    puts(json_is_null(json_object_get(object, "verified")) ? "ok (no golden)" : "ok");
+    pto_colour_put(stdout, PTO_COLOUR_GOOD, "ok");
+    puts(json_is_null(json_object_get(object, "verified")) ? " (no golden)" : "");
     return;
   }
   suite->bad++;
-  if (child->is_timed_out)
-    puts("TIMED OUT");
-  else if (child->signal)
-    printf("CRASHED: %s\n", strsignal(child->signal));
-  else
-    puts(child->exit_code == PTO_EXIT_FINDINGS ? "WRONG" : "FAILED");
+  pto_colour_put(stdout, PTO_COLOUR_BAD,
+                 child->is_timed_out                     ? "TIMED OUT"
+                 : child->signal                         ? "CRASHED: "
+                 : child->exit_code == PTO_EXIT_FINDINGS ? "WRONG"
+                                                         : "FAILED");
+  puts(child->signal && !child->is_timed_out ? strsignal(child->signal) : "");
   if (sentence) printf("    %s\n", sentence);
   if (child->text[0]) printf("    %.2000s%s", child->text, child->text[strlen(child->text) - 1] == '\n' ? "" : "\n");
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/file/colour.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -89,7 +90,9 @@ static bool is_first_of_group(const struct pto_findings *findings, uint32_t inde
 }
 
 static void print_line(const struct pto_finding *finding, FILE *stream) {
-  fprintf(stream, "%s: %s", pto_finding_kind_name(finding->kind), finding->sentence);
+  pto_colour_put(stream, pto_finding_kind_is_note(finding->kind) ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD,
+                 pto_finding_kind_name(finding->kind));
+  fprintf(stream, ": %s", finding->sentence);
   if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
   fputc('\n', stream);
 }

@@ -381,7 +381,7 @@ static inline uint64_t pto_model_work(const struct pto_model *model, struct pto_
     return 0;
   }
   if (!chip->has_stages) return compute;
-  message->serial = chip->stages.start_ps + (bytes > 0 ? chip->stages.trip_ps : 0) + (is_vector ? compute : 0);
+  message->serial = (bytes > 0 ? chip->stages.start_ps + chip->stages.trip_ps : 0) + (is_vector ? compute : 0);
   const uint64_t moves =
       pto_model_divide_up(bytes * 1000000, is_vector ? chip->stages.gm_to_ub_mbps : chip->stages.gm_to_l1_mbps);
   return is_vector ? moves : pto_max_u64(moves, compute);
