@@ -206,10 +206,11 @@ static bool collect_gaps(const struct pto_calibration *c, const struct pto_captu
   return has_memory;
 }
 
-/* The shortest tails, but for a tenth, waited for nothing: the core's part, a turn with one look, and what is taken for
- * an end before its time is recorded. */
+/* The shortest tails, but for a tenth, waited for nothing.  Without a recorder the shortest is the core's part and the
+ * look that finds it, as map.c has them from what was measured; the rest is what is taken for an end before its time is
+ * recorded. */
 static int set_least_tail(struct pto_calibration *c, struct samples *tails, struct pto_error *error) {
-  static const char *const known[] = {"kernel_end_ps", "loop", "look", "poll"};
+  static const char *const known[] = {"kernel_end_ps", "look", "poll"};
   struct pto_fit fit = {
       .component = PTO_MAP_RECORDER, .key = "profiling_poll", .tag = PTO_CHIP_FITTED, .rows = (uint32_t)tails->count};
   if (tails->count < LEAST_SAMPLES) return PTO_OK;

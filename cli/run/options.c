@@ -167,6 +167,8 @@ OPTION(dump) {
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
 #define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
+#define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
+#define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT TAKER(predict)
 
@@ -230,6 +232,8 @@ static const struct pto_option_spec specs[] = {
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
      ANY | ADOPT | PREDICT | TAKER(validate)},
+    {"sarif", "FILE", "writes the findings as SARIF 2.1.0; - is standard output", TEXT(sarif_path), FINDS},
+    {"junit", "FILE", "writes the verdict as JUnit's XML; - is standard output", TEXT(junit_path), JUDGES},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
      ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
     {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
@@ -243,6 +247,12 @@ static const char *find_refused(const struct pto_run_options *options, uint32_t 
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
     if ((options->given >> i & 1) && !(specs[i].takers >> taker & 1)) return specs[i].name;
   return NULL;
+}
+
+static bool is_taken(uint32_t taker, const char *name) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
+    if (strcmp(specs[i].name, name) == 0) return specs[i].takers >> taker & 1;
+  return false;
 }
 
 const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode) {
@@ -384,6 +394,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
   if (!refused) return PTO_OK;
+  if (!is_taken(PTO_VERB_run, refused)) return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
 }
@@ -398,6 +409,8 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: %s", name, error.sentence);
   else if (options->help)
     form->help(options);
+  else if (pto_complain_unwritable(options->sarif_path) || pto_complain_unwritable(options->junit_path))
+    *code_out = PTO_EXIT_USAGE;
   else if (form->takes_one_program && programs->count == 0)
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: which program?  `ptosim list programs` names them", name);
   else if (form->takes_one_program && programs->count > 1)
@@ -420,7 +433,7 @@ void pto_run_options_fini(struct pto_run_options *options) {
 static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
 bool pto_run_options_take_stdout(const struct pto_run_options *options) {
-  bool takes = is_stdout(options->json_path);
+  bool takes = is_stdout(options->json_path) || is_stdout(options->sarif_path) || is_stdout(options->junit_path);
   for (int i = 0; i < PTO_EXPORT_COUNT; i++) takes |= is_stdout(options->exports[i]);
   return takes;
 }

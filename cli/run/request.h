@@ -22,16 +22,20 @@ PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, st
  * failure is the session's where the run itself was right. */
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options);
 
-/* Prints what a judge has to tell, and writes it to --json.  Returns `code`, or PTO_EXIT_FAILED having said why. */
-int pto_tell_report(const struct pto_report *report, const struct pto_run_options *options, int code);
+/* Prints what a judge has to tell, and writes it to --json, --sarif and --junit.  Returns `code`, or PTO_EXIT_FAILED
+ * having said why. */
+int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options, int code);
 
 /* ---- a run that is judged: a program that ran once with its graph recorded, for check and why.  One at a time in a
  * process (fault handlers are the process's) ---- */
 
-/* Runs the program, and writes the files of its options.  An enum pto_exit: PTO_EXIT_OK; PTO_EXIT_FAILED where the run
+/* Runs the program, and writes the files of its options but the page.  An enum pto_exit: PTO_EXIT_OK; PTO_EXIT_FAILED where the run
  * failed, with what it had submitted by then in pto_session_trace; or the exit of a program that could not be run.  The
  * sentence is session->result.error's.  close is due in any case. */
 int pto_judged_run_open(struct pto_session *session, const struct pto_run_options *options);
+/* Writes the page, with the findings where the verb has any (else NULL); a failure as that of pto_run_files_write. */
+void pto_judged_run_page(struct pto_session *session, const struct pto_run_options *options,
+                         const struct pto_findings *findings);
 void pto_judged_run_close(struct pto_session *session);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <check/session/session.h>
+#include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
@@ -173,7 +174,13 @@ static int finish(const struct run *run) {
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
       result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return result->exit_code;
+  const struct pto_judgement judgement = {.verb = "run",
+                                          .program = result->program,
+                                          .case_name = result->case_name,
+                                          .error = result->error.sentence,
+                                          .seconds = result->wall_seconds,
+                                          .exit_code = result->exit_code};
+  return pto_write_judgement(options, &judgement);
 }
 
 static void begin_counters(struct run *run) {

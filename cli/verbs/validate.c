@@ -5,6 +5,7 @@
  * Leaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a bad file,
  * 3 where there are no processes or the page cannot be written.
  */
+#include <cli/run/judgement.h>
 #include <cli/main/about.h>
 #include <cli/main/verb.h>
 
@@ -172,7 +173,7 @@ static int take_row(struct validate *v, struct pto_validated *item, struct pto_e
 static int write_page(const struct validate *v, const struct pto_page *page) {
   struct pto_error error;
   FILE *to = stdout;
-  const bool has_page = v->page_path || !(v->options.quiet || pto_json_takes_stdout(v->options.json_path));
+  const bool has_page = v->page_path || !(v->options.quiet || pto_run_options_take_stdout(&v->options));
   if (!has_page) return PTO_EXIT_OK;
   const char *path = v->page_path ? v->page_path : "-";
   if (pto_output_open_stream(path, &to, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
@@ -215,7 +216,15 @@ static int validate(struct validate *v) {
   const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed;
   const int written = write_page(v, &page);
   const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
-  return pto_write_report(v->options.json_path, put, &told, told.exit_code);
+  char sentence[160];
+  snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes and %zu means failed", counts.failed,
+           counts.unknown, counts.changes_failed, counts.means_failed);
+  const struct pto_judgement judgement = {.verb = "validate",
+                                          .program = path,
+                                          .error = is_good ? NULL : sentence,
+                                          .exit_code =
+                                              pto_write_report(v->options.json_path, put, &told, told.exit_code)};
+  return pto_write_judgement(&v->options, &judgement);
 }
 
 static void fini(struct validate *v) {

@@ -182,7 +182,7 @@ static void put_transfers(struct timeline *t) {
     is_named = true;
     begin_event(t, "X", CONTROL_PID, LINK_TID);
     pto_json_put_string(&t->json, "cat", "transfer");
-    pto_json_put_string(&t->json, "name", activity_name(control->activity));
+    pto_json_put_string(&t->json, "name", pto_control_activity_name(control->activity));
     put_time(t, "ts", control->begin);
     put_time(t, "dur", control->end - control->begin);
     pto_json_put_object(&t->json, "args");

@@ -453,6 +453,15 @@ static bool prepare(struct builder *b) {
   return true;
 }
 
+/* A look in which the cause came up takes no scheduler's time. */
+static uint8_t clock_of(const struct pto_event_graph *graph, uint32_t index) {
+  const struct pto_trace_segment *segment = pto_event_segment(graph, index);
+  if (!segment || segment->activity >= PTO_ACTIVITY_COUNT) return 0;
+  if (segment->activity == PTO_ACTIVITY_look && graph->nodes[index].before == NONE) return 0;
+  if (segment->resource.kind == PTO_RESOURCE_RESOLVER) return 1;
+  return (uint8_t)(segment->resource.kind == PTO_RESOURCE_SCHEDULER ? 2 + segment->resource.index % SCHEDULERS : 0);
+}
+
 int pto_event_graph_init(const struct pto_trace *trace, struct pto_event_graph *graph, struct pto_error *error) {
   memset(graph, 0, sizeof *graph);
   graph->trace = trace;
@@ -461,6 +470,7 @@ int pto_event_graph_init(const struct pto_trace *trace, struct pto_event_graph *
   b.has_failed = !prepare(&b);
   for (uint32_t i = 0; i < trace->segments.count && !b.has_failed; i++)
     add(&b, i, pto_trace_log_at(&trace->segments, i));
+  for (uint32_t i = 0; i < graph->node_count; i++) graph->nodes[i].clock = clock_of(graph, i);
   free(b.next);
   free(b.cores);
   free(b.entries);
@@ -498,122 +508,4 @@ uint32_t pto_event_graph_last(const struct pto_event_graph *graph) {
   uint32_t found = NONE;
   for (size_t i = 0; i < graph->node_count; i++) found = later(graph, found, (uint32_t)i);
   return found;
-}
-
-/* ---- another run ---- */
-
-/* A node whose causes have all ended, the last one at `time`. */
-struct event {
-  uint64_t time;
-  uint32_t node;
-};
-
-struct replay {
-  const struct pto_event_graph *graph;
-  pto_event_duration *duration;
-  const void *context;
-  uint32_t *left;     /* by node: causes that have not ended */
-  uint64_t *times;    /* by node: when the last of those ended that have */
-  uint64_t *first;    /* by node + 1: of its effects */
-  uint32_t *effects;  /* nodes */
-  struct event *heap; /* the earliest first, of equal times the first node */
-  size_t heap_count;
-  uint64_t free_at[SCHEDULERS + 1]; /* of schedulers, and the resolver */
-  uint64_t end;
-};
-
-/* Calls `visit` with each cause that is held. */
-static inline void each_cause(struct replay *r, uint32_t index,
-                              void (*visit)(struct replay *r, uint32_t cause, uint32_t effect)) {
-  const struct pto_event_node *node = &r->graph->nodes[index];
-  if (node->before != NONE && !node->is_in_turn) visit(r, node->before, index);
-  if (node->cause != NONE) visit(r, node->cause, index);
-  for (uint32_t i = 0; i < node->link_count; i++) visit(r, r->graph->links[node->first_link + i], index);
-}
-
-static void count_cause(struct replay *r, uint32_t cause, uint32_t effect) {
-  r->left[effect]++;
-  r->first[cause + 1]++;
-}
-
-static void put_cause(struct replay *r, uint32_t cause, uint32_t effect) { r->effects[--r->first[cause + 1]] = effect; }
-
-static bool is_earlier(const struct event *a, const struct event *b) {
-  return a->time != b->time ? a->time < b->time : a->node < b->node;
-}
-
-static void push_event(struct replay *r, struct event event) {
-  size_t at = r->heap_count++;
-  for (; at > 0 && is_earlier(&event, &r->heap[(at - 1) / 2]); at = (at - 1) / 2) r->heap[at] = r->heap[(at - 1) / 2];
-  r->heap[at] = event;
-}
-
-static struct event pop_event(struct replay *r) {
-  const struct event first = r->heap[0], last = r->heap[--r->heap_count];
-  size_t at = 0;
-  for (size_t child = 1; child < r->heap_count; child = 2 * at + 1) {
-    child += child + 1 < r->heap_count && is_earlier(&r->heap[child + 1], &r->heap[child]);
-    if (!is_earlier(&r->heap[child], &last)) break;
-    r->heap[at] = r->heap[child];
-    at = child;
-  }
-  r->heap[at] = last;
-  return first;
-}
-
-/* The clock that the node moves, if that does one thing after another whatever the order; NULL: it waits for its causes
- * alone. */
-static uint64_t *clock_of(struct replay *r, uint32_t index) {
-  const struct pto_trace_segment *segment = pto_event_segment(r->graph, index);
-  if (!segment || segment->activity >= PTO_ACTIVITY_COUNT) return NULL;
-  if (segment->activity == PTO_ACTIVITY_look && r->graph->nodes[index].before == NONE) return NULL;
-  if (segment->resource.kind == PTO_RESOURCE_RESOLVER) return &r->free_at[SCHEDULERS];
-  return segment->resource.kind == PTO_RESOURCE_SCHEDULER ? &r->free_at[segment->resource.index % SCHEDULERS] : NULL;
-}
-
-/* The node, and what its scheduler goes on with at once. */
-static void serve(struct replay *r, uint32_t index) {
-  while (index != NONE) {
-    uint64_t *clock = clock_of(r, index);
-    const uint64_t begin = clock ? pto_max_u64(r->times[index], *clock) : r->times[index];
-    const uint64_t end = begin + r->duration(r->context, r->graph, index);
-    uint32_t next = NONE;
-    if (clock) *clock = end;
-    r->end = pto_max_u64(r->end, end);
-    for (uint64_t i = r->first[index + 1]; i < r->first[index + 2]; i++) {
-      const uint32_t effect = r->effects[i];
-      r->times[effect] = pto_max_u64(r->times[effect], end);
-      if (--r->left[effect]) continue;
-      if (clock && next == NONE && r->graph->nodes[effect].before == index && clock_of(r, effect) == clock)
-        next = effect;
-      else
-        push_event(r, (struct event){r->times[effect], effect});
-    }
-    index = next;
-  }
-}
-
-int pto_event_graph_replay(const struct pto_event_graph *graph, pto_event_duration *duration, const void *context,
-                           uint64_t *end) {
-  const size_t count = graph->node_count;
-  struct replay r = {.graph = graph, .duration = duration, .context = context};
-  r.left = calloc(count + 1, sizeof *r.left);
-  r.times = calloc(count + 1, sizeof *r.times);
-  r.first = calloc(count + 2, sizeof *r.first);
-  r.heap = malloc((count + 1) * sizeof *r.heap);
-  r.effects = malloc((2 * count + graph->link_count + 1) * sizeof *r.effects);
-  const bool has_memory = r.left && r.times && r.first && r.heap && r.effects;
-  for (uint32_t i = 0; has_memory && i < count; i++) each_cause(&r, i, count_cause);
-  for (size_t i = 0; has_memory && i <= count; i++) r.first[i + 1] += r.first[i]; /* ends; put_cause makes begins */
-  for (uint32_t i = (uint32_t)count; has_memory && i-- > 0;) each_cause(&r, i, put_cause);
-  for (uint32_t i = 0; has_memory && i < count; i++)
-    if (r.left[i] == 0) push_event(&r, (struct event){0, i});
-  while (has_memory && r.heap_count) serve(&r, pop_event(&r).node);
-  free(r.left);
-  free(r.times);
-  free(r.first);
-  free(r.heap);
-  free(r.effects);
-  *end = r.end;
-  return has_memory ? PTO_OK : PTO_ENOMEM;
 }

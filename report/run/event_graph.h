@@ -35,6 +35,7 @@ struct pto_event_node {
   uint32_t first_link, link_count; /* further causes, in links */
   bool has_choice;                 /* a message: other cores of the kind were idle, too */
   bool is_in_turn;                 /* `before` is only what its scheduler had to do first: another order would do */
+  uint8_t clock;                   /* of those that do one thing at a time in any order: 1 + which; 0: none */
 };
 
 /* Of a task. */
@@ -73,11 +74,24 @@ uint32_t pto_event_graph_binding(const struct pto_event_graph *graph, uint32_t n
 /* The node that ended last of all, where there is one. */
 uint32_t pto_event_graph_last(const struct pto_event_graph *graph);
 
-/* When the run would end were each node's duration what `duration` says, and if schedulers still did first what comes
- * up first: of the decisions the order on schedulers is not held, so with the run's own durations it may be a little
- * off. PTO_OK or PTO_ENOMEM. */
+/* Other runs of the same graph: with durations of their own, and with schedulers that still do first what comes up
+ * first.  Of the decisions the order on schedulers is not held, so with the run's own durations the end may be a little
+ * off.  Borrows the graph. */
+struct pto_event_replay {
+  const struct pto_event_graph *graph;
+  uint32_t *cause_counts, *left; /* by node: causes, and those that have not ended */
+  uint64_t *times;               /* by node: when the last of those ended that have */
+  uint64_t *first;               /* by node + 1: of its effects */
+  uint32_t *effects;             /* nodes */
+  struct pto_event_time *heap;   /* nodes whose causes have all ended */
+  size_t heap_count;
+};
+/* PTO_OK or PTO_ENOMEM, with nothing to free. */
+PTO_MUST_CHECK int pto_event_replay_init(const struct pto_event_graph *graph, struct pto_event_replay *replay);
+/* Takes zeroed ones. */
+void pto_event_replay_fini(struct pto_event_replay *replay);
+/* When the run ends if each node takes what `duration` says. */
 typedef uint64_t pto_event_duration(const void *context, const struct pto_event_graph *graph, uint32_t node);
-PTO_MUST_CHECK int pto_event_graph_replay(const struct pto_event_graph *graph, pto_event_duration *duration,
-                                          const void *context, uint64_t *end);
+uint64_t pto_event_replay_run(struct pto_event_replay *replay, pto_event_duration *duration, const void *context);
 
 #endif

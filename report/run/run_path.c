@@ -191,7 +191,7 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
   static const struct trial nothing = {.what = "nothing"};
   struct trial found[MOST_TRIALS];
   uint32_t count = 0;
-  uint64_t before, after;
+  struct pto_event_replay replay;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(trials); i++) {
     found[count] = trials[i];
     for (uint32_t k = 0; k < PTO_ACTIVITY_COUNT; k++)
@@ -200,12 +200,14 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
   }
   count = add_kernels(path, found, count);
   qsort(found, count, sizeof *found, order_trials);
-  if (pto_event_graph_replay(graph, halved, &nothing, &before)) return false;
+  if (pto_event_replay_init(graph, &replay)) return false;
+  const uint64_t before = pto_event_replay_run(&replay, halved, &nothing);
   for (uint32_t i = 0; i < count; i++) {
     if (path->gain_count == PTO_PATH_GAINS && path->gains[PTO_PATH_GAINS - 1].gain >= found[i].path / 2) break;
-    if (pto_event_graph_replay(graph, halved, &found[i], &after)) return false;
+    const uint64_t after = pto_event_replay_run(&replay, halved, &found[i]);
     if (after < before) add_gain(path, &found[i], pto_min_u64(before - after, (found[i].path + 1) / 2));
   }
+  pto_event_replay_fini(&replay);
   return true;
 }
 

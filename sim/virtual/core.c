@@ -196,11 +196,9 @@ struct split {
   uint64_t global_bytes, l2_bytes;
 };
 
-/* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
+/* Of `bytes`, a part of what the call moves, where the L2 goes by use. */
 static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
   if (share->bytes == 0) return (struct split){bytes, 0};
-  if (PTO_LIKELY(share->bytes == bytes))
-    return (struct split){pto_timing_add_saturating(share->missed, share->written_back), bytes - share->missed};
   const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
   const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
   return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};
@@ -211,11 +209,11 @@ static const struct pto_kernel *kernel_of(const struct pto_message *message) {
 }
 
 /* Of all bytes of a call that begins. */
-static struct split split_call(struct pto_virtual_cores *cores, const struct pto_message *message,
-                               const struct pto_kernel_args *args, uint64_t bytes) {
+static inline struct split split_call(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                      const struct pto_kernel_args *args, uint64_t bytes) {
   if (cores->l2.pieces) {
     const struct pto_l2_share share = pto_l2_share(&cores->l2, kernel_of(message), args, bytes);
-    return split_by_use(&share, bytes);
+    return (struct split){pto_timing_add_saturating(share.missed, share.written_back), bytes - share.missed};
   }
   const uint64_t l2_bytes = cores->l2_bytes ? static_l2_part(cores, message, args, bytes, bytes) : 0;
   return (struct split){bytes - l2_bytes, l2_bytes};
@@ -318,8 +316,8 @@ static inline void find_next_stream(struct pto_virtual_cores *cores) {
 }
 
 /* From now on `message` moves what `split` says; at the end of that, its other work may go on. */
-static inline void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message, struct split split,
-                                const struct pto_call_time *call, struct pto_trace_span *span) {
+static PTO_INLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                    struct split split, const struct pto_call_time *call, struct pto_trace_span *span) {
   struct pto_virtual_transfer *transfer = &cores->transfers[message->core];
   uint64_t compute_ps = call->load.compute_ps, serial_ps = call->load.serial_ps;
   if (PTO_UNLIKELY(cores->jitter.ppm)) {
@@ -364,23 +362,19 @@ static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
   pto_event_queue_insert(&cores->ends, next, index, index);
 }
 
-static inline void end_streams_of(struct pto_virtual_cores *cores, struct pto_streams *streams) {
-  const uint32_t count = pto_streams_end(streams, cores->instant);
+void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
+  const bool is_l2 = cores->l2_streams.next_at == cores->streams_next_at;
+  cores->now = cores->streams_next_at;
+  const uint32_t count = pto_streams_end(is_l2 ? &cores->l2_streams : &cores->streams, cores->instant);
   for (uint32_t i = 0; i < count; i++) {
     const uint32_t index = cores->instant[i];
-    const uint64_t l2_bytes = cores->transfers[index].l2_bytes;
-    cores->transfers[index].l2_bytes = 0;
-    if (l2_bytes)
-      pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, index);
+    struct pto_virtual_transfer *transfer = &cores->transfers[index];
+    if (transfer->l2_bytes > 0)
+      pto_streams_begin(&cores->l2_streams, cores->now, transfer->l2_bytes, index);
     else
       end_transfer(cores, index);
+    transfer->l2_bytes = 0;
   }
-}
-
-void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
-  cores->now = cores->streams_next_at;
-  if (cores->l2_streams.next_at == cores->now) end_streams_of(cores, &cores->l2_streams);
-  if (cores->streams.next_at == cores->now) end_streams_of(cores, &cores->streams);
   find_next_stream(cores);
 }
 

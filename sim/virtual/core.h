@@ -173,7 +173,7 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
 bool pto_virtual_cores_go_on(struct pto_virtual_cores *cores, uint32_t core);
 /* From now on, until the next reset, calls are made at their begin; those that are open have returned. */
 void pto_virtual_cores_settle(struct pto_virtual_cores *cores);
-/* Ends the streams that end first; their kernels' ends are known then. */
+/* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);

@@ -139,12 +139,16 @@ static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32
                         next_asked(engine, index, true));
 }
 
+static PTO_NOINLINE void update_in_turns(struct engine_virtual *engine, uint32_t index) {
+  pto_turns_act(&engine->schedulers[index].completions);
+  set_next(engine, index, next_in_turns(engine, index));
+}
+
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static PTO_INLINE void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (has_more && engine->has_turns) {
-    pto_turns_act(&scheduler->completions);
-    set_next(engine, index, next_in_turns(engine, index));
+    update_in_turns(engine, index);
     return;
   }
   const uint64_t next_at = pto_min_u64(scheduler->completions.next_at, next_asked(engine, index, has_more));

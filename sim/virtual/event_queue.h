@@ -77,7 +77,7 @@ static inline struct pto_event pto_event_queue_pop(struct pto_event_queue *queue
   return event;
 }
 
-/* The time of the last event, where there is one. */
+/* The time of the last event; where there is none, any. */
 static inline uint64_t pto_event_queue_last(const struct pto_event_queue *queue) {
   return queue->ring[(queue->tail - 1) & queue->mask].time;
 }

@@ -167,7 +167,7 @@ static uint32_t use_from(struct pto_l2_cache *cache, uint64_t at, uint64_t hi, b
     pto_l2_unlink(p, piece);
     p[piece].is_written |= is_written;
   }
-  pto_l2_link(p, piece, p[NONE].older);
+  pto_l2_link_newest(p, piece);
   return piece;
 }
 

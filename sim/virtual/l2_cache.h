@@ -59,6 +59,13 @@ static inline void pto_l2_link(struct pto_l2_piece *p, uint32_t piece, uint32_t 
   p[older].newer = piece;
 }
 
+static inline void pto_l2_link_newest(struct pto_l2_piece *p, uint32_t piece) {
+  const uint32_t older = p[0].older;
+  p[piece].older = older;
+  p[piece].newer = 0;
+  p[older].newer = p[0].older = piece;
+}
+
 static inline uint32_t *pto_l2_cache_known(struct pto_l2_cache *cache, uint64_t lo) {
   return &cache->known[lo * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PTO_L2_KNOWN_LOG2)]; /* spread over the places */
 }
@@ -76,7 +83,7 @@ static inline bool pto_l2_cache_touch(struct pto_l2_cache *cache, uint64_t lo, u
   p[piece].is_written |= is_written;
   if (p[piece].newer == 0) return true; /* it is the newest */
   pto_l2_unlink(p, piece);
-  pto_l2_link(p, piece, p[0].older);
+  pto_l2_link_newest(p, piece);
   return true;
 }
 

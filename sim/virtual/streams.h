@@ -83,7 +83,7 @@ static inline void pto_streams_find_next(struct pto_streams *streams) {
 }
 
 /* A stream of `bytes` > 0 begins at `now`, not before what was done last; `core` has none. */
-static inline void pto_streams_begin(struct pto_streams *streams, uint64_t now, uint64_t bytes, uint32_t core) {
+static PTO_INLINE void pto_streams_begin(struct pto_streams *streams, uint64_t now, uint64_t bytes, uint32_t core) {
   pto_streams_serve(streams, now);
   const unsigned __int128 end =
       streams->served + (unsigned __int128)bytes * (UINT64_C(1000000) << PTO_STREAM_UNIT_LOG2);

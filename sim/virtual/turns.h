@@ -80,12 +80,15 @@ static inline uint64_t pto_turns_note(const struct pto_turns *turns, struct pto_
   return found_at;
 }
 
-/* The scheduler has done something. */
-static inline void pto_turns_act(struct pto_event_queue *completions) {
-  if (completions->head == completions->tail || pto_event_queue_last(completions) <= PTO_TURN_NEXT) return;
+static PTO_NOINLINE void pto_turns_find_all_next(struct pto_event_queue *completions) {
   for (uint32_t i = completions->head; i != completions->tail; i++)
     if (completions->ring[i & completions->mask].time > PTO_TURN_NEXT)
       pto_event_queue_hasten(completions, i, PTO_TURN_NEXT);
+}
+
+/* The scheduler has done something. */
+static inline void pto_turns_act(struct pto_event_queue *completions) {
+  if (PTO_UNLIKELY(pto_event_queue_last(completions) > PTO_TURN_NEXT)) pto_turns_find_all_next(completions);
 }
 
 /* When the scheduler does something next, where other work than completions came up at `asked` first. */
