@@ -378,10 +378,9 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
   find_next_stream(cores);
 }
 
-/* Where kernels are not all called at their begin: the status so far of the front message of `index`, which begins. */
-static PTO_NOINLINE int begin_call(struct pto_virtual_cores *cores, uint32_t index, struct pto_virtual_slot *slot) {
+/* Other threads may call the kernel of the front message of `index`, which begins; its status so far. */
+static PTO_NOINLINE int open_call(struct pto_virtual_cores *cores, uint32_t index, struct pto_virtual_slot *slot) {
   struct pto_virtual_core *core = &cores->cores[index];
-  if (cores->skips_kernels) return 0;
   pto_kernel_calls_open(&cores->kernel_calls, &slot->message, &cores->views[index],
                         sentence_at(cores, index, core->begun), PTO_VIRTUAL_SENTENCE_SIZE);
   core->call = PTO_CALL_OPEN;
@@ -421,8 +420,10 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   const uint64_t end = cores->now + work;
   struct pto_trace_span *span = record_span(cores, &slot->message, cores->now, end);
   if (PTO_UNLIKELY(cores->segments != NULL)) record_call(cores, &slot->message, load, end, is_stream);
-  slot->status = is_special && !cores->calls_at_begin ? begin_call(cores, index, slot)
-                                                      : pto_solo_run(&cores->solo, &slot->message, args);
+  if (is_special && !cores->calls_at_begin)
+    slot->status = cores->skips_kernels ? 0 : open_call(cores, index, slot);
+  else
+    slot->status = pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
