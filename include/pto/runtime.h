@@ -192,7 +192,7 @@ struct pto_config {
   size_t size;
   const char *engine;  /* "threads" or "virtual" ["threads"] */
   const char *chip;    /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
-  uint32_t workers;    /* threads that cores live on, the control thread counted [CPUs of the process] */
+  uint32_t workers;    /* threads kernels run on, the control thread counted [CPUs; virtual: 1] */
   uint32_t deps;       /* enum pto_deps_rules, and pto_deps_switch bits [exact] */
   const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
   uint64_t window;     /* slots of each task ring, a power of two [16384] */

@@ -409,6 +409,7 @@ int pto_poll(struct pto_runtime *rt) {
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_poll");
   if (status) return status;
   if (rt->call_list) pto_call_list_spoil(rt->call_list); /* what follows may depend on memory */
+  if (rt->port->ops->settle) rt->port->ops->settle(rt->port);
   rt->doing =
       (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
   if (rt->completed_count == rt->task_count) {

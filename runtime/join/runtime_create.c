@@ -92,6 +92,7 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
   if (config->clusters) chip->cluster_count = config->clusters;
   const struct pto_engine_config engine_config = {.chip = chip,
                                                   .workers = config->workers,
+                                                  .orders_conflicts = config->deps == PTO_DEPS_EXACT,
                                                   .timeout_ms = config->timeout_ms,
                                                   .on_timeout = config->on_timeout,
                                                   .on_timeout_context = config->on_timeout_context,

@@ -171,6 +171,9 @@ struct pto_port_ops {
   /* The same for a caller that looks at memory in between: also returns soon where nothing completes, in virtual time
    * at the next event.  NULL: wait does. */
   void (*pause)(struct pto_port *port);
+  /* The orchestration is about to look at memory itself: until the end of the run, what has begun in virtual time has
+   * its results there.  NULL: it has, or time is real. */
+  void (*settle)(struct pto_port *port);
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
