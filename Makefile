@@ -11,7 +11,7 @@
 #   ANNOTATE=1             atomics tell helgrind and drd what they hand over (make valgrind builds it where it is needed)
 # Others:
 #   ARGS="..."             options of run, regress, perf, valgrind
-#   TESTS=PATTERN          of test and test-long: these alone
+#   TESTS=PATTERN          of test and test-long: these alone, and no others are built
 #   BENCH="task_overhead lookup"  QUICK=1   of bench: these alone; less of all
 #   LIST=FILE              of regress: another list than tests/regress/examples.list
 #   PROGRAM=bgemm          of perf and valgrind
@@ -114,7 +114,9 @@ $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 	@CC="$(CC)" PLAIN="$(PLAIN)" scripts/probe >$@
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
-CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
+# Sanitizers take lines from debug information and nothing more, and their checks make -O2 twice as long to compile as -O1; a
+# fuzzer's speed is worth it.
+CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0 -g,$(if $(and $(SAN),$(if $(FUZZ),,yes)),-O1 -g1,-O2 -g))
 # A payload at the head of a larger struct, and a hint that a loop may be vectorised where clang 14 does not, are meant.
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
@@ -139,6 +141,7 @@ DW_HOME := report/findings/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 PAPI_HOME := cli/measure/papi_events.c
 SDE_HOME := runtime/control/published_counters.c
+ZLIB_HOME := report/page/columns.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
@@ -146,6 +149,7 @@ $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
+$(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
@@ -163,6 +167,8 @@ $(B)/sources: FORCE
 # The chip files are part of this object; the compiler's list of headers does not see them.
 $(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
 $(call obj,sim/kernel_times/table_files.c): $(wildcard sim/kernel_times/*.csv)
+$(call obj,report/page/page_files.c): $(wildcard report/page/*.html report/page/*.css report/page/*.js) $(D3)
+$(call obj,report/page/page_files.c): DEFINES += $(if $(D3),-DPTO_D3='"$(D3)"' -DPTO_D3_LICENCE='"$(D3_LICENCE)"')
 
 VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -170,7 +176,12 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
+# As scripts/run_tests --only chooses.
+SELECTED := $(TESTS_BUILT) $(REPLAYS)
+ifneq ($(TESTS),)
+SELECTED := $(shell printf '%s\n' $(SELECTED) | grep -E '$(TESTS)')
+endif
+tests: all $(SELECTED) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -296,10 +307,11 @@ regress: ## results, counts and virtual times of every example beside the baseli
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
+# Scripts first: a long one at the end would have all other processors wait for it.
 test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
-	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TEST_SCRIPTS) $(TESTS_BUILT) $(REPLAYS)
 test-long: ## all tests
 	@scripts/deps
 	$(AGAIN) tests

@@ -294,6 +294,10 @@ static void take_counters(struct pto_session *session) {
                                      .submit_waits = counters->submit_waits,
                                      .wall_ns = counters->wall_ns,
                                      .virtual_ps = counters->virtual_ps,
+                                     .measured_ps = counters->measured_ps,
+                                     .interpolated_ps = counters->interpolated_ps,
+                                     .modelled_ps = counters->modelled_ps,
+                                     .assumed_ps = counters->assumed_ps,
                                      .window_high_water = counters->window_high_water,
                                      .heap_high_water_bytes = counters->heap_high_water_bytes,
                                      .workers = result->workers};
@@ -544,6 +548,7 @@ struct pto_export_info pto_session_info(const struct pto_session *session) {
       .chip = session->result.chip,
       .cluster_count = session->chip.cluster_count,
       .stopped = session->result.stopped,
+      .result = &session->result,
       .groups = graph && trace ? pto_graph_program_groups(graph, trace->tasks.count,
                                                           dispatches ? trace->tasks.count / dispatches : 0)
                                : NULL};

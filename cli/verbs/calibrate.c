@@ -147,6 +147,9 @@ static int run(struct calibrate *calibrate) {
   int status = pto_calibration_init(chip, &calibrate->calibration, &calibrate->error);
   if (!status) status = read_captures(calibrate);
   if (!status) status = find_numbers(calibrate);
+  struct pto_chip made;
+  if (!status) /* figures that no chip can have */
+    status = pto_chip_sheet_load(&calibrate->calibration.sheet, chip, &made, &calibrate->error);
   if (!status) status = replay(calibrate);
   if (status)
     return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "calibrate: %s",

@@ -159,14 +159,6 @@ static void end_dump(struct pto_session *session, const struct pto_run_options *
 
 /* ---- the run ---- */
 
-/* Where the time went, of what was recorded. */
-static void take_stats(struct pto_session *session) {
-  struct pto_error error;
-  if (!pto_session_trace(session) || !session->result.has_run) return;
-  if (pto_session_take_account(session, &error) && session->result.exit_code == PTO_EXIT_OK)
-    (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
-}
-
 static int finish(const struct run *run) {
   const struct pto_run_options *options = run->options;
   const struct pto_run_result *result = &run->session.result;
@@ -226,7 +218,6 @@ static int run_program(struct run *run) {
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
   pto_progress_line_stage("writing", 0, 0);
   pto_run_files_write(session, options);
-  if (options->stats) take_stats(session);
   pto_progress_line_end();
   code = finish(run);
   pto_session_fini(session);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/predict/benchmarks.h>
 #include <check/regress/list.h>
-#include <check/validate/benchmarks.h>
 #include <check/validate/page.h>
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
@@ -82,8 +82,7 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   asked.progress = NULL;
   if (!options->has_deps) {
     asked.has_deps = true;
-    /* A graph that was built before has no tasks that allocate. */
-    config.deps = PTO_DEPS_PTO | (item->place.is_prebuilt ? (uint32_t)PTO_DEPS_SWITCH_CREATOR_EDGES : 0);
+    config.deps = pto_benchmark_deps(item->place.is_prebuilt);
   }
   const struct pto_prediction_asked question = {.options = &asked,
                                                 .runs = v->runs,
@@ -98,6 +97,14 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   say_problem(item, status ? error->sentence : prediction->plain.sentence);
   free(prediction);
   return status == PTO_ENOMEM ? status : PTO_OK;
+}
+
+/* A window that the run has not is no prediction. */
+static void drop_missing_window(struct pto_validated *item, bool is_shared) {
+  if (item->row->metric != PTO_ROW_orchestrator || !item->prediction || item->prediction->plain.window_ps) return;
+  say_problem(item, "the run has no orchestrator's window: its graph is prebuilt, or it drives contexts of its own");
+  if (!is_shared) free(item->prediction);
+  item->prediction = NULL;
 }
 
 /* Splits the row's program and options; PTO_EINVAL with file and line where it is none. */
@@ -138,14 +145,18 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
                              item->row->line, reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
-    if (status == PTO_OK && !item->prediction) status = predict(v, item, &options, error);
+    const bool is_shared = item->prediction != NULL;
+    if (status == PTO_OK && !is_shared) status = predict(v, item, &options, error);
+    drop_missing_window(item, is_shared);
   }
   pto_run_options_fini(&options);
   return status;
 }
 
 static int take_row(struct validate *v, struct pto_validated *item, struct pto_error *error) {
-  item->run = *item->row->run ? item->row->run : pto_benchmark_words(item->row->row);
+  const struct pto_benchmark *benchmark = pto_benchmark_find(item->row->row);
+  item->run = item->row->run;
+  if (!*item->run) item->run = benchmark ? pto_benchmark_words(benchmark, item->words, sizeof item->words) : NULL;
   if (!item->run) {
     say_problem(item, "neither its column run nor the list of benchmarks says which program it is");
     return PTO_OK;

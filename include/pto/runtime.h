@@ -177,7 +177,11 @@ enum pto_deps_switch {
 };
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
-enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
+enum pto_record {
+  PTO_RECORD_GRAPH = 1,    /* tasks, parameters, edges with reasons */
+  PTO_RECORD_TIMELINE = 2, /* kernel calls, and what the control thread did */
+  PTO_RECORD_SEGMENTS = 4  /* with TIMELINE, in virtual time: what each clock's time was spent on */
+};
 
 struct pto_chip;
 struct pto_context_watch;

@@ -129,6 +129,10 @@ void pto_program_report(struct pto_program_run *run, struct pto_context *context
   sum->tasks += all.tasks;
   sum->edges += all.edges;
   sum->virtual_ps += all.virtual_ps;
+  sum->measured_ps += all.measured_ps;
+  sum->interpolated_ps += all.interpolated_ps;
+  sum->modelled_ps += all.modelled_ps;
+  sum->assumed_ps += all.assumed_ps;
   sum->wall_ns += all.wall_ns;
   sum->window_high_water = pto_max_u64(sum->window_high_water, all.window_high_water);
   sum->heap_high_water_bytes = pto_max_u64(sum->heap_high_water_bytes, all.heap_high_water_bytes);
