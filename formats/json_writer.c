@@ -241,6 +241,11 @@ void pto_json_put_object(struct pto_json_writer *w, const char *key) {
   pto_json_key(w, key);
   pto_json_object_begin(w);
 }
+void pto_json_put_format(struct pto_json_writer *w, const char *name, uint32_t version) {
+  pto_json_put_string(w, "format", name);
+  pto_json_put_u64(w, "version", version);
+}
+
 void pto_json_put_array(struct pto_json_writer *w, const char *key) {
   pto_json_key(w, key);
   pto_json_array_begin(w);

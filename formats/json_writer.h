@@ -65,6 +65,8 @@ void pto_json_put_u64(struct pto_json_writer *w, const char *key, uint64_t value
 void pto_json_put_double(struct pto_json_writer *w, const char *key, double value);
 void pto_json_put_bool(struct pto_json_writer *w, const char *key, bool value);
 void pto_json_put_null(struct pto_json_writer *w, const char *key);
+/* "format" and "version", with which a document says what it is; docs/schemas has a file NAME.json for each. */
+void pto_json_put_format(struct pto_json_writer *w, const char *name, uint32_t version);
 /* The key, for a value that is to follow where this returns `is_known`; else null is written for it. */
 bool pto_json_try_key(struct pto_json_writer *w, const char *key, bool is_known);
 /* A key and the beginning of its value, which object_end or array_end ends. */

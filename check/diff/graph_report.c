@@ -55,6 +55,7 @@ static void put_graph(struct pto_json_writer *w, const char *key, const char *pa
 
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct diff *d = context;
+  pto_json_put_format(w, "pto-diff", 1);
   put_graph(w, "a", d->paths[0], &d->a);
   put_graph(w, "b", d->paths[1], &d->b);
   pto_json_put_string(w, "matched_by", d->counts.is_by_number ? "number" : "sequence");

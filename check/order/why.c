@@ -282,6 +282,7 @@ static void put_side(struct pto_json_writer *w, const struct side *side) {
 
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct why *why = context;
+  pto_json_put_format(w, "pto-why", 1);
   pto_json_put_string(w, "program", why->question.program);
   pto_json_put_string(w, "case", why->question.case_name);
   pto_json_put_u64(w, "from", why->earlier);

@@ -58,6 +58,7 @@ static void print(const struct pto_report *report, FILE *to) {
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct task *t = context;
   const struct pto_task_folder *folder = &t->replay.folder;
+  pto_json_put_format(w, "pto-task-run", 1);
   pto_json_put_string(w, "folder", t->asked.folder);
   pto_json_put_string(w, "program", folder->program);
   pto_json_put_u64(w, "task", folder->number);

@@ -123,6 +123,7 @@ static void put(struct pto_json_writer *w, const void *context) {
   const struct pto_adopt_cases *cases = context;
   json_t *one;
   size_t i;
+  pto_json_put_format(w, "pto-adopt", 1);
   pto_json_put_array(w, "cases");
   json_array_foreach(cases->array, i, one) {
     pto_json_newline(w);

@@ -233,6 +233,7 @@ static void put_live(struct pto_json_writer *w, const struct advise *advise) {
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct advise *advise = context;
   const struct pto_ring_advice *advice = &advise->advice;
+  pto_json_put_format(w, "pto-advise", 1);
   pto_json_put_string(w, "program", advise->program[0] ? advise->program : advise->options->programs.items[0]);
   pto_json_put_string(w, "case", advise->case_name[0] ? advise->case_name : NULL);
   pto_json_put_string(w, "chip", advise->chip[0] ? advise->chip : NULL);

@@ -83,6 +83,7 @@ static void print(const struct pto_observe_summary *summary) {
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct pto_observe_summary *summary = context;
   const struct pto_run_result *result = &observed.session.result;
+  pto_json_put_format(w, "pto-observe", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "chip", result->chip);

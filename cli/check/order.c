@@ -75,6 +75,7 @@ static void print(const struct check *check, int code) {
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct check *check = context;
   const struct pto_run_result *result = &check->session.result;
+  pto_json_put_format(w, "pto-check", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "deps", pto_deps_rules_list(check->session.rules).text);

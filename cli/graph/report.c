@@ -302,6 +302,7 @@ static void put_check(struct pto_json_writer *w, const struct pto_graph_command 
 
 void pto_graph_report_put(struct pto_json_writer *w, const void *context) {
   const struct pto_graph_command *command = context;
+  pto_json_put_format(w, "pto-graph", 1);
   pto_json_put_string(w, "graph", command->model ? command->model : command->path);
   pto_json_put_string(w, "engine", command->engine);
   put_record(w, command);

@@ -260,6 +260,7 @@ static void put_samples(struct pto_json_writer *w, const struct pto_perf_report 
 void pto_perf_report_put(struct pto_json_writer *w, const void *context) {
   const struct pto_perf_report *report = context;
   const struct pto_run_result *result = report->result;
+  pto_json_put_format(w, "pto-perf", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "engine", result->engine);

@@ -191,6 +191,7 @@ static void put_differences(const struct explore_command *c, struct pto_json_wri
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct explore_command *c = context;
   const struct pto_run_result *result = &c->explored.session.result;
+  pto_json_put_format(w, "pto-explore", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "engine", c->is_threads ? "threads" : "explore");

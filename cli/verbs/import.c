@@ -41,6 +41,7 @@ static uint64_t busy_of(const struct pto_capture *c) {
 
 static void put(struct pto_json_writer *w, const void *context) {
   const struct pto_capture *c = context;
+  pto_json_put_format(w, "pto-import", 1);
   pto_json_put_u64(w, "tasks", c->task_count);
   pto_json_put_u64(w, "edges", c->edge_count);
   pto_json_put_bool(w, "has_edges", c->has_edges);

@@ -238,6 +238,7 @@ static int act(const struct pto_op_options *options, const struct action *action
     if (pto_output_open(path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
     pto_json_init(w, fd);
     pto_json_object_begin(w);
+    pto_json_put_format(w, "pto-op", 1);
     pto_json_put_string(w, "op", action->name);
   }
   const int code = operation < PTO_GRAPH_OP_COUNT ? pto_op_operation(options, operation, w) : action->run(options, w);

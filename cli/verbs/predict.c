@@ -52,6 +52,7 @@ struct told {
 static void put(struct pto_json_writer *w, const void *context) {
   const struct told *told = context;
   const struct pto_run_options *options = &told->predict->options;
+  pto_json_put_format(w, "pto-predict", 1);
   pto_json_put_string(w, "program", options->programs.items[0]);
   pto_json_put_string(w, "case", options->case_name);
   pto_json_put_u64(w, "seed", options->seed);

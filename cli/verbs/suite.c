@@ -274,9 +274,9 @@ static void print_head(const struct suite *suite) {
 static int write_results(struct suite *suite, const char *path) {
   struct pto_error error;
   FILE *out;
-  json_t *root =
-      json_pack("{s:O, s:i, s:i, s:i, s:i}", "rows", suite->results, "ok", (int)suite->ok, "failed_as_expected",
-                (int)suite->expected_failures, "skipped", (int)suite->skipped, "bad", (int)suite->bad);
+  json_t *root = json_pack("{s:s, s:i, s:O, s:i, s:i, s:i, s:i}", "format", "pto-suite", "version", 1, "rows",
+                           suite->results, "ok", (int)suite->ok, "failed_as_expected", (int)suite->expected_failures,
+                           "skipped", (int)suite->skipped, "bad", (int)suite->bad);
   int status = pto_output_open_stream(path, &out, &error);
   if (status == PTO_OK) {
     json_dumpf(root, out, JSON_INDENT(1));

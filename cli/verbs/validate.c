@@ -190,6 +190,7 @@ struct told {
 static void put(struct pto_json_writer *w, const void *context) {
   const struct told *told = context;
   const struct pto_error none = {.status = PTO_OK};
+  pto_json_put_format(w, "pto-validate", 1);
   pto_page_put(told->page, w);
   pto_put_end(w, &none, told->exit_code);
 }

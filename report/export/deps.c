@@ -119,6 +119,7 @@ int pto_export_deps(const struct pto_trace *trace, const struct pto_export_info 
   struct pto_json_writer *w = &deps.json;
   pto_json_init(w, fd);
   pto_json_object_begin(w);
+  pto_json_put_format(w, "pto-deps", 1);
   pto_json_put_string(w, "program", info->program);
   pto_json_put_array(w, "tasks");
   for (uint64_t i = 0; i < trace->tasks.count; i++) put_task(&deps, pto_trace_log_at(&trace->tasks, i));

@@ -52,6 +52,7 @@ static void put_core_times(struct pto_json_writer *w, const struct pto_stats *st
 void pto_run_result_put(const struct pto_run_result *result, struct pto_json_writer *w) {
   const struct pto_stats *stats = &result->stats;
   const bool has_verdict = result->verified != PTO_VERDICT_NONE;
+  pto_json_put_format(w, "pto-run", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
   pto_json_put_string(w, "engine", result->engine);

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What ptosim writes as JSON is as docs/schemas says, by python3-jsonschema: each verb, runs that are right, wrong, fail and do not
+# begin.  A key taken out of a document, or of another type, is noticed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+for python in /usr/bin/python3 python3 ''; do "${python:-false}" -c 'import jsonschema' 2>/dev/null && break; done
+[ -n "$python" ] || { echo 'no python3-jsonschema: scripts/deps --deb brings it'; exit 77; }
+. tests/support/holds.sh
+
+cat >"$work/judge.py" <<'END'
+import json, sys
+from jsonschema import Draft202012Validator as Validator
+document, name = json.load(open(sys.argv[1])), sys.argv[2]
+schema = json.load(open("docs/schemas/%s.json" % name))
+Validator.check_schema(schema)
+judge = Validator(schema)
+for error in judge.iter_errors(document): sys.exit("%s: %s" % (list(error.path), error.message[:300]))
+for key in schema["required"]:
+    if not list(judge.iter_errors({k: v for k, v in document.items() if k != key})): sys.exit("without %s it is taken too" % key)
+    kind = schema["properties"][key]
+    if kind and not list(judge.iter_errors(dict(document, **{key: [[]] if kind.get("type") != "array" else 0}))):
+        sys.exit("%s may be anything" % key)
+END
+# is FORMAT COMMAND…: what the command writes is of this format.
+is() {
+  local format=$1
+  shift
+  rm -f "$work/o.json"
+  "$ptosim" "$@" --json "$work/o.json" >/dev/null 2>&1
+  [ -s "$work/o.json" ] && "$python" "$work/judge.py" "$work/o.json" "$format"
+}
+holds 'a run' is pto-run run bgemm
+holds 'a run with its account' is pto-run run moe --engine virtual --chip a2a3 --stats
+holds 'a run with counters' is pto-run run softmax_layernorm_mlp --counters thread::cpu_ns,pto::stalls
+holds 'a run without kernels' is pto-run run moe --engine virtual --no-compute --assume-zero
+holds 'a run that stops' is pto-run run errors/window
+holds 'a run that does not begin' is pto-run run bgemm --set task_num=x
+holds 'a check with findings' is pto-check check paged_attention --deps pto
+holds 'a check of a run that fails' is pto-check check errors/user
+holds 'accesses that are watched' is pto-observe check strided_views --observe
+holds 'a check of a run that does not begin' is pto-observe check bgemm --set x=1 --observe
+holds 'sizes that are advised' is pto-advise check war_reuse --advise
+holds 'why' is pto-why why inplace_update 0 1 --deps pto
+holds 'orders' is pto-explore explore inplace_update --deps pto --schedules 10
+holds 'all orders' is pto-explore explore vector_example --all
+holds 'a graph' is pto-graph graph --model llama
+holds 'a graph that runs' is pto-graph graph --model llama --run --engine virtual --compare reference
+holds 'rows' is pto-suite suite vector_example --engine virtual
+holds 'an operation' is pto-op op test softmax
+holds 'what there is' is pto-op op support add
+holds 'a prediction' is pto-predict predict vector_example --runs 2
+"$ptosim" run barriers --deps-json "$work/a.json" --quiet
+"$ptosim" run vector_example --deps-json "$work/b.json" --quiet
+holds 'a graph of tasks' "$python" "$work/judge.py" "$work/a.json" pto-deps
+holds 'what differs' is pto-diff diff "$work/a.json" "$work/b.json"
+"$ptosim" run vector_example --dump 2 "$work/kept" --quiet
+holds 'a task' is pto-task-run task "$work/kept/2"
+
+holds_total
