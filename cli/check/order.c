@@ -53,9 +53,9 @@ static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 /* "2 findings"; of a run that failed, that this is not all. */
 static const char *format_found(const struct check *check, int code, char *text, size_t size) {
   const uint64_t total = check->findings.total;
-  if (code == PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
+  if (code >= PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
   snprintf(text, size, "%" PRIu64 " finding%s%s", total, plural(total),
-           code == PTO_EXIT_FAILED ? " until the run failed" : "");
+           code >= PTO_EXIT_FAILED ? " until the run failed" : "");
   return text;
 }
 

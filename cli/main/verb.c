@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/main/verb.h>
 
+#include <cli/main/interrupt.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +75,7 @@ static int help(void) {
        "  ptosim --version\n\n"
        "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
        "run\n"
-       "failed.  docs/cli.md has every verb, option and key.");
+       "failed, 130 where ^C ended it.  docs/cli.md has every verb, option and key.");
   return PTO_EXIT_OK;
 }
 
@@ -98,5 +100,6 @@ int pto_ptosim(int argc, char **argv) {
   }
   const struct pto_verb *verb = find_verb(argv[1]);
   if (!verb) return refuse_verb(argv[1]);
+  pto_interrupt_begin();
   return verb->main(argc - 1, argv + 1);
 }

@@ -499,12 +499,11 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  const int status = pto_virtual_cores_init(&engine->cores, config, error);
+  const int status = pto_virtual_cores_init(&engine->cores, &engine->port, config, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;
   }
-  engine->cores.port = &engine->port;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
   *port_out = &engine->port;
