@@ -35,7 +35,10 @@ static int check_order(struct check *check, struct pto_error *error) {
 /* A run that ended well and is wrong has something that the accesses do not say. */
 static void check_result(struct check *check) {
   const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
-  if (pto_session_judge(&check->session) == PTO_EXIT_FINDINGS)
+  const struct pto_session *session = &check->session;
+  if (pto_session_judge(&check->session) != PTO_EXIT_FINDINGS) return;
+  /* refused submits are a finding already, where they are all that is wrong */
+  if (session->result.verified == PTO_VERDICT_FALSE || !pto_session_has_bad_refusals(session))
     pto_findings_add(&check->findings, &wrong, NULL, "%s, under rules exact", check->session.result.error.sentence);
 }
 
