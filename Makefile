@@ -6,11 +6,12 @@
 #
 # Variants, each built into a folder build-NAME of its own:
 #   SAN=address,undefined  SAN=thread  BUILD=debug  CC=clang
+#   CC=aarch64-linux-gnu-gcc PLAIN=1        for another processor; ptosim runs under qemu-aarch64 (scripts/deps --cross)
 #   PLAIN=1                without optional libraries
 #   ANNOTATE=1             atomics tell helgrind and drd what they hand over (make valgrind builds it where it is needed)
 # Others:
 #   ARGS="..."             options of run, regress, perf, valgrind
-#   TESTS=PATTERN          of test and test-long: these alone
+#   TESTS=PATTERN          of test and test-long: these alone, and no others are built
 #   BENCH="task_overhead lookup"  QUICK=1   of bench: these alone; less of all
 #   LIST=FILE              of regress: another list than tests/regress/examples.list
 #   PROGRAM=bgemm          of perf and valgrind
@@ -37,6 +38,7 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(findstring clang,$(notdir $(CC))),clang) \
+             $(if $(findstring aarch64,$(notdir $(CC))),aarch64) \
              $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain) $(if $(ANNOTATE),annotate))
 B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
 Q := $(if $(V),,@)
@@ -100,7 +102,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install FORCE
+.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install uninstall deb FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -112,7 +114,9 @@ $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 	@CC="$(CC)" PLAIN="$(PLAIN)" scripts/probe >$@
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
-CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
+# Sanitizers take lines from debug information and nothing more, and their checks make -O2 twice as long to compile as -O1; a
+# fuzzer's speed is worth it.
+CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0 -g,$(if $(and $(SAN),$(if $(FUZZ),,yes)),-O1 -g1,-O2 -g))
 # A payload at the head of a larger struct, and a hint that a loop may be vectorised where clang 14 does not, are meant.
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
@@ -137,12 +141,15 @@ DW_HOME := report/findings/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 PAPI_HOME := cli/measure/papi_events.c
 SDE_HOME := runtime/control/published_counters.c
+ZLIB_HOME := report/page/columns.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
+$(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
+$(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
@@ -160,6 +167,8 @@ $(B)/sources: FORCE
 # The chip files are part of this object; the compiler's list of headers does not see them.
 $(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
 $(call obj,sim/kernel_times/table_files.c): $(wildcard sim/kernel_times/*.csv)
+$(call obj,report/page/page_files.c): $(wildcard report/page/*.html report/page/*.css report/page/*.js) $(D3)
+$(call obj,report/page/page_files.c): DEFINES += $(if $(D3),-DPTO_D3='"$(D3)"' -DPTO_D3_LICENCE='"$(D3_LICENCE)"')
 
 VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -167,7 +176,12 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
+# As scripts/run_tests --only chooses.
+SELECTED := $(TESTS_BUILT) $(REPLAYS)
+ifneq ($(TESTS),)
+SELECTED := $(shell printf '%s\n' $(SELECTED) | grep -E '$(TESTS)')
+endif
+tests: all $(SELECTED) $(PLANTED) $(ADOPTED) $(B)/oracle ## builds what test runs
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -293,10 +307,11 @@ regress: ## results, counts and virtual times of every example beside the baseli
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
+# Scripts first: a long one at the end would have all other processors wait for it.
 test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
-	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TEST_SCRIPTS) $(TESTS_BUILT) $(REPLAYS)
 test-long: ## all tests
 	@scripts/deps
 	$(AGAIN) tests
@@ -401,8 +416,10 @@ Requires: $(3)
 Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
-# What adopted programs are compiled with, and the plugin of pytest.
+# What adopted programs are compiled with, and the plugin of pytest; what people read.
 ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
+PAGES := README.md CHANGELOG.md LICENSE $(shell git ls-files docs 2>/dev/null)
+PAGES_FOLDER := $(abspath $(PREFIX))/share/doc/pto
 install: all ## into PREFIX, below DESTDIR
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
@@ -414,10 +431,31 @@ install: all ## into PREFIX, below DESTDIR
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))
 	@install -m 644 $(B)/pto.pc $(B)/ptotools.pc $(INSTALLED)/lib/pkgconfig
+	@for f in $(PAGES); do install -D -m 644 $$f $(DESTDIR)$(PAGES_FOLDER)/$$f || exit 1; done
+	@install -d $(INSTALLED)/share/pto/chips $(INSTALLED)/share/pto/kernel_times $(INSTALLED)/share/man/man1
+	@install -m 644 sim/chips/*.ini $(INSTALLED)/share/pto/chips
+	@install -m 644 sim/kernel_times/*.csv $(INSTALLED)/share/pto/kernel_times
+	@install -D -m 644 scripts/completion.bash $(INSTALLED)/share/bash-completion/completions/ptosim
+	@scripts/man_pages $(B)/ptosim $(INSTALLED)/share/man/man1 $(PAGES_FOLDER)
 	@echo "installed in $(INSTALLED)"
+# Whatever install would put there.
+uninstall: ## removes what install put into PREFIX
+	@rm -rf $(B)/installed && $(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(B)/installed) >/dev/null
+	@cd $(B)/installed && find . ! -type d -exec rm -f '$(DESTDIR)/{}' ';' && \
+	  find . -depth -type d -path '*/pto*' -exec rmdir --ignore-fail-on-non-empty '$(DESTDIR)/{}' ';' 2>/dev/null; rm -rf $(abspath $(B)/installed)
+	@echo "removed from $(INSTALLED)"
+deb: all ## Debian packages libpto0, libpto-dev and ptosim, in build/deb
+	@scripts/deps --deb
+	@MAKE_VARIANT='CC="$(CC)" SAN=$(SAN) BUILD=$(BUILD) PLAIN=$(PLAIN)' scripts/deb $(B) $(VERSION)
+
+# For clangd and other tools that read how a file is compiled.
+compile_commands.json: $(B)/flags ## how each source is compiled
+	@for f in $(ALL_SRC); do \
+	  printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$comma" '$(CURDIR)' $$f '$(CC) $(strip $(ALL_CFLAGS))' $$f; comma=,; \
+	done | sed '1s/^$$/[/; $$s/$$/]/' >$@
 
 clean: ## removes build and its variants
 	rm -rf build build-*
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
 	@sed -n '/^$$/q; /^# Variants/,$$s/^# \{0,1\}//p' Makefile

@@ -5,7 +5,7 @@
  * A graph of 4, 16, 64 and 256 tasks with empty kernels, one thread, so that each task runs at its submit or its
  * producer's end.  Two kinds: `temporaries`, where a task reads what the one before wrote and one of four tiles of the
  * boundary, and writes a buffer of its own; `tiles`, where it adds a tile of the boundary into another one in place.
- * Three ways: `submits` in a scope; `replay`, the same calls made from a context's recording
+ * Three ways: `submits` in a scope; `replay`, the same calls made from a call list
  * (runtime/submit/replay.h); `launch`.
  *
  * One JSON line a kind, size and way: ns_per_task of the graph's own tasks, and `of_submits`, the median beside that of
@@ -55,7 +55,7 @@ struct job {
   struct pto_tensor tiles[TILES];
   struct pto_param boundary[TILES];
   struct pto_recorded *recorded;
-  struct pto_recording *recording;
+  struct pto_call_list *call_list;
 };
 
 static int submit_tasks(struct pto_runtime *rt, const struct job *job) {
@@ -95,9 +95,9 @@ static int prepare(struct pto_runtime *rt, struct job *job) {
     if (!status) status = submit_tasks(rt, job);
     if (!status) status = pto_recorded_end(rt, &job->recorded);
   } else if (job->way == REPLAY) {
-    job->recording = pto_recording_begin(rt, job->tiles, TILES);
+    job->call_list = pto_call_list_begin(rt, job->tiles, TILES);
     status = submit_in_scope(rt, job);
-    if (!pto_recording_end(rt, job->recording)) status = PTO_EINVAL;
+    if (!pto_call_list_end(rt, job->call_list)) status = PTO_EINVAL;
   }
   return status;
 }
@@ -106,7 +106,7 @@ static int prepare(struct pto_runtime *rt, struct job *job) {
 static PTO_NOINLINE int bench_round(struct pto_runtime *rt, struct job *job) {
   const struct pto_recorded_launch launch = {.size = sizeof launch, .params = job->boundary, .count = TILES};
   if (job->way == LAUNCH) return pto_submit_recorded(rt, job->recorded, &launch, NULL);
-  if (job->way == REPLAY) return pto_recording_replay(rt, job->recording, job->tiles, TILES);
+  if (job->way == REPLAY) return pto_call_list_replay(rt, job->call_list, job->tiles, TILES);
   return submit_in_scope(rt, job);
 }
 
@@ -129,7 +129,7 @@ static double run_ns(struct pto_runtime *rt, enum kind kind, uint32_t size, enum
   const int status = pto_run(rt, orchestrate, &job);
   const double ns = (pto_bench_now_ns() - begin) / (job.rounds * size);
   pto_recorded_destroy(job.recorded);
-  pto_recording_destroy(job.recording);
+  pto_call_list_destroy(job.recording);
   if (status == PTO_OK) return ns;
   fprintf(stderr, "bench_recorded: %s\n", pto_last_error(rt));
   return -1;

@@ -83,6 +83,7 @@ struct pto_context {
   struct pto_error refusal;   /* of the last call */
   struct pto_trace recording; /* of the runs that have ended, where the configuration records; else zeroed */
   uint64_t ended_ps;          /* virtual time of the runs that have ended */
+  struct pto_stats ended;     /* of them: core time by where it comes from */
   uint64_t recording_dropped; /* runs of which there was no memory to keep a recording */
   struct pto_context_counters counters;
   uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */

@@ -137,14 +137,14 @@ static int call_program(struct pto_context *context, const struct given *given) 
 }
 
 /* Calls the program, and keeps what it submits. */
-static int record_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
-  struct pto_recording *submits = pto_recording_begin(context->rt, given->tensors, given->count);
+static int list_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
+  struct pto_call_list *submits = pto_call_list_begin(context->rt, given->tensors, given->count);
   const bool has_memory = submits != NULL;
   const int status = call_program(context, given);
-  const bool is_usable = pto_recording_end(context->rt, submits);
+  const bool is_usable = pto_call_list_end(context->rt, submits);
   const bool has_failed = status || pto_host_has_failed(context->rt);
   if (has_failed || !is_usable) {
-    pto_recording_destroy(submits);
+    pto_call_list_destroy(submits);
     submits = NULL;
   }
   pto_context_lock(context);
@@ -159,7 +159,7 @@ static int record_submits(struct pto_context *context, const struct given *given
 static int submit_repeating(struct pto_context *context, const struct given *given) {
   const struct pto_lowering_key key = {given->program, given->ids};
   const struct pto_lowering_entry *entry = pto_lowering_cache_find(&context->lowerings, &key);
-  if (!entry) return record_submits(context, given, &key);
+  if (!entry) return list_submits(context, given, &key);
   pto_context_lock(context);
   if (entry->submits) {
     context->counters.lowering_cache_hits++;
@@ -168,7 +168,7 @@ static int submit_repeating(struct pto_context *context, const struct given *giv
     context->counters.lowering_cache_unusable++;
   }
   pto_context_unlock(context);
-  return entry->submits ? pto_recording_replay(context->rt, entry->submits, given->tensors, given->count)
+  return entry->submits ? pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count)
                         : call_program(context, given);
 }
 
@@ -350,14 +350,26 @@ static void append_recording(struct pto_context *context) {
   if (pto_trace_append(&context->recording, trace, shift)) context->recording_dropped++;
 }
 
+/* The times of the runs that have ended, and of the one that pauses. */
+static void count_times(struct pto_context *context, uint64_t paused_ps, const struct pto_stats *paused) {
+  struct pto_context_counters *const counters = &context->counters;
+  counters->virtual_ps = context->ended_ps + paused_ps;
+  counters->measured_ps = context->ended.measured_ps + paused->measured_ps;
+  counters->interpolated_ps = context->ended.interpolated_ps + paused->interpolated_ps;
+  counters->modelled_ps = context->ended.modelled_ps + paused->modelled_ps;
+  counters->assumed_ps = context->ended.assumed_ps + paused->assumed_ps;
+}
+
 /* Without a thread a run pauses where nothing is queued: what the tasks of earlier calls have used stays known, as it
  * does where the run goes on meanwhile. */
 static bool pauses(struct pto_context *context, int returned) {
   if (returned || pto_host_has_failed(context->rt) || context->has_thread) return false;
+  struct pto_stats stats = {.size = sizeof stats};
   pto_host_drain(context->rt);
+  pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
   const bool is_over = context->queued != context->done || context->is_ending || pto_host_has_failed(context->rt);
-  if (!is_over) context->counters.virtual_ps = context->ended_ps + pto_host_elapsed_ps(context->rt);
+  if (!is_over) count_times(context, pto_host_elapsed_ps(context->rt), &stats);
   pto_context_unlock(context);
   return !is_over;
 }
@@ -368,8 +380,12 @@ static void end_run(struct pto_context *context, int status) {
   context->has_run = false;
   pto_context_lock(context);
   append_recording(context);
+  count_times(context, stats.virtual_ps, &stats);
   context->ended_ps += stats.virtual_ps;
-  context->counters.virtual_ps = context->ended_ps;
+  context->ended.measured_ps += stats.measured_ps;
+  context->ended.interpolated_ps += stats.interpolated_ps;
+  context->ended.modelled_ps += stats.modelled_ps;
+  context->ended.assumed_ps += stats.assumed_ps;
   context->is_failing = false;
   if (status) {
     pto_error_set(&context->failure, status, "%s", pto_last_error(context->rt));

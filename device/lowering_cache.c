@@ -23,7 +23,7 @@ static bool is_same(const struct pto_lowering_entry *entry, const struct pto_low
 static void drop(struct pto_lowering_cache *cache, uint32_t index) {
   struct pto_lowering_entry *entry = &cache->entries[index];
   cache->bytes -= entry->bytes;
-  pto_recording_destroy(entry->submits);
+  pto_call_list_destroy(entry->submits);
   free(entry->ids);
   *entry = cache->entries[--cache->count];
   cache->entries[cache->count] = (struct pto_lowering_entry){0};
@@ -51,15 +51,15 @@ static void drop_oldest(struct pto_lowering_cache *cache) {
 }
 
 void pto_lowering_cache_insert(struct pto_lowering_cache *cache, const struct pto_lowering_key *key,
-                               struct pto_recording *submits) {
+                               struct pto_call_list *submits) {
   const uint64_t ids_bytes = (id_count(key->program) + 1) * sizeof *key->ids;
-  const uint64_t bytes = ids_bytes + (submits ? pto_recording_bytes(submits) : 0);
-  uint64_t *ids = bytes <= PTO_RECORDING_BYTES ? malloc(ids_bytes) : NULL;
+  const uint64_t bytes = ids_bytes + (submits ? pto_call_list_bytes(submits) : 0);
+  uint64_t *ids = bytes <= PTO_CALL_LIST_BYTES ? malloc(ids_bytes) : NULL;
   if (!ids) {
-    pto_recording_destroy(submits);
+    pto_call_list_destroy(submits);
     return;
   }
-  while (cache->count == PTO_LOWERING_ENTRIES || cache->bytes + bytes > PTO_RECORDING_BYTES) drop_oldest(cache);
+  while (cache->count == PTO_LOWERING_ENTRIES || cache->bytes + bytes > PTO_CALL_LIST_BYTES) drop_oldest(cache);
   memcpy(ids, key->ids, id_count(key->program) * sizeof *ids);
   cache->bytes += bytes;
   cache->entries[cache->count++] =

@@ -7,7 +7,7 @@
  * destroyed is never found; it is dropped for its memory's sake.  An entry may say that the program cannot be repeated
  * with these tensors: its submits are NULL.
  *
- * Always true: entries ≤ PTO_LOWERING_ENTRIES, their bytes ≤ PTO_RECORDING_BYTES; the entry used least recently
+ * Always true: entries ≤ PTO_LOWERING_ENTRIES, their bytes ≤ PTO_CALL_LIST_BYTES; the entry used least recently
  * goes first.
  *
  * The executor looks up; the thread that changes entries holds the context's lock, and is the executor or finds it
@@ -30,7 +30,7 @@ struct pto_lowering_entry {
   uint64_t last_use, bytes;
   struct pto_device_program program; /* what the key names of it */
   uint64_t *ids;
-  struct pto_recording *submits; /* NULL: cannot be repeated */
+  struct pto_call_list *submits; /* NULL: cannot be repeated */
 };
 
 struct pto_lowering_cache {
@@ -47,7 +47,7 @@ const struct pto_lowering_entry *pto_lowering_cache_find(struct pto_lowering_cac
 /* Takes `submits` (NULL: the key cannot be repeated), and keeps it under the key, which it does not have yet; or
  * destroys it where there is no memory. */
 void pto_lowering_cache_insert(struct pto_lowering_cache *cache, const struct pto_lowering_key *key,
-                               struct pto_recording *submits);
+                               struct pto_call_list *submits);
 /* Drops what belongs to a tensor; to a program, by what keys name of it. */
 void pto_lowering_cache_drop_tensor(struct pto_lowering_cache *cache, uint64_t id);
 void pto_lowering_cache_drop_program(struct pto_lowering_cache *cache, const struct pto_device_program *program);

@@ -12,7 +12,7 @@ struct reader {
   const char *path;
   struct pto_error *error;
   char *at;
-  size_t line, cell_count, capacity;
+  size_t line, cell_count, capacity, line_capacity;
 };
 
 static int add_cell(struct reader *r, char *cell) {
@@ -28,12 +28,26 @@ static int add_cell(struct reader *r, char *cell) {
   return PTO_OK;
 }
 
+/* Remembers where a row stands, or the column names. */
+static int add_line(struct reader *r, size_t index) {
+  struct pto_csv *csv = r->csv;
+  if (index == r->line_capacity) {
+    const size_t capacity = index ? 2 * index : 64;
+    uint32_t *lines = realloc(csv->lines, capacity * sizeof *lines);
+    if (!lines) return pto_error_set(r->error, PTO_ENOMEM, "%s: no memory for its rows", r->path);
+    csv->lines = lines;
+    r->line_capacity = capacity;
+  }
+  csv->lines[index] = (uint32_t)r->line;
+  return PTO_OK;
+}
+
 /* Moves a quoted cell to its begin, without the quotes; stops behind the last one. */
 static int read_quoted(struct reader *r) {
   char *to = r->at, *from = r->at + 1;
   while (*from != '"' || from[1] == '"') {
     if (*from == '\0' || *from == '\n')
-      return pto_error_set(r->error, PTO_EINVAL, "%s line %zu: a quoted cell has no end", r->path, r->line);
+      return pto_error_set(r->error, PTO_EINVAL, "%s:%zu: a quoted cell has no end", r->path, r->line);
     from += *from == '"';
     *to++ = *from++;
   }
@@ -50,7 +64,7 @@ static int read_cell(struct reader *r, bool *is_last) {
     const int status = read_quoted(r);
     if (status) return status;
     if (!strchr(",\r\n", *r->at))
-      return pto_error_set(r->error, PTO_EINVAL, "%s line %zu: more behind a quoted cell", r->path, r->line);
+      return pto_error_set(r->error, PTO_EINVAL, "%s:%zu: more behind a quoted cell", r->path, r->line);
   } else {
     r->at += strcspn(r->at, ",\r\n");
   }
@@ -70,17 +84,16 @@ static int read_line(struct reader *r) {
   if (status) return status;
   const size_t count = r->cell_count - first;
   if (count > PTO_CSV_MAX_COLUMNS)
-    return pto_error_set(r->error, PTO_EINVAL, "%s line %zu: %zu columns, and at most %u can be", r->path, r->line,
-                         count, PTO_CSV_MAX_COLUMNS);
-  if (r->line == 1) {
+    return pto_error_set(r->error, PTO_EINVAL, "%s:%zu: %zu columns, and at most %u can be", r->path, r->line, count,
+                         PTO_CSV_MAX_COLUMNS);
+  if (csv->column_count == 0) {
     csv->column_count = (uint32_t)count;
-    return PTO_OK;
+    return add_line(r, 0);
   }
   if (count != csv->column_count)
-    return pto_error_set(r->error, PTO_EINVAL, "%s line %zu: %zu columns, and %u were expected", r->path, r->line,
-                         count, csv->column_count);
-  csv->row_count++;
-  return PTO_OK;
+    return pto_error_set(r->error, PTO_EINVAL, "%s:%zu: %zu columns, and %u were expected", r->path, r->line, count,
+                         csv->column_count);
+  return add_line(r, ++csv->row_count);
 }
 
 int pto_csv_read(const char *path, struct pto_csv *csv, struct pto_error *error) {
@@ -100,13 +113,15 @@ int pto_csv_read(const char *path, struct pto_csv *csv, struct pto_error *error)
     }
     status = read_line(&reader);
   }
-  if (!status && csv->column_count == 0) status = pto_error_set(error, PTO_EINVAL, "%s: has no first line", path);
+  if (!status && csv->column_count == 0)
+    status = pto_error_set(error, PTO_EINVAL, "%s:1: has no line of column names", path);
   return status;
 }
 
 void pto_csv_fini(struct pto_csv *csv) {
   free(csv->text);
   free(csv->cells);
+  free(csv->lines);
   *csv = (struct pto_csv){0};
 }
 

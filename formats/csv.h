@@ -17,13 +17,15 @@
 #define PTO_CSV_MAX_COLUMNS 64u
 
 struct pto_csv {
-  char *text;   /* all cells */
-  char **cells; /* the column names, then row by row */
+  char *text;      /* all cells */
+  char **cells;    /* the column names, then row by row */
+  uint32_t *lines; /* of the file, from 1: that of the column names, then of each row */
   uint32_t column_count;
   size_t row_count;
 };
 
-/* PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the file, its line and a sentence.  fini is due in any case. */
+/* PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the file, its line and a sentence.  Empty lines are passed over.
+ * fini is due in any case. */
 PTO_MUST_CHECK int pto_csv_read(const char *path, struct pto_csv *csv, struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_csv_fini(struct pto_csv *csv);

@@ -39,6 +39,8 @@ static void test_cells_are_found_by_column(void **state) {
     assert_string_equal(pto_csv_cell(&csv, 1, a), "");
     assert_string_equal(pto_csv_cell(&csv, 1, b), "last");
     assert_string_equal(pto_csv_cell(&csv, 1, c), "");
+    assert_int_equal(csv.lines[0], 1);
+    assert_int_equal(csv.lines[2], 3 + i);
     pto_csv_fini(&csv);
   }
 }
@@ -46,10 +48,10 @@ static void test_cells_are_found_by_column(void **state) {
 static void test_what_is_no_table_is_refused(void **state) {
   static const struct {
     const char *text, *sentence;
-  } cases[] = {{"", "has no first line"},
-               {"a,b\n1\n", "line 2: 1 columns, and 2 were expected"},
-               {"a,b\n1,\"2\n", "line 2: a quoted cell has no end"},
-               {"a\n\"1\"2\n", "line 2: more behind a quoted cell"}};
+  } cases[] = {{"", ":1: has no line of column names"},
+               {"a,b\n1\n", ":2: 1 columns, and 2 were expected"},
+               {"a,b\n1,\"2\n", ":2: a quoted cell has no end"},
+               {"a\n\"1\"2\n", ":2: more behind a quoted cell"}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct pto_csv csv;

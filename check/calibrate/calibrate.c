@@ -11,6 +11,7 @@
 
 int pto_calibration_init(const char *chip, struct pto_calibration *c, struct pto_error *error) {
   memset(c, 0, sizeof *c);
+  c->path = chip;
   return pto_chip_load_sheet(chip, &c->chip, &c->sheet, error);
 }
 
@@ -74,9 +75,11 @@ static bool sum_terms(const struct pto_map_rule *rule, const struct pto_measurem
     if (!pto_micro_find(m, term->figure, term->take, term->note, &number, &source)) return false;
     if (term->bytes != 0) number = term->bytes * 1e6 / number; /* 10⁶ bytes/s: ps for so many bytes */
     *sum += number * term->factor;
-    const int length = *rows == 0 ? snprintf(fit->source, sizeof fit->source, "%.100s; %s", source, term->figure)
-                                  : snprintf(fit->source + used, sizeof fit->source - used, " %c %s",
-                                             term->factor < 0 ? '-' : '+', term->figure);
+    const char *const which = term->take == PTO_MICRO_LOW ? "least " : "";
+    const int length = *rows == 0
+                           ? snprintf(fit->source, sizeof fit->source, "%.100s; %s%s", source, which, term->figure)
+                           : snprintf(fit->source + used, sizeof fit->source - used, " %c %s%s",
+                                      term->factor < 0 ? '-' : '+', which, term->figure);
     used = pto_min_u64(used + (size_t)length, sizeof fit->source - 1);
   }
   return *rows > 0;

@@ -44,6 +44,7 @@ struct pto_calibration_check {
 };
 
 struct pto_calibration {
+  const char *path; /* of the chip file, or its name; borrowed */
   struct pto_chip_sheet sheet;
   struct pto_chip chip; /* as it was loaded */
   struct pto_fit fits[PTO_MAX_FITS];

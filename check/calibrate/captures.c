@@ -12,9 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <check/calibrate/benchmark.h>
 #include <check/calibrate/map.h>
 #include <check/session/session.h>
 #include <sim/virtual/core.h>
@@ -105,6 +103,56 @@ static int set_all(struct pto_calibration *c, struct collected *all, struct pto_
   return status;
 }
 
+/* What the arguments and edges of a captured task cost its orchestrator, in ns. */
+static double known_of(const struct pto_calibration *c, const struct pto_capture *capture, uint64_t index,
+                       const uint32_t *edges) {
+  const struct pto_capture_task *task = &capture->tasks[index];
+  const double lookup = (double)pto_calibration_number(c, task->is_manual ? "manual_lookup" : "lookup");
+  double ps = ((double)pto_calibration_number(c, "param") + lookup) * (double)task->access_count;
+  for (uint64_t i = 0; i < task->access_count; i++)
+    if (capture->buffers[capture->accesses[task->first_access + i].buffer].creator == index)
+      ps += (double)pto_calibration_number(c, "alloc");
+  if (!c->chip.schedulers_wire) ps += (double)pto_calibration_number(c, "edge") * edges[index];
+  return ps / 1000;
+}
+
+static void collect_calls(const struct pto_calibration *c, const struct pto_capture *capture, const uint32_t *edges,
+                          struct samples *submits, struct samples *allocs) {
+  for (size_t i = 0; i < capture->task_count; i++) {
+    const struct pto_capture_task *task = &capture->tasks[i];
+    struct samples *const s = task->kind == PTO_CAPTURE_ALLOC ? allocs : submits;
+    if (!task->submit_end_ns) continue;
+    s->values[s->count++] =
+        fmax(0, (double)(task->submit_end_ns - task->submit_begin_ns) - known_of(c, capture, i, edges));
+  }
+}
+
+static bool collect_submits(const struct pto_calibration *c, const struct pto_capture *capture, struct samples *submits,
+                            struct samples *allocs) {
+  uint32_t *edges = calloc(capture->task_count + 1, sizeof *edges); /* into each task */
+  if (!edges) return false;
+  for (size_t i = 0; i < capture->edge_count; i++) edges[capture->edges[i].to]++;
+  collect_calls(c, capture, edges, submits, allocs);
+  free(edges);
+  return true;
+}
+
+static int set_calls(struct pto_calibration *c, const struct pto_capture *captures, uint32_t count,
+                     struct pto_error *error) {
+  size_t capacity = 1;
+  for (uint32_t i = 0; i < count; i++) capacity += captures[i].task_count;
+  struct samples submits = {.values = calloc(capacity, sizeof(double))};
+  struct samples allocs = {.values = calloc(capacity, sizeof(double))};
+  bool has_memory = submits.values && allocs.values;
+  for (uint32_t i = 0; i < count && has_memory; i++) has_memory = collect_submits(c, &captures[i], &submits, &allocs);
+  int status = has_memory ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for captured times");
+  if (!status) status = set_median(c, "submit", "submit", &submits, 0, error);
+  if (!status) status = set_median(c, "allocation", "alloc_tensors", &allocs, 0, error);
+  free(submits.values);
+  free(allocs.values);
+  return status;
+}
+
 static bool collect_all(struct collected *all, const struct pto_capture *captures, uint32_t count) {
   size_t capacity = 1;
   bool has_memory = true;
@@ -126,7 +174,7 @@ int pto_calibration_from_captures(struct pto_calibration *c, const struct pto_ca
                          ? set_all(c, &all, error)
                          : pto_error_set(error, PTO_ENOMEM, "no memory for captured times");
   free_all(&all);
-  return status;
+  return status ? status : set_calls(c, captures, count, error);
 }
 
 static int order_dispatches(const void *left, const void *right) {
@@ -158,10 +206,11 @@ static bool collect_gaps(const struct pto_calibration *c, const struct pto_captu
   return has_memory;
 }
 
-/* The shortest tails, but for a tenth, waited for nothing: the core's part, a turn with one look, and what is taken for
- * an end before its time is recorded. */
+/* The shortest tails, but for a tenth, waited for nothing.  Without a recorder the shortest is the core's part and the
+ * look that finds it, as map.c has them from what was measured; the rest is what is taken for an end before its time is
+ * recorded. */
 static int set_least_tail(struct pto_calibration *c, struct samples *tails, struct pto_error *error) {
-  static const char *const known[] = {"kernel_end_ps", "loop", "look", "poll"};
+  static const char *const known[] = {"kernel_end_ps", "look", "poll"};
   struct pto_fit fit = {
       .component = PTO_MAP_RECORDER, .key = "profiling_poll", .tag = PTO_CHIP_FITTED, .rows = (uint32_t)tails->count};
   if (tails->count < LEAST_SAMPLES) return PTO_OK;
@@ -387,11 +436,11 @@ static void compare(struct pto_calibration *c, const struct replay *r, const cha
   }
 }
 
-static int run_capture(const char *path, const char *chip, struct replay *r, struct pto_error *error) {
+static int run_capture(const char *path, const struct pto_chip *chip, struct replay *r, struct pto_error *error) {
   struct pto_session *session = calloc(1, sizeof *session);
   if (!session) return pto_error_set(error, PTO_ENOMEM, "no memory for a run");
   const struct pto_config config = {
-      .size = sizeof config, .engine = "virtual", .chip = chip, .record = PTO_RECORD_TIMELINE};
+      .size = sizeof config, .engine = "virtual", .made_chip = chip, .record = PTO_RECORD_TIMELINE};
   const struct pto_session_options options = {.size = sizeof options, .program = path, .config = &config};
   int status = PTO_OK;
   int code = pto_session_init(session, &options);
@@ -416,17 +465,26 @@ static void warn_of_chip(struct pto_calibration *c, const char *name, const stru
                          3 * c->chip.cluster_count);
 }
 
+static bool is_manual(const struct pto_capture *capture) {
+  size_t count = 0;
+  for (size_t i = 0; i < capture->task_count; i++) count += capture->tasks[i].is_manual;
+  return 2 * count > capture->task_count;
+}
+
 /* The chip for a capture's run: with a recorder, and cores as cold as they were. */
-static int write_chip(const struct pto_calibration *c, const struct pto_capture *capture, char *path,
-                      struct pto_error *error) {
+static int make_chip(const struct pto_calibration *c, const struct pto_capture *capture, struct pto_chip *chip,
+                     struct pto_error *error) {
   struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
   if (!sheet) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip file");
-  struct pto_chip_note cold = {.key = "cold_start_ps"};
+  struct pto_chip_note cold = {.key = "cold_start_ps"}, lookup = {.key = "manual_lookup"};
   snprintf(cold.value, sizeof cold.value, "%.0f", cold_start_of(c, capture));
+  /* The scope of a replay is a manual one, those of its tasks were not. */
+  snprintf(lookup.value, sizeof lookup.value, "%" PRIu64, pto_calibration_number(c, "lookup"));
   *sheet = c->sheet;
   int status = pto_chip_sheet_set(sheet, &(struct pto_chip_note){.key = "profiling", .value = "on"}, error);
   if (!status) status = pto_chip_sheet_set(sheet, &cold, error);
-  if (!status) status = pto_benchmark_write_chip(sheet, path, error);
+  if (!status && capture->has_edges && !is_manual(capture)) status = pto_chip_sheet_set(sheet, &lookup, error);
+  if (!status) status = pto_chip_sheet_load(sheet, c->path, chip, error);
   free(sheet);
   return status;
 }
@@ -435,16 +493,15 @@ int pto_calibration_replay(struct pto_calibration *c, const char *path, const st
                            struct pto_error *error) {
   const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
   struct replay r = {.captured = calloc(capture->span_count + 1, sizeof *r.captured)};
-  char chip_path[64] = "";
+  struct pto_chip chip;
   warn_of_chip(c, name, capture);
   int status = r.captured ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "%s: no memory to replay it", path);
   if (!status && capture->span_count) {
     if (!take_captured(&r, capture)) status = pto_error_set(error, PTO_ENOMEM, "%s: no memory to replay it", path);
-    if (!status) status = write_chip(c, capture, chip_path, error);
-    if (!status) status = run_capture(path, chip_path, &r, error);
+    if (!status) status = make_chip(c, capture, &chip, error);
+    if (!status) status = run_capture(path, &chip, &r, error);
     if (!status) compare(c, &r, name, capture);
   }
-  if (chip_path[0]) unlink(chip_path);
   free(r.captured);
   free(r.found);
   return status;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <check/calibrate/benchmark.h>
 #include <check/calibrate/stages.h>
 
 static const struct {
@@ -120,15 +119,12 @@ static int set_stage(struct pto_calibration *c, const char *key, uint64_t value,
 static int load_chip(const struct pto_calibration *c, struct pto_chip *chip, struct pto_error *error) {
   static const char *const fitted[] = {"start_ps", "trip_ps", "cube_percent"};
   struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
-  char path[64] = "";
   if (!sheet) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip file");
   *sheet = c->sheet;
   int status = PTO_OK;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(fitted) && !status; i++)
     status = pto_chip_sheet_set(sheet, &(struct pto_chip_note){.key = fitted[i], .value = "1"}, error);
-  if (!status) status = pto_benchmark_write_chip(sheet, path, error);
-  if (!status) status = pto_chip_load(path, chip, error);
-  if (path[0]) unlink(path);
+  if (!status) status = pto_chip_sheet_load(sheet, c->path, chip, error);
   free(sheet);
   return status;
 }

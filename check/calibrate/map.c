@@ -6,7 +6,8 @@
  *   takes more is the start of a cold core
  *   the least time from a kernel's end to where a scheduler has seen it is the core's part and one look at it
  *   a recorder's own prices are what was measured under it less what was without
- *   tiles lie in pieces of some 32 KiB, so the chip's memory gives the lower of the sustained rates
+ *   tiles lie in pieces of some 32 KiB, so the chip's memory is taken to give the lowest of the sustained rates: which
+ * of them holds for a program is assumed
  */
 #include <check/calibrate/map.h>
 
@@ -32,6 +33,7 @@
 #define MEASURED PTO_CHIP_MEASURED
 #define FITTED PTO_CHIP_FITTED
 #define VENDOR PTO_CHIP_VENDOR
+#define ASSUMED PTO_CHIP_ASSUMED
 
 static const struct pto_map_rule rules[] = {
     {"pickup", "kernel_start_ps", NULL, MEASURED, {MEAN("dispatch_to_start_steady")}, {0}},
@@ -56,7 +58,7 @@ static const struct pto_map_rule rules[] = {
     {"submit", "first_submit", NULL, MEASURED, {VALUE("first_submit")}, {0}},
     {"submit", "edge", NULL, MEASURED, {VALUE("edge_wired_by_orchestrator")}, {0}},
     {"scope", "scope", NULL, FITTED, {VALUE("scope_begin_or_end")}, {0}},
-    {"HBM and cap", "chip_bandwidth_mbps", NULL, MEASURED, {LOW("hbm_sustained")}, {0}},
+    {"HBM and cap", "chip_bandwidth_mbps", NULL, ASSUMED, {LOW("hbm_sustained")}, {0}},
     {"HBM and cap", "core_bandwidth_mbps", NULL, MEASURED, {MEAN("hbm_one_core")}, {0}},
     {"HBM and cap", "l2_core_bandwidth_mbps", NULL, MEASURED, {VALUE("gm_to_ub")}, {0}},
     {"HBM and cap", "host_bandwidth_mbps", NULL, MEASURED, {VALUE("host_to_device")}, {0}},

@@ -71,6 +71,20 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
 #define MEAN "mean of qk softmax pv update"
 #define MEAN_KERNEL "mean_of_qk_softmax_pv_update"
 
+/* One product of the mean of four kernels. */
+#define MEAN_PRODUCT(left_, out_, l2_)                                                                                 \
+  {                                                                                                                    \
+    .set = "pa-2026", .name = MEAN, .kernel = MEAN_KERNEL, .core = "MIX", .key = "16x128 bf16", .active_cores = 1,     \
+    .l2_bytes = l2_, .cost = {                                                                                         \
+      .bytes_in = (left_) + KV,                                                                                        \
+      .bytes_out = out_,                                                                                               \
+      .multiply_adds = MACS,                                                                                           \
+      .dtype = PTO_BFLOAT16,                                                                                           \
+      .l0a_bytes = left_,                                                                                              \
+      .l0b_bytes = KV                                                                                                  \
+    }                                                                                                                  \
+  }
+
 static const struct pto_stage_row rows[] = {
     PRODUCT("bpa-2026-03", "qk", "batch_qk", 16, 24, 0, 16 * (Q + KV), 16 * S, 16 * S),
     VECTOR("bpa-2026-03", "softmax", "batch_softmax", "AIV", "16x128 bf16 n16", 48, 32, 16 * S, 16 * (P + 2 * N),
@@ -78,33 +92,9 @@ static const struct pto_stage_row rows[] = {
     PRODUCT("bpa-2026-03", "pv", "batch_pv", 16, 24, 0, 16 * (P + KV), 16 * O, 16 * (P + O)),
     VECTOR("bpa-2026-03", "update", "batch_update_three_trips", "AIV", "16x128 n16", 48, 48, 16 * UPDATE_IN,
            16 * UPDATE_OUT, 16 * UPDATE_ELEMS),
-    {.set = "pa-2026",
-     .name = MEAN,
-     .kernel = MEAN_KERNEL,
-     .core = "MIX",
-     .key = "16x128 bf16",
-     .active_cores = 1,
-     .l2_bytes = S,
-     .cost = {.bytes_in = Q + KV,
-              .bytes_out = S,
-              .multiply_adds = MACS,
-              .dtype = PTO_BFLOAT16,
-              .l0a_bytes = Q,
-              .l0b_bytes = KV}},
+    MEAN_PRODUCT(Q, S, S),
     VECTOR("pa-2026", MEAN, MEAN_KERNEL, "MIX", "16x128 bf16", 1, 0, S, P + 2 * N, SOFTMAX_ELEMS),
-    {.set = "pa-2026",
-     .name = MEAN,
-     .kernel = MEAN_KERNEL,
-     .core = "MIX",
-     .key = "16x128 bf16",
-     .active_cores = 1,
-     .l2_bytes = P + O,
-     .cost = {.bytes_in = P + KV,
-              .bytes_out = O,
-              .multiply_adds = MACS,
-              .dtype = PTO_BFLOAT16,
-              .l0a_bytes = P,
-              .l0b_bytes = KV}},
+    MEAN_PRODUCT(P, O, P + O),
     VECTOR("pa-2026", MEAN, MEAN_KERNEL, "MIX", "16x128 bf16", 1, 0, UPDATE_IN, UPDATE_OUT, UPDATE_ELEMS),
     PRODUCT("pau-480", "qk", "qk_blocks", 64, 24, 0, Q + 64 * KV, 64 * S, 64 * S),
     VECTOR("pau-480", "softmax", "softmax_prepare", "AIV", "16x8192 bf16", 1, 192, 2 * 64 * S, 64 * P + 2 * N,

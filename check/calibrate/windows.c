@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <check/calibrate/benchmark.h>
 #include <check/calibrate/least_squares.h>
+#include <check/predict/benchmarks.h>
+#include <check/predict/forecast.h>
 
 #define ROOMY_HEAP_BYTES (UINT64_C(8) << 30) /* no submit waits */
+#define AT_ONCE 2u                           /* processes */
 #define UNIT_PS 1000
 #define TOLERANCE 0.003 /* of a window: a tenth of the aim of 3 % */
 #define WINDOW_LIMIT 0.03
@@ -47,11 +49,45 @@ static int set_word(struct pto_chip_sheet *sheet, const char *key, const char *w
   return pto_chip_sheet_set(sheet, &note, error);
 }
 
-/* The chip as it was in the era of a row. */
-static int set_era(struct pto_chip_sheet *sheet, const char *era, struct pto_error *error) {
-  if (strcmp(era, "host built graph") == 0) return set_word(sheet, "graph", "prebuilt", error);
-  if (strcmp(era, "wiring in scheduler") == 0) return set_word(sheet, "wiring", "scheduler", error);
-  return PTO_OK;
+/* The chip of the sheet as it was in the era of a row, with `unknown` at UNIT_PS alone; UNKNOWNS: with the prices that
+ * are known, and the others 0; ALL: with all of them. */
+#define ALL UINT32_MAX
+static int make_chip(struct pto_calibration *c, const char *era, uint32_t unknown, struct pto_chip *chip,
+                     struct pto_error *error) {
+  struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
+  int status = PTO_OK;
+  if (!sheet) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip file");
+  *sheet = c->sheet;
+  if (strcmp(era, PTO_PREBUILT_ERA) == 0) status = set_word(sheet, "graph", "prebuilt", error);
+  if (strcmp(era, "wiring in scheduler") == 0) status = set_word(sheet, "wiring", "scheduler", error);
+  for (uint32_t i = 0; i < sheet->count && unknown < UNKNOWNS; i++)
+    if (strcmp(sheet->notes[i].section, "control_ps") == 0 && strcmp(sheet->notes[i].key, "loop") != 0)
+      strcpy(sheet->notes[i].value, "0"); /* a loop is of a scheduler, and never 0 */
+  for (uint32_t k = 0; k < UNKNOWNS && !status && unknown != ALL; k++)
+    status = set_number(sheet, unknowns[k].key, k == unknown ? UNIT_PS : 0, error);
+  if (!status) status = pto_chip_sheet_load(sheet, c->path, chip, error);
+  free(sheet);
+  return status;
+}
+
+/* A benchmark on each of the chips. */
+static int run_on(const struct pto_benchmark *benchmark, bool is_prebuilt, uint64_t heap_bytes,
+                  const struct pto_chip *chips, uint32_t count, struct pto_forecast *forecasts,
+                  struct pto_error *error) {
+  struct pto_config config;
+  struct pto_session_options options;
+  struct pto_forecast_job jobs[UNKNOWNS + 1];
+  pto_benchmark_options(benchmark, &config, &options);
+  config.deps = pto_benchmark_deps(is_prebuilt);
+  config.heap_bytes = heap_bytes;
+  options.has_deps = true;
+  for (uint32_t i = 0; i < count; i++) jobs[i] = (struct pto_forecast_job){.chip = &chips[i]};
+  const int status = pto_forecast_all(&options, jobs, count, AT_ONCE, forecasts, error);
+  for (uint32_t i = 0; i < count && !status; i++)
+    if (forecasts[i].exit_code != PTO_EXIT_OK)
+      return pto_error_set(error, forecasts[i].status ? forecasts[i].status : PTO_EINVAL, "%s %s: %s",
+                           benchmark->program, benchmark->case_name, forecasts[i].sentence);
+  return status;
 }
 
 struct windows {
@@ -63,33 +99,21 @@ struct windows {
   uint32_t count;
 };
 
-/* A window with the prices that are known already; or of one of the unknown prices alone, how often it is asked for. */
-static int run_window(struct windows *w, uint32_t index, uint32_t unknown, double *result) {
-  struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
-  struct pto_benchmark_times times;
-  if (!sheet) return pto_error_set(w->error, PTO_ENOMEM, "no memory for a chip file");
-  *sheet = w->c->sheet;
-  int status = set_era(sheet, w->rows[index].era, w->error);
-  for (uint32_t i = 0; i < sheet->count && !status && unknown < UNKNOWNS; i++)
-    if (strcmp(sheet->notes[i].section, "control_ps") == 0 && strcmp(sheet->notes[i].key, "loop") != 0)
-      strcpy(sheet->notes[i].value, "0"); /* a loop is of a scheduler, and never 0 */
-  for (uint32_t k = 0; k < UNKNOWNS && !status; k++)
-    status = set_number(sheet, unknowns[k].key, k == unknown ? UNIT_PS : 0, w->error);
-  if (!status) status = pto_benchmark_run(w->benchmarks[index], sheet, ROOMY_HEAP_BYTES, &times, w->error);
-  if (!status) *result = (double)times.orchestrator_ps / (unknown < UNKNOWNS ? UNIT_PS : 1);
-  free(sheet);
-  return status;
-}
-
-/* An equation a window. */
+/* An equation a window: how often each unknown price is asked for, and what the known ones leave of it. */
 static int add_window(struct windows *w, uint32_t index) {
-  double known = 0;
-  int status = run_window(w, index, UNKNOWNS, &known);
+  struct pto_chip chips[UNKNOWNS + 1];
+  struct pto_forecast forecasts[UNKNOWNS + 1];
+  int status = PTO_OK;
+  for (uint32_t k = 0; k <= UNKNOWNS && !status; k++)
+    status = make_chip(w->c, w->rows[index].era, k, &chips[k], w->error);
+  if (!status) status = run_on(w->benchmarks[index], false, ROOMY_HEAP_BYTES, chips, UNKNOWNS + 1, forecasts, w->error);
+  if (status) return status;
+  const double measured = w->rows[index].value_us * 1e6;
   const uint32_t r = w->equations.count++;
-  for (uint32_t k = 0; k < UNKNOWNS && !status; k++) status = run_window(w, index, k, &w->equations.rows[r].counts[k]);
-  w->equations.rows[r].value = w->rows[index].value_us * 1e6 - known;
-  w->equations.rows[r].tolerance = w->rows[index].value_us * 1e6 * TOLERANCE;
-  return status;
+  for (uint32_t k = 0; k < UNKNOWNS; k++) w->equations.rows[r].counts[k] = (double)forecasts[k].window_ps / UNIT_PS;
+  w->equations.rows[r].value = measured - (double)forecasts[UNKNOWNS].window_ps;
+  w->equations.rows[r].tolerance = measured * TOLERANCE;
+  return PTO_OK;
 }
 
 static void find_windows(struct windows *w, const struct pto_measurements *m) {
@@ -147,20 +171,18 @@ static int set_prices(struct windows *w, const double *prices) {
 
 /* The windows again, by the engine and with rings as they are. */
 static int check_windows(struct windows *w) {
-  struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
-  int status = sheet ? PTO_OK : pto_error_set(w->error, PTO_ENOMEM, "no memory for a chip file");
+  int status = PTO_OK;
   for (uint32_t r = 0; r < w->count && !status; r++) {
-    struct pto_benchmark_times times;
     struct pto_calibration_check check = {.unit = "us", .measured = w->rows[r].value_us, .limit = WINDOW_LIMIT};
-    *sheet = w->c->sheet;
-    status = set_era(sheet, w->rows[r].era, w->error);
-    if (!status) status = pto_benchmark_run(w->benchmarks[r], sheet, 0, &times, w->error);
+    struct pto_forecast forecast;
+    struct pto_chip chip;
+    status = make_chip(w->c, w->rows[r].era, ALL, &chip, w->error);
+    if (!status) status = run_on(w->benchmarks[r], false, 0, &chip, 1, &forecast, w->error);
     if (status) break;
-    check.found = (double)times.orchestrator_ps / 1e6;
+    check.found = (double)forecast.window_ps / 1e6;
     snprintf(check.what, sizeof check.what, "%.60s, orchestrator", w->rows[r].row);
     pto_calibration_check(w->c, &check);
   }
-  free(sheet);
   return status;
 }
 
@@ -183,15 +205,13 @@ static int fit_windows(struct pto_calibration *c, const struct pto_measurements 
 
 static int run_prebuilt(struct pto_calibration *c, const struct pto_benchmark *benchmark, uint64_t fanout_ps,
                         double *makespan_ps, struct pto_error *error) {
-  struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
-  struct pto_benchmark_times times;
-  if (!sheet) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip file");
-  *sheet = c->sheet;
-  int status = set_era(sheet, "host built graph", error);
-  if (!status) status = set_number(sheet, "fanout", fanout_ps, error);
-  if (!status) status = pto_benchmark_run(benchmark, sheet, ROOMY_HEAP_BYTES, &times, error);
-  if (!status) *makespan_ps = (double)times.makespan_ps;
-  free(sheet);
+  struct pto_forecast forecast;
+  struct pto_chip chip;
+  int status = make_chip(c, PTO_PREBUILT_ERA, ALL, &chip, error);
+  if (status) return status;
+  chip.work_ps[PTO_WORK_FANOUT] = fanout_ps;
+  status = run_on(benchmark, true, ROOMY_HEAP_BYTES, &chip, 1, &forecast, error);
+  if (!status) *makespan_ps = (double)forecast.makespan_ps;
   return status;
 }
 
@@ -233,7 +253,7 @@ static int fit_prebuilt(struct pto_calibration *c, const struct pto_measurements
   for (size_t i = 0; pto_measured_row_at(m, i, &row) && !status; i++) {
     if (strcmp(row.set, "calibrate") != 0 || strcmp(row.metric, "makespan") != 0) continue;
     const struct pto_benchmark *benchmark = pto_benchmark_find(row.row);
-    if (strcmp(row.era, "host built graph") == 0 && benchmark)
+    if (strcmp(row.era, PTO_PREBUILT_ERA) == 0 && benchmark)
       status = fit_fanout(c, benchmark, &row, error);
     else
       pto_calibration_warn(c, "row %.60s: a makespan is not fitted", row.row);

@@ -19,6 +19,7 @@ void pto_capture_fini(struct pto_capture *capture) {
   free(capture->buffers);
   free(capture->edges);
   free(capture->spans);
+  free(capture->submits);
   memset(capture, 0, sizeof *capture);
 }
 
@@ -69,6 +70,13 @@ struct pto_capture_span *pto_capture_add_span(struct pto_capture *capture, uint6
       pto_grow(&capture->spans, &capture->span_count, &capture->span_capacity, sizeof *capture->spans);
   if (span) *span = (struct pto_capture_span){.task = task, .core = core, .place = *place};
   return span;
+}
+
+struct pto_capture_submit *pto_capture_add_submit(struct pto_capture *capture, uint64_t task) {
+  struct pto_capture_submit *submit =
+      pto_grow(&capture->submits, &capture->submit_count, &capture->submit_capacity, sizeof *capture->submits);
+  if (submit) submit->task = task;
+  return submit;
 }
 
 bool pto_capture_set_core(struct pto_capture *capture, uint32_t core, uint32_t kind) {

@@ -66,7 +66,14 @@ struct pto_capture_task {
   bool is_manual;       /* submitted in a manual scope */
   uint64_t first_access, access_count;
   uint64_t first_span, span_count; /* after settle */
+  /* Of the orchestrator's call that submits it; 0, 0: not captured. */
+  uint64_t submit_begin_ns, submit_end_ns;
   struct pto_capture_place place;
+};
+
+/* When the orchestrator submitted a task, by its id. */
+struct pto_capture_submit {
+  uint64_t task, begin_ns, end_ns;
 };
 
 struct pto_capture_access {
@@ -107,6 +114,8 @@ struct pto_capture {
   struct pto_capture_buffer *buffers;
   struct pto_capture_edge *edges;
   struct pto_capture_span *spans;
+  struct pto_capture_submit *submits; /* until settle, which gives them to the tasks that are there */
+  size_t submit_count, submit_capacity;
   size_t core_count, task_count, access_count, buffer_count, edge_count, span_count;
   size_t core_capacity, task_capacity, access_capacity, buffer_capacity, edge_capacity, span_capacity;
 };
@@ -129,6 +138,7 @@ struct pto_capture_edge *pto_capture_add_edge(struct pto_capture *capture, uint6
                                               const struct pto_capture_place *place);
 struct pto_capture_span *pto_capture_add_span(struct pto_capture *capture, uint64_t task, uint32_t core,
                                               const struct pto_capture_place *place);
+struct pto_capture_submit *pto_capture_add_submit(struct pto_capture *capture, uint64_t task);
 /* The kind of a core, which is below PTO_CAPTURE_MAX_CORES; false where memory is short. */
 bool pto_capture_set_core(struct pto_capture *capture, uint32_t core, uint32_t kind);
 /* Brings all into the order that the head of this file tells, and checks it.  PTO_OK, PTO_ENOMEM, or PTO_EINVAL with a

@@ -72,6 +72,10 @@ static void put_task(struct pto_json_writer *w, const struct pto_capture *c, con
   pto_json_array_end(w);
   pto_json_put_u64(w, "blocks", task->block_count);
   pto_json_put_bool(w, "manual", task->is_manual);
+  if (task->submit_end_ns) {
+    pto_json_put_u64(w, "submit_begin_ns", task->submit_begin_ns);
+    pto_json_put_u64(w, "submit_end_ns", task->submit_end_ns);
+  }
   pto_json_put_array(w, "accesses");
   for (uint64_t i = 0; i < task->access_count; i++) put_access(w, &c->accesses[task->first_access + i]);
   pto_json_array_end(w);
@@ -222,6 +226,12 @@ static void read_task(struct reading *r, json_t *tasks, size_t i) {
   task->has_kernels = true;
   task->block_count = (uint32_t)pto_json_read_u64(r->reader, object, "blocks", PTO_CAPTURE_MAX_BLOCKS);
   task->is_manual = pto_json_read_bool(r->reader, object, "manual");
+  if (pto_json_has(object, "submit_end_ns")) {
+    task->submit_begin_ns = pto_json_read_u64(r->reader, object, "submit_begin_ns", PTO_CAPTURE_MAX_NS);
+    task->submit_end_ns = pto_json_read_u64(r->reader, object, "submit_end_ns", PTO_CAPTURE_MAX_NS);
+    if (!r->reader->status && task->submit_end_ns < task->submit_begin_ns)
+      pto_json_read_refuse(r->reader, "its submit ends before it begins");
+  }
   json_t *kernels = pto_json_read_array(r->reader, object, "kernels", 3);
   for (size_t role = 0; role < 3 && !r->reader->status; role++) {
     json_t *kernel = json_array_get(kernels, role);

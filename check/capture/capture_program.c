@@ -303,8 +303,11 @@ static int submit_task(struct replay *r, uint64_t index) {
   return submit_launch(r, index, params, count);
 }
 
-/* A task of a manual scope, where the others are in none. */
+/* A task of a manual scope, where the others are in none.  Where the captured orchestrator's calls are known, each
+ * begins when it did, or as soon as those before it are over. */
 static int submit_in_scope(struct replay *r, uint64_t index) {
+  const struct pto_capture_task *task = &r->p->capture.tasks[index];
+  if (task->submit_end_ns) pto_host_wait_until(r->rt, r->origin_ps + task->submit_begin_ns * 1000);
   const bool is_manual = r->by_accesses && r->p->capture.tasks[index].is_manual;
   int status = is_manual ? pto_scope_begin(r->rt, PTO_SCOPE_MANUAL) : PTO_OK;
   if (!status) status = submit_task(r, index);
@@ -313,6 +316,7 @@ static int submit_in_scope(struct replay *r, uint64_t index) {
 }
 
 static int replay_tasks(struct replay *r) {
+  r->origin_ps = r->chip->handshake_ps + r->chip->work_ps[PTO_WORK_SCOPE];
   make_buffers(r);
   int status = pto_scope_begin(r->rt, r->by_accesses ? PTO_SCOPE_AUTO : PTO_SCOPE_MANUAL);
   for (uint64_t i = 0; i < r->p->capture.task_count && !status; i++) status = submit_in_scope(r, i);
@@ -382,7 +386,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_config *config = pto_program_config(run);
   struct pto_chip chip;
   struct pto_error error;
-  if (pto_chip_load(config->chip, &chip, &error)) return pto_program_fail(run, "%s", error.sentence);
+  if (config->made_chip)
+    chip = *config->made_chip;
+  else if (pto_chip_load(config->chip, &chip, &error))
+    return pto_program_fail(run, "%s", error.sentence);
   replay.chip = &chip;
   if (!pto_capture_suits(&p->capture, chip.name))
     pto_program_print(run, "warning: %s was captured on %s, and this is %s: times are not comparable\n", p->name,

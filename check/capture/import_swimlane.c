@@ -82,13 +82,59 @@ static uint64_t ns_of(struct pto_json_reader *reader, uint64_t ticks, uint64_t f
   return 0;
 }
 
+/* The orchestrator's records, a list a thread, since level 4: calls that submit a task or allocate. */
+struct submit_ticks {
+  uint64_t task, begin, end;
+};
+
+static struct submit_ticks read_submit(struct pto_json_reader *reader, json_t *thread, size_t t, size_t i) {
+  struct submit_ticks submit = {0};
+  pto_json_read_at(reader, "aicpu_orchestrator_phases[%zu][%zu]", t, i);
+  json_t *object = pto_json_read_item(reader, thread, i);
+  submit.task = pto_import_id(reader, object, "task_id");
+  submit.begin = pto_json_read_u64(reader, object, "start_cycles", UINT64_MAX);
+  submit.end = pto_json_read_u64(reader, object, "end_cycles", UINT64_MAX);
+  if (!reader->status && submit.end < submit.begin)
+    pto_json_read_refuse(reader, "ends %" PRIu64 " ticks before it begins", submit.begin - submit.end);
+  return submit;
+}
+
+static json_t *read_submits(struct pto_json_reader *reader, json_t *threads, size_t t) {
+  json_t *thread = json_array_get(threads, t);
+  pto_json_read_at(reader, "aicpu_orchestrator_phases[%zu]", t);
+  if (!json_is_array(thread)) pto_json_read_refuse(reader, "a list of records was expected");
+  return thread;
+}
+
+static void read_orchestrator(struct pto_import *import, struct pto_json_reader *reader, json_t *threads,
+                              uint64_t first) {
+  for (size_t t = 0; t < json_array_size(threads) && !reader->status; t++) {
+    json_t *thread = read_submits(reader, threads, t);
+    for (size_t i = 0; i < json_array_size(thread) && !reader->status; i++) {
+      const struct submit_ticks ticks = read_submit(reader, thread, t, i);
+      struct pto_capture_submit *submit = reader->status ? NULL : pto_capture_add_submit(import->capture, ticks.task);
+      if (!submit) {
+        pto_import_no_memory(reader);
+        return;
+      }
+      submit->begin_ns = ns_of(reader, ticks.begin, first, import->capture->clock_hz);
+      submit->end_ns = ns_of(reader, ticks.end, first, import->capture->clock_hz);
+    }
+  }
+}
+
 /* The least counter of all rows. */
-static uint64_t first_tick(struct pto_json_reader *reader, json_t *aicore, json_t *aicpu) {
+static uint64_t first_tick(struct pto_json_reader *reader, json_t *aicore, json_t *aicpu, json_t *threads) {
   uint64_t first = UINT64_MAX;
   for (size_t i = 0; i < json_array_size(aicore) && !reader->status; i++)
     first = pto_min_u64(first, read_row(reader, aicore, "aicore_tasks", i, 5).values[3]);
   for (size_t i = 0; i < json_array_size(aicpu) && !reader->status; i++)
     first = pto_min_u64(first, read_row(reader, aicpu, "aicpu_tasks", i, 4).values[2]);
+  for (size_t t = 0; t < json_array_size(threads) && !reader->status; t++) {
+    json_t *thread = read_submits(reader, threads, t);
+    for (size_t i = 0; i < json_array_size(thread) && !reader->status; i++)
+      first = pto_min_u64(first, read_submit(reader, thread, t, i).begin);
+  }
   return first;
 }
 
@@ -141,7 +187,10 @@ void pto_import_records(struct pto_import *import, struct pto_json_reader *reade
   json_t *aicore = pto_json_read_array(reader, root, "aicore_tasks", MOST_SPANS);
   json_t *aicpu =
       pto_json_has(root, "aicpu_tasks") ? pto_json_read_array(reader, root, "aicpu_tasks", MOST_SPANS) : NULL;
-  const uint64_t first = first_tick(reader, aicore, aicpu);
+  json_t *threads = pto_json_has(root, "aicpu_orchestrator_phases")
+                        ? pto_json_read_array(reader, root, "aicpu_orchestrator_phases", PTO_CAPTURE_MAX_CORES)
+                        : NULL;
+  const uint64_t first = first_tick(reader, aicore, aicpu, threads);
   const size_t count = reader->status ? 0 : json_array_size(aicore);
   struct joined *index = calloc(count + 1, sizeof *index);
   if (!index) pto_import_no_memory(reader);
@@ -154,6 +203,7 @@ void pto_import_records(struct pto_import *import, struct pto_json_reader *reade
                            index[i].token);
     }
   if (!reader->status) join_aicpu(import, reader, aicpu, first, index, count);
+  if (!reader->status) read_orchestrator(import, reader, threads, first);
   free(index);
 }
 

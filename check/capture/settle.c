@@ -96,6 +96,18 @@ static int resolve(struct settling *s) {
   return PTO_OK;
 }
 
+/* Submits of tasks that are not there are passed over: an allocation that nothing uses. */
+static void give_submits(const struct settling *s) {
+  struct pto_capture *c = s->capture;
+  for (uint64_t i = 0; i < c->submit_count && c->has_edges; i++) {
+    const uint64_t index = find(s, c->submits[i].task);
+    if (index == PTO_CAPTURE_NONE) continue;
+    c->tasks[index].submit_begin_ns = c->submits[i].begin_ns;
+    c->tasks[index].submit_end_ns = c->submits[i].end_ns;
+  }
+  c->submit_count = 0;
+}
+
 /* ---- edges ---- */
 
 static int order_edges(const void *left, const void *right) {
@@ -254,6 +266,13 @@ static void shift(struct pto_capture *c) {
   uint64_t first = UINT64_MAX;
   for (uint64_t i = 0; i < c->span_count; i++)
     first = pto_min_u64(first, c->spans[i].has_dispatch ? c->spans[i].dispatch_ns : c->spans[i].begin_ns);
+  for (uint64_t i = 0; i < c->task_count; i++)
+    if (c->tasks[i].submit_end_ns) first = pto_min_u64(first, c->tasks[i].submit_begin_ns);
+  for (uint64_t i = 0; i < c->task_count; i++) {
+    if (!c->tasks[i].submit_end_ns) continue;
+    c->tasks[i].submit_begin_ns -= first;
+    c->tasks[i].submit_end_ns -= first;
+  }
   for (uint64_t i = 0; i < c->span_count; i++) {
     struct pto_capture_span *span = &c->spans[i];
     span->begin_ns -= first;
@@ -368,6 +387,7 @@ int pto_capture_settle(struct pto_capture *capture, struct pto_error *error) {
   if (!status) status = sort_ids(&s);
   if (!status) status = resolve(&s);
   if (!status) {
+    give_submits(&s);
     sort_edges(capture);
     status = place_tasks(&s);
   }

@@ -57,7 +57,7 @@ struct pto_explore {
   struct pto_program_run *run;
   struct pto_runtime *rt;
   struct pto_findings *findings;
-  const struct pto_stop *stop; /* no schedule begins once it is asked; NULL: none is */
+  const struct pto_stop *stop;                     /* no schedule begins once it is asked; NULL: none is */
   void (*progress)(uint64_t done, uint64_t count); /* NULL: none */
   struct pto_explore_counts counts;
   struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */

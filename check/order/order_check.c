@@ -73,6 +73,12 @@ static void name_again(const struct reporter *t, const struct pto_conflict *c, c
              view);
 }
 
+/* The rules look at declarations of neither: what these tasks touch may be less. */
+static bool is_of_manual(const struct pto_access_graph *graph, const struct pto_conflict *c) {
+  return graph->nodes[c->earlier].is_manual && graph->nodes[c->later].is_manual &&
+         pto_deps_named_of(graph->rules) & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING;
+}
+
 static const char *name_common(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
   char common[256], left[256], right[256];
   pto_text_common(&t->text, c->earlier_access, c->later_access, common, sizeof common);
@@ -107,9 +113,11 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
       .kind = kind_of(c->kind),
       .tasks = {task_of(graph, c->earlier), task_of(graph, c->later)},
       .params = {param_of(graph, c->earlier_access), param_of(graph, c->later_access)},
+      .is_manual = is_of_manual(graph, c),
   };
-  finding.group = pto_mix64(pair_key(graph, c->earlier, c->later) ^ (finding.params[0] << 8) ^ finding.params[1]);
-  if (t->findings->count == PTO_FINDINGS_MAX) { /* counted alone */
+  finding.group = pto_mix64(pair_key(graph, c->earlier, c->later) ^ (finding.params[0] << 8) ^ finding.params[1] ^
+                            (uint64_t)finding.is_manual << 63);
+  if (pto_findings_counts_alone(t->findings, &finding)) {
     pto_findings_add(t->findings, &finding, NULL, "%s", "");
     return;
   }

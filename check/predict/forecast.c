@@ -34,13 +34,13 @@ static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
   return count;
 }
 
-static uint64_t ps_of(double seconds) { return (uint64_t)(seconds * 1e12 + 0.5); }
-
 /* What the run came to. */
 static int account(struct pto_session *session, struct pto_forecast *forecast) {
   struct pto_error error;
   const struct pto_run_result *result = &session->result;
-  if (pto_session_take_account(session, &error)) return pto_session_end(session, PTO_EXIT_FAILED, &error);
+  struct pto_critical_path path;
+  if (pto_session_take_account(session, &error) || pto_critical_path_find(pto_session_trace(session), &path, &error))
+    return pto_session_end(session, PTO_EXIT_FAILED, &error);
   const struct pto_timeline_stats *timeline = &session->timeline;
   if (timeline->dropped) {
     pto_error_set(&error, PTO_ENOTSUP, "%" PRIu64 " records of the run did not fit into its logs", timeline->dropped);
@@ -53,17 +53,15 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   forecast->edges = result->stats.edges;
   forecast->calls = timeline->calls;
   for (int kind = 0; kind < 2; kind++) {
-    forecast->busy_ps[kind] = ps_of(timeline->busy[kind]);
+    forecast->busy_ps[kind] = timeline->busy[kind];
     forecast->cores[kind] = timeline->core_count[kind];
     forecast->used[kind] = timeline->used_count[kind];
   }
-  forecast->path_ps = ps_of(timeline->critical_path);
+  forecast->path_ps = path.length;
   forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
   forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
   forecast->origin_ps[PTO_ORIGIN_MODELLED] = result->stats.modelled_ps;
   forecast->origin_ps[PTO_ORIGIN_ASSUMED] = result->stats.assumed_ps;
-  if (!session->rt) /* contexts of the program's own do not tell */
-    forecast->origin_ps[PTO_ORIGIN_ASSUMED] = forecast->busy_ps[0] + forecast->busy_ps[1];
   return PTO_EXIT_OK;
 }
 

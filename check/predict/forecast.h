@@ -27,7 +27,8 @@ struct pto_forecast {
   char program[64];     /* its name */
   char why_run[512];    /* why kernels were run; "": they were priced alone */
   uint64_t makespan_ps; /* from the end of the handshake to the end of the run */
-  uint64_t window_ps; /* the orchestrator's: begin of the orchestration to its return; 0 where the graph is prebuilt */
+  uint64_t window_ps; /* the orchestrator's: begin of the orchestration to its return; 0 where there is none: a prebuilt
+                       * graph, a program that drives contexts of its own, whose dispatches have one each */
   uint64_t tasks, kernel_tasks; /* submitted; those of them that have kernels */
   uint64_t edges, calls;
   uint64_t busy_ps[2]; /* of cores, summed: AIC, AIV */

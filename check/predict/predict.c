@@ -148,6 +148,10 @@ static const char *const kind_names[] = {"AIC", "AIV"}, *const kind_keys[] = {"a
 
 static void print_range(const char *label, uint64_t plain, const struct pto_prediction *p,
                         const struct pto_range *range, FILE *to) {
+  if (plain == 0) {
+    fprintf(to, "  %-8s none\n", label);
+    return;
+  }
   fprintf(to, "  %-8s %.1f us without jitter", label, us(plain));
   if (p->runs)
     fprintf(to, "; median %.1f us, 10 to 90 %% %.1f to %.1f us", us(range->median_ps), us(range->low_ps),

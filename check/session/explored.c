@@ -41,9 +41,11 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count)) {
   static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
-  explored->explore = (struct pto_explore){
-      .run = session->run, .rt = session->rt, .findings = &explored->findings, .progress = progress,
-      .stop = session->config.stop};
+  explored->explore = (struct pto_explore){.run = session->run,
+                                           .rt = session->rt,
+                                           .findings = &explored->findings,
+                                           .progress = progress,
+                                           .stop = session->config.stop};
   if (session->options.progress) session->options.progress("running in sequence", 0, 0);
   if (pto_explore_init(&explored->explore, &explored->error)) return pto_exit_of_run(explored->error.status);
   session->result.stats.size = sizeof session->result.stats;

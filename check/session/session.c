@@ -158,7 +158,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
 
 /* ---- refused submits ---- */
 
-/* "lu.c:52 (lu.c:39)". */
+/* "moe.c:52 (moe.c:39)". */
 static void name_place(const void *call, const void *outer, char *text, size_t size) {
   struct pto_source_lines *lines = pto_source_lines_create();
   pto_source_lines_name(lines, call, outer, text, size);
@@ -337,6 +337,10 @@ static void take_counters(struct pto_session *session) {
                                      .submit_waits = counters->submit_waits,
                                      .wall_ns = counters->wall_ns,
                                      .virtual_ps = counters->virtual_ps,
+                                     .measured_ps = counters->measured_ps,
+                                     .interpolated_ps = counters->interpolated_ps,
+                                     .modelled_ps = counters->modelled_ps,
+                                     .assumed_ps = counters->assumed_ps,
                                      .window_high_water = counters->window_high_water,
                                      .heap_high_water_bytes = counters->heap_high_water_bytes,
                                      .workers = result->workers};
@@ -613,6 +617,7 @@ struct pto_export_info pto_session_info(const struct pto_session *session) {
       .chip = session->result.chip,
       .cluster_count = session->chip.cluster_count,
       .stopped = session->result.stopped,
+      .result = &session->result,
       .groups = graph && trace ? pto_graph_program_groups(graph, trace->tasks.count,
                                                           dispatches ? trace->tasks.count / dispatches : 0)
                                : NULL};

@@ -64,7 +64,7 @@ struct pto_session {
   struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
   struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
   FILE *nowhere;                    /* where the program's text goes that is not shown */
-  char refusal[PTO_SENTENCE_SIZE]; /* result.first_refusal */
+  char refusal[PTO_SENTENCE_SIZE];  /* result.first_refusal */
   struct pto_chip chip;
   struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;

@@ -324,11 +324,6 @@ static void put_parameters(FILE *to, const struct pto_page *page) {
     fprintf(to, "| %s | `%016" PRIx64 "` |\n", page->parameters->files[i].name, page->parameters->files[i].hash);
 }
 
-static const char *name_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static void put_head(FILE *to, const struct pto_page *page) {
   const struct pto_page_counts counts = pto_page_count(page);
   fprintf(
@@ -336,7 +331,7 @@ static void put_head(FILE *to, const struct pto_page *page) {
       "# Virtual time beside the hardware\n\n"
       "`ptosim validate %s` made this page: %zu measurements, each beside what virtual time predicts. %zu failed, %zu "
       "have no\nprediction, %zu changes failed.\n\n",
-      name_of(page->rows_path), page->count, counts.failed, counts.unknown, counts.changes_failed);
+      pto_parameter_name(page->rows_path), page->count, counts.failed, counts.unknown, counts.changes_failed);
   if (page->runs)
     fprintf(to,
             "A prediction is the median of %" PRIu32
@@ -393,7 +388,7 @@ static void put_item(struct pto_json_writer *w, const struct pto_page *page, con
   pto_json_put_string(w, "metric", pto_row_metric_name(v->row->metric));
   pto_json_put_string(w, "set", v->row->set);
   pto_json_put_string(w, "run", v->run);
-  pto_json_put_string(w, "chip", name_of(v->place.chip));
+  pto_json_put_string(w, "chip", pto_parameter_name(v->place.chip));
   pto_json_put_string(w, "verdict", verdict_names[pto_validated_verdict(v)]);
   pto_json_put_string(w, "warning", *v->place.warning ? v->place.warning : NULL);
   pto_json_put_string(w, "problem", v->prediction ? NULL : v->problem);
@@ -421,7 +416,7 @@ static void put_item(struct pto_json_writer *w, const struct pto_page *page, con
 
 void pto_page_put(const struct pto_page *page, struct pto_json_writer *w) {
   const struct pto_page_counts counts = pto_page_count(page);
-  pto_json_put_string(w, "file", name_of(page->rows_path));
+  pto_json_put_string(w, "file", pto_parameter_name(page->rows_path));
   pto_json_put_u64(w, "failed", counts.failed);
   pto_json_put_u64(w, "unknown", counts.unknown);
   pto_json_put_u64(w, "changes_failed", counts.changes_failed);

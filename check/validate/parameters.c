@@ -23,8 +23,7 @@ static int add(struct pto_parameters *parameters, const char *name, const void *
   return PTO_OK;
 }
 
-/* The last part of the path: pages are the same wherever they are made. */
-static const char *name_of(const char *path) {
+const char *pto_parameter_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
@@ -33,31 +32,34 @@ static int add_file(struct pto_parameters *parameters, const char *path, struct 
   struct pto_mapped_file file;
   int status = pto_mapped_file_init(&file, path, error);
   if (status) return status;
-  status = add(parameters, name_of(path), file.data, file.size_bytes, error);
+  status = add(parameters, pto_parameter_name(path), file.data, file.size_bytes, error);
   pto_mapped_file_fini(&file);
   return status;
 }
 
-static int add_chip(struct pto_parameters *parameters, const char *name_or_path, struct pto_error *error) {
-  struct pto_chip_file shipped;
+/* A shipped file by its name, or one by its path. */
+static int add_named(struct pto_parameters *parameters, const char *name_or_path, const char *extension,
+                     const char *shipped_text, size_t shipped_bytes, struct pto_error *error) {
   char name[80];
-  for (uint32_t i = 0; pto_chip_file_at(i, &shipped); i++) {
-    if (strcmp(shipped.name, name_or_path) != 0) continue;
-    snprintf(name, sizeof name, "%s.ini", shipped.name);
-    return add(parameters, name, shipped.text, shipped.size_bytes, error);
-  }
-  return add_file(parameters, name_or_path, error);
+  if (!shipped_text) return add_file(parameters, name_or_path, error);
+  snprintf(name, sizeof name, "%.60s%s", name_or_path, extension);
+  return add(parameters, name, shipped_text, shipped_bytes, error);
+}
+
+static int add_chip(struct pto_parameters *parameters, const char *name_or_path, struct pto_error *error) {
+  struct pto_chip_file file;
+  uint32_t i = 0;
+  while (pto_chip_file_at(i, &file) && strcmp(file.name, name_or_path) != 0) i++;
+  const bool is_shipped = pto_chip_file_at(i, &file);
+  return add_named(parameters, name_or_path, ".ini", is_shipped ? file.text : NULL, file.size_bytes, error);
 }
 
 static int add_table(struct pto_parameters *parameters, const char *name_or_path, struct pto_error *error) {
-  struct pto_kernel_table_file shipped;
-  char name[80];
-  for (uint32_t i = 0; pto_kernel_table_file_at(i, &shipped); i++) {
-    if (strcmp(shipped.name, name_or_path) != 0) continue;
-    snprintf(name, sizeof name, "%s.csv", shipped.name);
-    return add(parameters, name, shipped.text, shipped.size_bytes, error);
-  }
-  return add_file(parameters, name_or_path, error);
+  struct pto_kernel_table_file file;
+  uint32_t i = 0;
+  while (pto_kernel_table_file_at(i, &file) && strcmp(file.name, name_or_path) != 0) i++;
+  const bool is_shipped = pto_kernel_table_file_at(i, &file);
+  return add_named(parameters, name_or_path, ".csv", is_shipped ? file.text : NULL, file.size_bytes, error);
 }
 
 int pto_parameters_add(struct pto_parameters *parameters, const char *chip_name_or_path, const struct pto_chip *chip,

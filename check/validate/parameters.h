@@ -26,6 +26,8 @@ struct pto_parameters {
 /* Adds the chip file, and what it refers to.  PTO_OK, or PTO_ESYSTEM or PTO_ENOMEM with the sentence. */
 PTO_MUST_CHECK int pto_parameters_add(struct pto_parameters *parameters, const char *chip_name_or_path,
                                       const struct pto_chip *chip, struct pto_error *error);
+/* The last part of a path: pages are the same wherever they are made. */
+const char *pto_parameter_name(const char *path);
 /* Of all of them together, in their order. */
 uint64_t pto_parameters_hash(const struct pto_parameters *parameters);
 void pto_parameters_fini(struct pto_parameters *parameters);

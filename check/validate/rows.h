@@ -10,7 +10,7 @@
  * base, run and chip may be empty, value_us of edges too.  base names the row that this one is a change of: one of the
  * same metric.
  *
- * Owns its strings until fini.  Values after reading; any thread.
+ * Owns its texts until fini.  Values after reading; any thread.
  */
 #ifndef PTO_CHECK_VALIDATE_ROWS_H
 #define PTO_CHECK_VALIDATE_ROWS_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <runtime/base/error.h>
+#include <formats/csv.h>
 
 /* X(id): as the file has it */
 #define PTO_ROW_METRIC_LIST(X) X(makespan) X(orchestrator) X(edges)
@@ -34,7 +34,7 @@ const char *pto_row_metric_name(enum pto_row_metric metric);
 /* X(id): columns that are texts */
 #define PTO_ROW_TEXT_LIST(X) X(row) X(program) X(settings) X(date) X(era) X(source) X(set) X(base) X(run) X(chip)
 struct pto_row {
-#define X(id) char *id; /* "": empty */
+#define X(id) const char *id; /* "": empty; borrowed from the file */
   PTO_ROW_TEXT_LIST(X)
 #undef X
   enum pto_row_metric metric;
@@ -46,8 +46,9 @@ struct pto_row {
 };
 
 struct pto_rows {
+  struct pto_csv csv;
   struct pto_row *rows;
-  size_t count, capacity;
+  size_t count;
 };
 
 /* PTO_OK; or PTO_EINVAL, PTO_ESYSTEM or PTO_ENOMEM with a sentence that names file, line and what was expected, and no

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/validate/verdict.h>
 
-#include <check/validate/benchmarks.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <check/predict/benchmarks.h>
+
 #define USUAL_CHIP "a2a3"
-#define PREBUILT_ERA "host built graph"
 
 /* ---- where a row was taken ---- */
 
@@ -28,7 +27,7 @@ static void find_era(const struct pto_row *row, struct pto_row_place *place) {
   struct pto_error error;
   const char *name;
   snprintf(place->chip, sizeof place->chip, USUAL_CHIP);
-  place->is_prebuilt = strcmp(row->era, PREBUILT_ERA) == 0;
+  place->is_prebuilt = strcmp(row->era, PTO_PREBUILT_ERA) == 0;
   if (!*row->era || place->is_prebuilt) return;
   for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
     if (pto_chip_load(name, &chip, &error) || strcmp(chip.era, row->era) != 0) continue;
@@ -43,7 +42,7 @@ static void compare_era(const struct pto_row *row, struct pto_row_place *place) 
   struct pto_chip chip;
   struct pto_error error;
   if (!*row->era || pto_chip_load(place->chip, &chip, &error) || strcmp(chip.era, row->era) == 0) return;
-  if (strcmp(row->era, PREBUILT_ERA) == 0 && chip.is_graph_prebuilt) return;
+  if (strcmp(row->era, PTO_PREBUILT_ERA) == 0 && chip.is_graph_prebuilt) return;
   snprintf(place->warning, sizeof place->warning,
            "measured in era \"%.64s\", predicted with chip %.64s of era \"%.64s\"", row->era, chip.name,
            chip.era[0] ? chip.era : "not said");
@@ -84,8 +83,8 @@ double pto_validated_error(const struct pto_validated *validated) {
 
 double pto_row_limit(const struct pto_row *row) {
   if (row->metric == PTO_ROW_edges) return 0;
-  const double own = row->metric == PTO_ROW_makespan ? pto_benchmark_limit(row->row) : 0;
-  if (own > 0) return own;
+  const struct pto_benchmark *benchmark = row->metric == PTO_ROW_makespan ? pto_benchmark_find(row->row) : NULL;
+  if (benchmark && benchmark->limit_percent > 0) return benchmark->limit_percent;
   if (strcmp(row->set, "calibrate") != 0) return 15;
   return row->metric == PTO_ROW_orchestrator ? 3 : 2;
 }

@@ -31,7 +31,8 @@ void pto_row_place_find(const struct pto_row *row, const char *rows_path, const 
 /* One row with all that is known of it. */
 struct pto_validated {
   const struct pto_row *row;
-  const char *run; /* program and options; NULL: neither the row nor the list says it */
+  const char *run; /* program and options; NULL: neither the row nor the list of benchmarks says it */
+  char words[160]; /* of a benchmark, for `run` */
   struct pto_row_place place;
   struct pto_prediction *prediction; /* NULL: there is none; then `problem` says why */
   char problem[512];

@@ -56,6 +56,9 @@ void pto_adopt_case_print(json_t *one, FILE *to) {
   if (reason[0]) fprintf(to, "    %s\n", reason);
   json_array_foreach(substitutes, i, substitute) fprintf(to, "    not built: %s\n", json_string_value(substitute));
   json_array_foreach(findings, i, finding) fprintf(to, "    %s\n", json_string_value(finding));
+  if (json_integer_value(json_object_get(one, "manual_conflicts")))
+    fprintf(to, "    not judged: %" PRId64 " conflicts of manual scopes, as declared, which nothing orders\n",
+            (int64_t)json_integer_value(json_object_get(one, "manual_conflicts")));
 }
 
 /* ---- all ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/adopt/adopt.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <check/adopt/program.h>
@@ -11,7 +12,7 @@
 #include <runtime/base/clock.h>
 #include <runtime/trace/trace_words.h>
 
-/* Findings that a case keeps; the rest are counted in one line. */
+/* Groups of findings that a case keeps; the rest are counted in one line. */
 #define MOST_FINDINGS 20u
 
 static void set(json_t *one, const char *key, json_t *value) { json_object_set_new(one, key, value); }
@@ -38,27 +39,38 @@ static void take_graph(struct pto_session *session, json_t *one) {
   set(one, "wall_seconds", json_real(session->result.wall_seconds));
 }
 
-/* Pairs that the rules of the run leave in any order. */
-static int take_findings(struct pto_session *session, json_t *one, struct pto_error *error) {
+/* The groups of pairs that the rules of the run leave in any order, a line each. */
+static json_t *lines_of(const struct pto_findings *findings, bool has_manual) {
+  json_t *list = json_array();
+  char text[PTO_SENTENCE_SIZE + 64];
+  unsigned left = 0;
+  for (size_t i = 0; i < findings->count; i++) {
+    const struct pto_finding *finding = &findings->items[i];
+    if (pto_finding_kind_is_note(finding->kind) || !pto_findings_is_first(findings, i)) continue;
+    if (finding->is_manual && !has_manual) continue;
+    if (json_array_size(list) == MOST_FINDINGS) {
+      left++;
+      continue;
+    }
+    const int length = snprintf(text, sizeof text, "%s %.*s", pto_finding_kind_name(finding->kind),
+                                (int)PTO_SENTENCE_SIZE, finding->sentence);
+    if (finding->more && length > 0 && (size_t)length < sizeof text)
+      snprintf(text + length, sizeof text - (size_t)length, " (and %" PRIu64 " more like it)", finding->more);
+    json_array_append_new(list, json_string(text));
+  }
+  if (left) json_array_append_new(list, json_sprintf("and %u more lines: `ptosim check` has them", left));
+  return list;
+}
+
+/* Without kernels nothing says what tasks of manual scopes touch of what they declare, which orders nothing there: such
+ * pairs are counted, and are no findings. */
+static int take_findings(struct pto_session *session, bool has_compute, json_t *one, struct pto_error *error) {
   struct pto_findings findings;
   struct pto_order_counts counts;
-  json_t *list = json_array();
   pto_findings_init(&findings);
   const int status = pto_session_check_order(session, session->rules, &findings, &counts, error);
-  uint64_t found = 0;
-  for (size_t i = 0; i < findings.count && !status; i++) {
-    char text[PTO_SENTENCE_SIZE];
-    const struct pto_finding *finding = &findings.items[i];
-    if (pto_finding_kind_is_note(finding->kind) || ++found > MOST_FINDINGS) continue;
-    snprintf(text, sizeof text, "%s %s", pto_finding_kind_name(finding->kind), finding->sentence);
-    json_array_append_new(list, json_string(text));
-  }
-  if (found > MOST_FINDINGS) {
-    char text[64];
-    snprintf(text, sizeof text, "and %llu more", (unsigned long long)(found - MOST_FINDINGS));
-    json_array_append_new(list, json_string(text));
-  }
-  set(one, "findings", list);
+  set(one, "findings", lines_of(&findings, has_compute));
+  if (!has_compute) set(one, "manual_conflicts", json_integer((json_int_t)findings.of_manual));
   pto_findings_fini(&findings);
   return status;
 }
@@ -110,7 +122,7 @@ static void run(const struct pto_run_options *options, struct pto_session *sessi
   const bool has_run = is_set_up && code == PTO_EXIT_OK;
   if (has_run) (void)pto_session_judge(session);
   pto_run_files_write(session, options);
-  if (has_run && take_findings(session, one, &error) && session->result.exit_code == PTO_EXIT_OK)
+  if (has_run && take_findings(session, !options->no_compute, one, &error) && session->result.exit_code == PTO_EXIT_OK)
     (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
   take_graph(session, one);
   describe(session, asked.program, one);

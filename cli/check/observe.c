@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <check/session/observed.h>
+#include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <report/findings/findings.h>
 #include <report/file/output_file.h>
@@ -104,12 +105,20 @@ static void put_report(struct pto_json_writer *w, const void *context) {
 static int finish(const struct pto_run_options *options) {
   const struct pto_run_result *result = &observed.session.result;
   const struct pto_observe_summary summary = pto_observed_summary(&observed);
-  const bool has_text = !options->quiet && !pto_json_takes_stdout(options->json_path);
+  const bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
   if (has_text && result->has_time && result->exit_code != PTO_EXIT_USAGE) print(&summary);
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
-  return pto_write_report(options->json_path, put_report, &summary, pto_observed_exit(&observed));
+  const struct pto_judgement judgement = {
+      .verb = "check --observe",
+      .program = result->program,
+      .case_name = result->case_name,
+      .findings = &observed.findings,
+      .error = result->error.sentence,
+      .seconds = (double)summary.total_ns * 1e-9,
+      .exit_code = pto_write_report(options->json_path, put_report, &summary, pto_observed_exit(&observed))};
+  return pto_write_judgement(options, &judgement);
 }
 
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe) {

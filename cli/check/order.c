@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cli/run/judgement.h>
 #include <report/findings/findings.h>
 #include <cli/run/request.h>
 #include <report/stopped/stopped.h>
@@ -98,7 +99,15 @@ static int finish(struct check *check, const struct pto_run_options *options, in
   if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
   if (!options->quiet) pto_stopped_say(check->session.result.stopped);
   check->exit_code = code;
-  return pto_write_report(options->json_path, put_report, check, code);
+  const struct pto_run_result *result = &check->session.result;
+  const struct pto_judgement judgement = {.verb = "check",
+                                          .program = result->program,
+                                          .case_name = result->case_name,
+                                          .findings = &check->findings,
+                                          .error = code > PTO_EXIT_FINDINGS ? failure->sentence : NULL,
+                                          .seconds = check->seconds,
+                                          .exit_code = pto_write_report(options->json_path, put_report, check, code)};
+  return pto_write_judgement(options, &judgement);
 }
 
 int pto_check_order(const struct pto_run_options *options) {

@@ -155,7 +155,6 @@ int pto_graph_command_run(struct pto_graph_command *command, const struct pto_gr
   if (command->run) pto_run_files_write(session, &files);
   if (session->result.exit_code != PTO_EXIT_OK) return take_session_error(command);
   command->has_run = code == PTO_EXIT_OK && command->run;
-  int status = command->options.stats ? pto_session_take_account(session, &command->error) : PTO_OK;
-  if (status == PTO_OK) status = check(command);
+  int status = check(command);
   return status == PTO_OK && command->run ? write_outputs(command) : status;
 }

@@ -306,8 +306,8 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
   struct comparison *c = context;
   pto_progress_line_stage("comparing nodes", node + 1, c->command->graph->node_count);
   if (pto_interrupted())
-    return pto_error_set(&c->error, PTO_EINTERRUPTED, "interrupted after %" PRIu32 " of %" PRIu32 " nodes",
-                         node, c->command->graph->node_count);
+    return pto_error_set(&c->error, PTO_EINTERRUPTED, "interrupted after %" PRIu32 " of %" PRIu32 " nodes", node,
+                         c->command->graph->node_count);
   if (c->is_inside[node]) {
     c->command->divergence.fused_nodes++;
     return keep_bounds(c, node, results, sums);

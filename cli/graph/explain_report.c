@@ -109,14 +109,15 @@ static void print_node(const struct pto_graph_command *command, uint32_t n) {
 void pto_graph_explain_print(const struct pto_graph_command *command) {
   const struct pto_graph_explanation *e = &command->explanation;
   const struct pto_context_counters *c = &command->explained.counters;
-  char text[32];
+  char text[32], more[32];
   printf("\n%5s %-44s %5s %9s %11s %11s %12s %10s %-7s %s\n", "node", "operation", "tiles", "local", "bytes",
          "elements", "macs", "core us", "bound", "kernels");
   for (uint32_t n = 0; n < e->node_count; n++)
     if (n < command->graph->node_count || e->nodes[n].tasks) print_node(command, n);
-  printf("on %s: %" PRIu64 " tasks and %" PRIu64 " that hold memory, %" PRIu64 " edges, %s without transfers\n",
+  printf("on %s: %" PRIu64 " tasks and %" PRIu64 " that hold memory, %" PRIu64 " edges, %s, %s of it transfers\n",
          command->explained.chip, kernel_tasks(e), c->tasks - kernel_tasks(e), c->edges,
-         pto_format_seconds((double)(c->virtual_ps - c->transfer_ps) * 1e-12, text, sizeof text));
+         pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text),
+         pto_format_seconds((double)c->transfer_ps * 1e-12, more, sizeof more));
 }
 
 /* ---- JSON ---- */
@@ -170,7 +171,9 @@ void pto_graph_explain_put(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_put_u64(w, "memory_tasks", c->tasks - kernel_tasks(&command->explanation));
   pto_json_put_u64(w, "edges", c->edges);
   pto_json_key(w, "virtual_us");
-  pto_json_decimal(w, c->virtual_ps - c->transfer_ps, 6);
+  pto_json_decimal(w, c->virtual_ps, 6);
+  pto_json_key(w, "transfer_us");
+  pto_json_decimal(w, c->transfer_ps, 6);
   pto_json_put_array(w, "nodes");
   for (uint32_t n = 0; n < command->explanation.node_count; n++)
     if (n < command->graph->node_count || command->explanation.nodes[n].tasks) put_node(w, command, n);

@@ -104,8 +104,9 @@ static void describe(int signal, const siginfo_t *info) {
     append(used, " outside of any kernel");
   /* last: where the stack is damaged, the rest is there */
   const struct pto_message *message = faulted.message;
-  faulted.call_count = pto_call_stack_take(
-      message ? (const void *)(uintptr_t)message->payload->kernels[message->role]->run : NULL, faulted.calls, MOST_CALLS);
+  faulted.call_count =
+      pto_call_stack_take(message ? (const void *)(uintptr_t)message->payload->kernels[message->role]->run : NULL,
+                          faulted.calls, MOST_CALLS);
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {

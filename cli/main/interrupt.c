@@ -45,4 +45,6 @@ void pto_interrupt_begin(void) {
 }
 
 bool pto_interrupted(void) { return pto_stop_is_asked(&interrupt_stop); }
-struct pto_stop *pto_interrupt_stop(void) { return &interrupt_stop; }
+struct pto_stop *pto_interrupt_stop(void) {
+  return &interrupt_stop;
+}

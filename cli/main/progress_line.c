@@ -40,8 +40,8 @@ static size_t put_tasks(char *text, size_t size) {
 
 static void show(unsigned seconds) {
   char line[256];
-  size_t length = (size_t)snprintf(line, sizeof line, "\r\033[K%.60s: %.40s", progress.title,
-                                   progress.stage ? progress.stage : "");
+  size_t length =
+      (size_t)snprintf(line, sizeof line, "\r\033[K%.60s: %.40s", progress.title, progress.stage ? progress.stage : "");
   if (progress.steps > 1) {
     length += (size_t)snprintf(line + length, sizeof line - length, " %u of %u", progress.step, progress.steps);
     length += put_rate(line + length, sizeof line - length, progress.step ? progress.step - 1.0 : 0, progress.steps);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <pto/version.h>
+#include <cli/main/about.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <pto/kernel.h>
 #include <runtime/base/base.h>
@@ -30,7 +31,8 @@ static const struct pto_verb *find_verb(const char *name) {
 int pto_complain(int exit_code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fputs("ptosim: ", stderr);
+  pto_colour_put(stderr, PTO_COLOUR_BAD, "ptosim:");
+  fputc(' ', stderr);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
   va_end(arguments);
@@ -70,12 +72,15 @@ void pto_put_end(struct pto_json_writer *w, const struct pto_error *error, int e
 static int help(void) {
   puts("ptosim runs programs of the PTO task runtime on a simulated chip.\n");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)
-    printf("  ptosim %-7s %-42s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
-  puts("\n  ptosim VERB --help    the options of a verb\n"
-       "  ptosim --version\n\n"
-       "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
-       "run\n"
-       "failed, 130 where ^C ended it.  docs/cli.md has every verb, option and key.");
+    printf("  ptosim %-9s %-50s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+  printf(
+      "\n  ptosim VERB --help    the options of a verb\n"
+      "  ptosim --version, -V  the version, the libraries, and the instruction sets of kernels\n\n"
+      "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
+      "run\n"
+      "failed, 130 where ^C ended it.  Colours are for terminals, where NO_COLOR is not set.\n"
+      "%s has every verb, option and key.\n",
+      pto_page("cli.md"));
   return PTO_EXIT_OK;
 }
 
@@ -94,10 +99,7 @@ int pto_ptosim(int argc, char **argv) {
     return PTO_EXIT_USAGE;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) return help();
-  if (strcmp(argv[1], "--version") == 0) {
-    printf("ptosim %s\n", PTO_VERSION);
-    return PTO_EXIT_OK;
-  }
+  if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return pto_print_version(), PTO_EXIT_OK;
   const struct pto_verb *verb = find_verb(argv[1]);
   if (!verb) return refuse_verb(argv[1]);
   pto_interrupt_begin();

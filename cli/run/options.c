@@ -15,6 +15,7 @@
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 #include <runtime/base/grow.h>
 
 #define DEFAULT_TIMEOUT_MS 60000u
@@ -166,6 +167,8 @@ OPTION(dump) {
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
 #define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
+#define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
+#define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT TAKER(predict)
 
@@ -229,6 +232,8 @@ static const struct pto_option_spec specs[] = {
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
      ANY | ADOPT | PREDICT | TAKER(validate)},
+    {"sarif", "FILE", "writes the findings as SARIF 2.1.0; - is standard output", TEXT(sarif_path), FINDS},
+    {"junit", "FILE", "writes the verdict as JUnit's XML; - is standard output", TEXT(junit_path), JUDGES},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
      ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
     {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
@@ -242,6 +247,12 @@ static const char *find_refused(const struct pto_run_options *options, uint32_t 
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
     if ((options->given >> i & 1) && !(specs[i].takers >> taker & 1)) return specs[i].name;
   return NULL;
+}
+
+static bool is_taken(uint32_t taker, const char *name) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
+    if (strcmp(specs[i].name, name) == 0) return specs[i].takers >> taker & 1;
+  return false;
 }
 
 const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode) {
@@ -275,15 +286,31 @@ bool pto_run_options_given(const struct pto_run_options *options, const struct p
   return false;
 }
 
-/* What getopt_long did not like about `word`. */
+/* An option that is none, with the nearest one that the verb takes. */
+static int refuse_option(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra,
+                         struct pto_error *error) {
+  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  snprintf(given, sizeof given, "%.*s", (int)strcspn(word, "="), word);
+  pto_closest_begin(&closest, given);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
+    const struct pto_option_spec *spec = spec_at(extra, i);
+    snprintf(name, sizeof name, "--%s", spec->name);
+    if (i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1)) pto_closest_consider(&closest, name);
+  }
+  return pto_error_set(error, PTO_EINVAL,
+                       "there is no option %s, or it is short for more than one; --help lists them%s", word,
+                       pto_closest_question(&closest, question));
+}
+
+/* What getopt_long did not like about `word`: a value too few or too many.  PTO_OK: it is no option. */
 static int explain_refusal(int answer, const char *word, const struct option *table, struct pto_error *error) {
   if (answer == ':') return pto_error_set(error, PTO_EINVAL, "%s needs a value", word);
   size_t length = strcspn(word, "=");
   for (; word[length] && length > 2 && table->name; table++)
     if (strlen(table->name) == length - 2 && strncmp(table->name, word + 2, length - 2) == 0)
       return pto_error_set(error, PTO_EINVAL, "--%s takes no value: %s", table->name, word);
-  return pto_error_set(error, PTO_EINVAL, "there is no option %s, or it is short for more than one; --help lists them",
-                       word);
+  return PTO_OK;
 }
 
 /* A number is little-endian: its low bytes are what a field of fewer holds. */
@@ -354,8 +381,11 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     else if (answer == 'o' && find_extra(extra, "to"))
       status = take_option(PTO_ARRAY_LENGTH(specs) + (size_t)(find_extra(extra, "to") - extra), argc, argv, extra,
                            extra_target, options, error);
-    else
-      status = explain_refusal(answer, answer == 'o' ? "-o" : argv[optind - 1], table, error);
+    else {
+      const char *word = answer == 'o' ? "-o" : argv[optind - 1];
+      status = explain_refusal(answer, word, table, error);
+      if (status == PTO_OK) status = refuse_option(verb, word, extra, error);
+    }
     if (status) return status;
   }
   for (; optind < argc; optind++) {
@@ -364,6 +394,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
   if (!refused) return PTO_OK;
+  if (!is_taken(PTO_VERB_run, refused)) return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
 }
@@ -378,6 +409,8 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: %s", name, error.sentence);
   else if (options->help)
     form->help(options);
+  else if (pto_complain_unwritable(options->sarif_path) || pto_complain_unwritable(options->junit_path))
+    *code_out = PTO_EXIT_USAGE;
   else if (form->takes_one_program && programs->count == 0)
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: which program?  `ptosim list programs` names them", name);
   else if (form->takes_one_program && programs->count > 1)
@@ -400,7 +433,7 @@ void pto_run_options_fini(struct pto_run_options *options) {
 static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
 bool pto_run_options_take_stdout(const struct pto_run_options *options) {
-  bool takes = is_stdout(options->json_path);
+  bool takes = is_stdout(options->json_path) || is_stdout(options->sarif_path) || is_stdout(options->junit_path);
   for (int i = 0; i < PTO_EXPORT_COUNT; i++) takes |= is_stdout(options->exports[i]);
   return takes;
 }

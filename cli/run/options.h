@@ -39,7 +39,7 @@ struct pto_run_options {
   struct pto_string_list outputs;                 /* name=FILE.npy */
   const char *engine, *chip, *policy, *case_name; /* NULL: not given */
   const char *exports[PTO_EXPORT_COUNT];          /* paths, by enum pto_export; NULL: not given */
-  const char *json_path;
+  const char *json_path, *sarif_path, *junit_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
   uint32_t workers, clusters, deps;   /* 0: default */
   bool has_deps, has_rtol, has_atol, has_timeout;

@@ -6,6 +6,7 @@
 #include <cli/main/fault_report.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
+#include <cli/run/judgement.h>
 #include <report/file/output_file.h>
 #include <runtime/control/control.h>
 
@@ -55,7 +56,7 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                       .progress = pto_progress_line_stage,
                                       .config = config_out};
   config_out->record = pto_exports_record(options->exports);
-  if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
   if (options->dump_tasks) config_out->record |= PTO_RECORD_GRAPH;
   return asked;
 }
@@ -86,15 +87,21 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   struct pto_error error;
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
+  if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session) &&
+      pto_session_take_account(session, &error))
+    note_failure(session, &error);
   if (pto_exports_write(options->exports, pto_session_trace(session), &info, &error)) note_failure(session, &error);
 }
 
-int pto_tell_report(const struct pto_report *report, const struct pto_run_options *options, int code) {
+int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options,
+                    int code) {
   char sentence[PTO_SENTENCE_SIZE];
   if (!options->quiet && !pto_run_options_take_stdout(options)) pto_report_print(report, stdout);
   fflush(stdout);
+  const struct pto_judgement judgement = {
+      .verb = verb, .program = options->programs.items[0], .findings = pto_report_findings(report), .exit_code = code};
   if (!options->json_path || pto_report_write(report, options->json_path, sentence, sizeof sentence) == PTO_OK)
-    return code;
+    return pto_write_judgement(options, &judgement);
   return pto_complain(PTO_EXIT_FAILED, "%s", sentence);
 }
 

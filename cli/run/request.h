@@ -25,8 +25,9 @@ PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, st
  * failure is the session's where the run itself was right. */
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options);
 
-/* Prints what a judge has to tell, and writes it to --json.  Returns `code`, or PTO_EXIT_FAILED having said why. */
-int pto_tell_report(const struct pto_report *report, const struct pto_run_options *options, int code);
+/* Prints what a judge has to tell, and writes it to --json, --sarif and --junit.  Returns `code`, or PTO_EXIT_FAILED
+ * having said why. */
+int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options, int code);
 
 /* ---- a run that is judged: a program that ran once with its graph recorded, for check and why.  One at a time in a
  * process (fault handlers are the process's) ---- */

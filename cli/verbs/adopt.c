@@ -5,6 +5,7 @@
  * Leaves with 0 where all are right, whatever order their tasks run in; 1 where one is wrong or right only by luck; 2
  * for bad arguments; 3 where one could not be built or failed.
  */
+#include <cli/main/about.h>
 #include <cli/adopt/adopt.h>
 
 #include <stdio.h>
@@ -30,8 +31,9 @@ static void help(const struct pto_run_options *options) {
       "it\n"
       "runs the scene tests, through pytest, and lets each judge its outputs.\n");
   pto_run_options_help(PTO_VERB_adopt, own_options);
-  puts("\nEnvironment: PTO_ISA, a checkout of pto-isa for kernels; PTO_ADOPTED, where objects and cases are kept\n"
-       "(build/adopted); CXX, the compiler of orchestrations.  docs/adopting.md begins with a checkout.");
+  printf("\nEnvironment: PTO_ISA, a checkout of pto-isa for kernels; PTO_ADOPTED, where objects and cases are kept\n"
+         "(build/adopted); CXX, the compiler of orchestrations.\n%s begins with a checkout.\n",
+         pto_page("adopting.md"));
 }
 
 static bool is_manifest(const char *path) {

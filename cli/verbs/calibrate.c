@@ -11,6 +11,7 @@
 
 #include <check/calibrate/kernels.h>
 #include <check/capture/import.h>
+#include <cli/main/about.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <formats/new_file.h>
@@ -52,7 +53,8 @@ static void help(const struct pto_run_options *options) {
       "orchestrators'\nwindows, and captures of `ptosim import`.  Numbers for which there is nothing are those of CHIP "
       "(a2a3).  Prints what\neach was found from, and what comes out with it; captures are run again.\n");
   pto_run_options_help(PTO_VERB_calibrate, own_options);
-  puts("\nLeaves with 0, also where something comes out wrong, which the report says.  docs/calibrating.md has more.");
+  printf("\nLeaves with 0, also where something comes out wrong, which the report says.\n%s has more.\n",
+         pto_page("calibrating.md"));
 }
 
 /* ---- what was measured ---- */
@@ -151,6 +153,9 @@ static int run(struct calibrate *calibrate) {
   int status = pto_calibration_init(chip, &calibrate->calibration, &calibrate->error);
   if (!status) status = read_captures(calibrate);
   if (!status) status = find_numbers(calibrate);
+  struct pto_chip made;
+  if (!status) /* figures that no chip can have */
+    status = pto_chip_sheet_load(&calibrate->calibration.sheet, chip, &made, &calibrate->error);
   if (!status) status = replay(calibrate);
   pto_progress_line_end();
   if (status)

@@ -35,7 +35,8 @@ static int compare(const struct pto_run_options *options) {
   const int status = pto_tools_diff_programs(&sides[0], &sides[1], &report, sentence, sizeof sentence);
   pto_progress_line_end();
   if (status) return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "diff: %s", sentence);
-  const int code = pto_tell_report(report, options, pto_report_is_clean(report) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
+  const int code =
+      pto_tell_report("diff", report, options, pto_report_is_clean(report) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
   pto_report_destroy(report);
   return code;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <check/session/explored.h>
+#include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <report/findings/findings.h>
 #include <report/file/output_file.h>
@@ -223,7 +224,7 @@ static int save(const struct explore_command *c, struct pto_error *error) {
 
 static int report(struct explore_command *c, int exit_code) {
   struct pto_error reason;
-  if (!c->options.quiet && !pto_json_takes_stdout(c->options.json_path) && exit_code <= PTO_EXIT_FINDINGS) {
+  if (!c->options.quiet && !pto_run_options_take_stdout(&c->options) && exit_code <= PTO_EXIT_FINDINGS) {
     pto_findings_print(&c->explored.findings, stdout, MOST_LINES);
     print_counts(c);
   }
@@ -231,7 +232,14 @@ static int report(struct explore_command *c, int exit_code) {
   if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
   if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
   c->exit_code = exit_code;
-  return pto_write_report(c->options.json_path, put_report, c, exit_code);
+  const struct pto_judgement judgement = {.verb = "explore",
+                                          .program = c->explored.session.result.program,
+                                          .case_name = c->explored.session.result.case_name,
+                                          .findings = &c->explored.findings,
+                                          .error = c->explored.error.sentence,
+                                          .exit_code =
+                                              pto_write_report(c->options.json_path, put_report, c, exit_code)};
+  return pto_write_judgement(&c->options, &judgement);
 }
 
 static int explore_program(struct explore_command *c) {

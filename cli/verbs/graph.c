@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/run/judgement.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
@@ -186,7 +187,13 @@ static int run_command(struct pto_graph_command *command) {
     pto_graph_report_print(command);
   fflush(stdout);
   if (status) pto_complain(0, "graph: %s", command->error.sentence);
-  return pto_write_report(command->options.json_path, pto_graph_report_put, command, command->exit_code);
+  const int code = pto_write_report(command->options.json_path, pto_graph_report_put, command, command->exit_code);
+  const struct pto_judgement judgement = {.verb = "graph",
+                                          .program = command->model ? command->model : command->path,
+                                          .findings = &command->findings,
+                                          .error = status ? command->error.sentence : NULL,
+                                          .exit_code = code};
+  return pto_write_judgement(&command->options, &judgement);
 }
 
 /* Options that would be ignored, or say two things. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <check/capture/import.h>
+#include <cli/main/about.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 
@@ -22,7 +23,8 @@ static void help(const struct pto_run_options *options) {
        "Reads dependencies (deps.json) and times (swimlane records, a merged trace, or a table of them) of one run of "
        "the\nexisting runtime, checks them, and writes one capture.  `ptosim run NAME.json` replays it.\n");
   pto_run_options_help(PTO_VERB_import, own_options);
-  puts("\nLeaves with 0, or 2 for files that are no capture or cannot be true.  docs/captures.md has the forms.");
+  printf("\nLeaves with 0, or 2 for files that are no capture or cannot be true.\n%s has the forms.\n",
+         pto_page("captures.md"));
 }
 
 static uint64_t end_of(const struct pto_capture *c) {

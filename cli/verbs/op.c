@@ -3,6 +3,7 @@
  * `ptosim op`: tries, times or lists kernels one by one.  This file has the verb and its first action, test: each
  * combination of dtypes in each layout against the double-precision reference.
  */
+#include <cli/run/judgement.h>
 #include <cli/op/op.h>
 
 #include <inttypes.h>
@@ -270,7 +271,11 @@ static int op(struct pto_op_options *options) {
     if (!is_operation && !names_any(options)) return refuse_name(options->name);
     int code = pto_complain_unwritable(options->common.json_path);
     if (code == PTO_EXIT_OK) code = limit_level(options);
-    return code == PTO_EXIT_OK ? act(options, &actions[i], operation) : code;
+    if (code != PTO_EXIT_OK) return code;
+    const struct pto_judgement judgement = {.verb = "op",
+                                            .program = options->name ? options->name : "all",
+                                            .exit_code = act(options, &actions[i], operation)};
+    return pto_write_judgement(&options->common, &judgement);
   }
   return pto_complain(PTO_EXIT_USAGE, "op: \"%s\" is none of test, perf, support", options->action);
 }

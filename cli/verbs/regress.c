@@ -24,8 +24,8 @@
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
-#include <report/file/output_file.h>
-#include <report/file/xml_text.h>
+#include <report/file/colour.h>
+#include <report/file/junit.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
@@ -50,7 +50,7 @@ struct result {
 
 struct regress {
   struct pto_run_options options; /* of them --help, and the list, which is no option */
-  const char *program, *list_path, *filter, *baseline_path, *junit_path;
+  const char *program, *list_path, *filter, *baseline_path;
   char *own_baseline_path; /* LIST.baseline */
   bool is_update, is_quiet;
   uint32_t jobs, row_timeout_s;
@@ -176,7 +176,10 @@ static void print_command(FILE *to, const char *program, const struct pto_regres
 
 /* One row: verdict, case and sentence, and the command that does it again.  `program` is how ptosim was called. */
 static void print_row(FILE *to, const char *program, const struct pto_regress_case *c, const struct result *result) {
-  fprintf(to, "%-8s %s\n", verdict_name(result->verdict), c->text);
+  char verdict[16];
+  snprintf(verdict, sizeof verdict, "%-8s", verdict_name(result->verdict));
+  pto_colour_put(to, result->verdict == NEW ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD, verdict);
+  fprintf(to, " %s\n", c->text);
   if (result->sentence) fprintf(to, "         %s\n", result->sentence);
   if (result->verdict == NEW) return;
   fputs("         ", to);
@@ -190,45 +193,19 @@ static bool is_failure(const struct result *result, bool is_new_wrong) {
   return result->verdict == FAILED || result->verdict == CHANGED || (result->verdict == NEW && is_new_wrong);
 }
 
-static void put_case(FILE *out, const struct pto_regress_case *c, const struct result *result, bool is_new_wrong) {
+static void put_case(const void *context, size_t index, struct pto_junit_case *one) {
+  const struct regress *r = context;
+  const struct pto_regress_case *c = &r->list.cases[index];
+  const struct result *result = &r->results[index];
   const bool is_run = strcmp(c->words[0], "run") == 0;
-  fputs("  <testcase classname=\"", out);
-  pto_xml_put_text(out, is_run && c->words[1] ? c->words[1] : c->words[0]);
-  fputs("\" name=\"", out);
-  pto_xml_put_text(out, c->text);
-  fprintf(out, "\" time=\"%.3f\"", result->seconds);
-  if (!is_failure(result, is_new_wrong)) {
-    fputs("/>\n", out);
-    return;
-  }
-  fprintf(out, ">\n    <failure type=\"%s\" message=\"", verdict_name(result->verdict));
-  pto_xml_put_text(out, result->sentence ? result->sentence : "");
-  fputs("\">", out);
-  pto_xml_put_text(out, "ptosim ");
-  if (strcmp(c->words[0], "run") == 0) fputs("run ", out);
-  pto_xml_put_text(out, c->text);
-  fputs("</failure>\n  </testcase>\n", out);
-}
-
-/* One testsuite with a testcase for each case: FAILED and CHANGED are failures, NEW is one where `is_new_wrong`.
- * PTO_OK or PTO_ESYSTEM. */
-static int write_junit(const char *path, const char *name, const struct pto_regress_list *list,
-                       const struct result *results, bool is_new_wrong, struct pto_error *error) {
-  size_t failures = 0;
-  double seconds = 0;
-  FILE *out;
-  int status = pto_output_open_stream(path, &out, error);
-  if (status) return status;
-  for (size_t i = 0; i < list->count; i++) {
-    failures += is_failure(&results[i], is_new_wrong);
-    seconds += results[i].seconds;
-  }
-  fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
-  pto_xml_put_text(out, name);
-  fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n", list->count, failures, seconds);
-  for (size_t i = 0; i < list->count; i++) put_case(out, &list->cases[i], &results[i], is_new_wrong);
-  fputs("</testsuite>\n", out);
-  return pto_output_close_stream(path, out, error);
+  one->of = is_run && c->words[1] ? c->words[1] : c->words[0];
+  one->name = c->text;
+  one->seconds = result->seconds;
+  if (!is_failure(result, !r->is_update)) return;
+  one->outcome = PTO_JUNIT_FAILURE;
+  one->type = verdict_name(result->verdict);
+  one->message = result->sentence;
+  snprintf(one->text, sizeof one->text, "ptosim %s%s", is_run ? "run " : "", c->text);
 }
 
 /* ---- afterwards ---- */
@@ -241,7 +218,8 @@ static size_t count_of(const struct regress *r, enum verdict verdict) {
 
 static void print(const struct regress *r) {
   for (size_t i = 0; i < r->list.count; i++)
-    if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN && !(r->is_update && r->results[i].verdict == NEW))
+    if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN &&
+        !(r->is_update && r->results[i].verdict == NEW))
       print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
   if (r->has_baseline)
     printf("%zu cases: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, count_of(r, SAME),
@@ -270,13 +248,15 @@ static int update(struct regress *r) {
 
 static int report(struct regress *r) {
   struct pto_error error;
-  const bool has_text = !r->is_quiet && !(r->junit_path && strcmp(r->junit_path, "-") == 0);
+  const bool has_text = !r->is_quiet && !pto_run_options_take_stdout(&r->options);
   if (has_text) print(r);
   fflush(stdout);
-  if (r->junit_path && write_junit(r->junit_path, r->list_path, &r->list, r->results, !r->is_update, &error))
+  const char *junit_path = r->options.junit_path;
+  if (junit_path && pto_junit_write(junit_path, r->list_path, r->list.count, put_case, r, &error))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
-  if (pto_interrupted()) return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
-                                             r->list.count - count_of(r, NOT_RUN), r->list.count);
+  if (pto_interrupted())
+    return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
+                        r->list.count - count_of(r, NOT_RUN), r->list.count);
   if (r->is_update) {
     const int code = update(r);
     return code ? code : count_of(r, FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
@@ -293,7 +273,6 @@ static const struct pto_option_spec own_options[] = {
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
     {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
-    {"junit", "FILE", "results as JUnit's XML; - is standard output", TEXT(junit_path)},
     {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",
      PTO_OPTION_NUMBER(struct regress, row_timeout_s, 0, 1000000)},
     {"quiet", NULL, "no table", FLAG(is_quiet)},
@@ -329,7 +308,6 @@ static int read_files(struct regress *r) {
 
 static int regress(struct regress *r) {
   int code = read_files(r);
-  if (code == PTO_EXIT_OK) code = pto_complain_unwritable(r->junit_path);
   if (code) return code;
   if (r->list.count == 0)
     return pto_complain(PTO_EXIT_USAGE, "regress: %s has no case%s%s", r->list_path, r->filter ? " that matches " : "",

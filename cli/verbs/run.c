@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <check/session/session.h>
+#include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
@@ -158,14 +159,6 @@ static void end_dump(struct pto_session *session, const struct pto_run_options *
 
 /* ---- the run ---- */
 
-/* Where the time went, of what was recorded. */
-static void take_stats(struct pto_session *session) {
-  struct pto_error error;
-  if (!pto_session_trace(session) || !session->result.has_run) return;
-  if (pto_session_take_account(session, &error) && session->result.exit_code == PTO_EXIT_OK)
-    (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
-}
-
 /* What a wrong result is looked into with. */
 static void print_next(const struct pto_run_options *options, FILE *to) {
   for (int is_observed = 0; is_observed <= 1; is_observed++) {
@@ -192,7 +185,13 @@ static int finish(const struct run *run) {
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
       result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return result->exit_code;
+  const struct pto_judgement judgement = {.verb = "run",
+                                          .program = result->program,
+                                          .case_name = result->case_name,
+                                          .error = result->error.sentence,
+                                          .seconds = result->wall_seconds,
+                                          .exit_code = result->exit_code};
+  return pto_write_judgement(options, &judgement);
 }
 
 static void begin_counters(struct run *run) {
@@ -231,7 +230,6 @@ static int run_program(struct run *run) {
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
   pto_progress_line_stage("writing", 0, 0);
   pto_run_files_write(session, options);
-  if (options->stats) take_stats(session);
   pto_progress_line_end();
   code = finish(run);
   pto_session_fini(session);

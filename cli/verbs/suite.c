@@ -16,12 +16,15 @@
 #include <formats/units.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
+#include <report/file/colour.h>
+#include <report/file/junit.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
 #include <report/run/result.h>
 #include <check/session/subject.h>
 #include <runtime/base/base.h>
+#include <runtime/base/clock.h>
 #include <runtime/base/grow.h>
 #include <runtime/deps/rules.h>
 #include <sim/chips/chip.h>
@@ -49,6 +52,9 @@ struct row {
   const char *engine;
   int expected_status;
   uint32_t min_clusters;
+  double seconds;
+  enum pto_junit_outcome outcome;
+  char *why; /* of what is not right; NULL: nothing is known */
 };
 
 /* ---- options of its own ---- */
@@ -194,7 +200,7 @@ static void print_figures(json_t *object) {
 }
 
 /* Says what became of the row; the JSON object is NULL where the child wrote none. */
-static void judge(struct suite *suite, const struct row *row, const struct pto_child_result *child, json_t *object) {
+static void judge(struct suite *suite, struct row *row, const struct pto_child_result *child, json_t *object) {
   const char *status = json_string_value(json_object_get(object, "status"));
   const char *sentence = json_string_value(json_object_get(object, "error"));
   bool is_expected = row->expected_status && child->exit_code == PTO_EXIT_FAILED && status &&
@@ -206,16 +212,19 @@ static void judge(struct suite *suite, const struct row *row, const struct pto_c
   }
   if (child->exit_code == PTO_EXIT_OK && object && !row->expected_status) {
     suite->ok++;
-    puts(json_is_null(json_object_get(object, "verified")) ? "ok (no golden)" : "ok");
+    pto_colour_put(stdout, PTO_COLOUR_GOOD, "ok");
+    puts(json_is_null(json_object_get(object, "verified")) ? " (no golden)" : "");
     return;
   }
   suite->bad++;
-  if (child->is_timed_out)
-    puts("TIMED OUT");
-  else if (child->signal)
-    printf("CRASHED: %s\n", strsignal(child->signal));
-  else
-    puts(child->exit_code == PTO_EXIT_FINDINGS ? "WRONG" : "FAILED");
+  row->outcome = child->exit_code == PTO_EXIT_FINDINGS ? PTO_JUNIT_FAILURE : PTO_JUNIT_ERROR;
+  row->why = strdup(child->is_timed_out ? "timed out" : sentence ? sentence : child->text);
+  pto_colour_put(stdout, PTO_COLOUR_BAD,
+                 child->is_timed_out                     ? "TIMED OUT"
+                 : child->signal                         ? "CRASHED: "
+                 : child->exit_code == PTO_EXIT_FINDINGS ? "WRONG"
+                                                         : "FAILED");
+  puts(child->signal && !child->is_timed_out ? strsignal(child->signal) : "");
   if (sentence) printf("    %s\n", sentence);
   if (child->text[0]) printf("    %.2000s%s", child->text, child->text[strlen(child->text) - 1] == '\n' ? "" : "\n");
 }
@@ -225,13 +234,14 @@ static void print_row_head(const struct suite *suite, const struct row *row) {
          row->case_name ? row->case_name : "", row->engine);
 }
 
-static int run_row(struct suite *suite, const struct row *row) {
+static int run_row(struct suite *suite, struct row *row) {
   struct pto_child_result child;
   struct pto_error error;
   struct words words;
   uint32_t clusters = row->expected_status ? 1 : suite->chip.cluster_count;
   if (clusters < row->min_clusters) {
     suite->skipped++;
+    row->outcome = PTO_JUNIT_SKIPPED;
     print_row_head(suite, row);
     print_figures(NULL);
     printf("skipped: needs %" PRIu32 " clusters\n", row->min_clusters);
@@ -240,7 +250,9 @@ static int run_row(struct suite *suite, const struct row *row) {
   make_words(suite, row, &words);
   pto_progress_line_begin("suite", !suite->options.quiet);
   pto_progress_line_stage(row->program, (unsigned)(row - suite->rows) + 1, (unsigned)suite->row_count);
+  const double begin = pto_clock_seconds();
   int status = pto_child_run(words.items, 1000 * suite->row_timeout_s, &child, &error);
+  row->seconds = pto_clock_seconds() - begin;
   pto_progress_line_end();
   if (pto_interrupted()) { /* the row was cut short */
     pto_child_result_fini(&child);
@@ -280,6 +292,18 @@ static int write_results(struct suite *suite, const char *path) {
   return status ? pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence) : PTO_EXIT_OK;
 }
 
+static void put_case(const void *context, size_t index, struct pto_junit_case *one) {
+  const struct row *row = &((const struct suite *)context)->rows[index];
+  one->of = row->program;
+  snprintf(one->text, sizeof one->text, "%s%s%s", row->engine, row->case_name ? " " : "",
+           row->case_name ? row->case_name : "");
+  one->name = one->text;
+  one->seconds = row->seconds;
+  one->outcome = row->outcome;
+  one->type = row->outcome == PTO_JUNIT_FAILURE ? "wrong" : "failed";
+  one->message = row->outcome == PTO_JUNIT_SKIPPED ? "the chip is too small" : row->why;
+}
+
 static int run_suite(struct suite *suite) {
   struct pto_error error;
   suite->chip_name = suite->options.chip ? suite->options.chip : "tiny";
@@ -297,6 +321,9 @@ static int run_suite(struct suite *suite) {
   printf("\n%" PRIu32 " right, %" PRIu32 " failed as expected, %" PRIu32 " skipped, %" PRIu32 " not as expected\n",
          suite->ok, suite->expected_failures, suite->skipped, suite->bad);
   fflush(stdout);
+  const char *junit_path = suite->options.junit_path;
+  if (junit_path && pto_junit_write(junit_path, "ptosim suite", suite->row_count, put_case, suite, &error))
+    return pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence);
   int code = suite->options.json_path ? write_results(suite, suite->options.json_path) : PTO_EXIT_OK;
   if (pto_interrupted()) return PTO_EXIT_INTERRUPTED;
   return code ? code : suite->bad ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
@@ -322,6 +349,7 @@ int pto_cmd_suite(int argc, char **argv) {
   for (size_t i = 0; i < suite.row_count; i++) {
     free(suite.rows[i].program);
     free(suite.rows[i].case_name);
+    free(suite.rows[i].why);
   }
   free(suite.rows);
   json_decref(suite.results);

@@ -51,7 +51,7 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
     return pto_complain(PTO_EXIT_FAILED, "task: %s", error.sentence);
   int code = PTO_EXIT_FAILED;
   const int status = pto_tools_replay(request, &report, error.sentence, sizeof error.sentence);
-  if (report) code = pto_tell_report(report, o, report->exit_code);
+  if (report) code = pto_tell_report("task", report, o, report->exit_code);
   if (status) pto_complain(0, "task: %s", error.sentence);
   pto_report_destroy(report);
   pto_fault_report_fini();

@@ -5,14 +5,16 @@
  * Leaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a bad file,
  * 3 where there are no processes or the page cannot be written.
  */
+#include <cli/run/judgement.h>
+#include <cli/main/about.h>
 #include <cli/main/verb.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/predict/benchmarks.h>
 #include <check/regress/list.h>
-#include <check/validate/benchmarks.h>
 #include <check/validate/page.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -48,8 +50,7 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim validate ROWS.csv [-o PAGE.md] [OPTION...]\n\n"
-       "Predicts every row of the file and tells the errors as a page, failures first.  docs/predicting.md has the "
-       "columns.\n");
+       "Predicts every row of the file and tells the errors as a page, failures first.\n");
   pto_run_options_help(PTO_VERB_validate, own_options);
   puts("\nLeaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a "
        "bad "
@@ -83,8 +84,7 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   asked.progress = NULL;
   if (!options->has_deps) {
     asked.has_deps = true;
-    /* A graph that was built before has no tasks that allocate. */
-    config.deps = PTO_DEPS_PTO | (item->place.is_prebuilt ? (uint32_t)PTO_DEPS_SWITCH_CREATOR_EDGES : 0);
+    config.deps = pto_benchmark_deps(item->place.is_prebuilt);
   }
   const struct pto_prediction_asked question = {.options = &asked,
                                                 .runs = v->runs,
@@ -99,6 +99,14 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
   say_problem(item, status ? error->sentence : prediction->plain.sentence);
   free(prediction);
   return status == PTO_ENOMEM ? status : PTO_OK;
+}
+
+/* A window that the run has not is no prediction. */
+static void drop_missing_window(struct pto_validated *item, bool is_shared) {
+  if (item->row->metric != PTO_ROW_orchestrator || !item->prediction || item->prediction->plain.window_ps) return;
+  say_problem(item, "the run has no orchestrator's window: its graph is prebuilt, or it drives contexts of its own");
+  if (!is_shared) free(item->prediction);
+  item->prediction = NULL;
 }
 
 /* Splits the row's program and options; PTO_EINVAL with file and line where it is none. */
@@ -139,14 +147,18 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
                              item->row->line, reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
-    if (status == PTO_OK && !item->prediction) status = predict(v, item, &options, error);
+    const bool is_shared = item->prediction != NULL;
+    if (status == PTO_OK && !is_shared) status = predict(v, item, &options, error);
+    drop_missing_window(item, is_shared);
   }
   pto_run_options_fini(&options);
   return status;
 }
 
 static int take_row(struct validate *v, struct pto_validated *item, struct pto_error *error) {
-  item->run = *item->row->run ? item->row->run : pto_benchmark_words(item->row->row);
+  const struct pto_benchmark *benchmark = pto_benchmark_find(item->row->row);
+  item->run = item->row->run;
+  if (!*item->run) item->run = benchmark ? pto_benchmark_words(benchmark, item->words, sizeof item->words) : NULL;
   if (!item->run) {
     say_problem(item, "neither its column run nor the list of benchmarks says which program it is");
     return PTO_OK;
@@ -163,7 +175,7 @@ static int take_row(struct validate *v, struct pto_validated *item, struct pto_e
 static int write_page(const struct validate *v, const struct pto_page *page) {
   struct pto_error error;
   FILE *to = stdout;
-  const bool has_page = v->page_path || !(v->options.quiet || pto_json_takes_stdout(v->options.json_path));
+  const bool has_page = v->page_path || !(v->options.quiet || pto_run_options_take_stdout(&v->options));
   if (!has_page) return PTO_EXIT_OK;
   const char *path = v->page_path ? v->page_path : "-";
   if (pto_output_open_stream(path, &to, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
@@ -212,7 +224,15 @@ static int validate(struct validate *v) {
   const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed;
   const int written = write_page(v, &page);
   const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
-  return pto_write_report(v->options.json_path, put, &told, told.exit_code);
+  char sentence[160];
+  snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes and %zu means failed", counts.failed,
+           counts.unknown, counts.changes_failed, counts.means_failed);
+  const struct pto_judgement judgement = {.verb = "validate",
+                                          .program = path,
+                                          .error = is_good ? NULL : sentence,
+                                          .exit_code =
+                                              pto_write_report(v->options.json_path, put, &told, told.exit_code)};
+  return pto_write_judgement(&v->options, &judgement);
 }
 
 static void fini(struct validate *v) {

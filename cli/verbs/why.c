@@ -20,7 +20,7 @@ static int answer(const struct pto_session *session, const struct pto_run_option
   struct pto_report *report;
   const int status = pto_session_why(session, request, &report, sentence, sizeof sentence);
   if (status) return pto_complain(status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, "why: %s", sentence);
-  const int code = pto_tell_report(report, options, PTO_EXIT_OK);
+  const int code = pto_tell_report("why", report, options, PTO_EXIT_OK);
   pto_report_destroy(report);
   return code;
 }

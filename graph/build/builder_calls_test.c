@@ -2,8 +2,6 @@
 /*
  * Each operation once through its typed call and once through pto_graph_builder_call: the same node.  And what the
  * table says of dtypes, ranks and builders, tried on each operand of each operation.
- *
- * Long: half of it is one list, a sample of a valid call of each operation, with the call that it is of.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +132,7 @@ struct sample {
     0, sizeof((const int[]){__VA_ARGS__}) / sizeof(int), { __VA_ARGS__ }                                               \
   }
 #define SAMPLE(id, type, shapes, ...)                                                                                  \
-  [PTO_GRAPH_OP_##id] = {typed_##id, shapes, &(const struct pto_##type##_options){.label = "sample", __VA_ARGS__}},
+  [PTO_GRAPH_OP_##id] = {typed_##id, shapes, &(const struct pto_##type##_options){.label = "sample", __VA_ARGS__}}
 #define SHAPES(...)                                                                                                    \
   { __VA_ARGS__ }
 
@@ -145,221 +143,74 @@ static const uint32_t axis_1[] = {1}, axis_0[] = {0}, four[] = {1, 0, 1, 0}, new
 static const float scales[] = {2, 0.5f};
 
 static const struct sample samples[PTO_GRAPH_OP_COUNT] = {
-#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3)))
+#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3))),
     PTO_UNARY_OP_LIST(X)
 #undef X
-#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3), S(4, 1, 3)))
+#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3), S(4, 1, 3))),
         PTO_BINARY_OP_LIST(X)
 #undef X
-#define X(id, ...) SAMPLE(id, reduce, SHAPES(S(2, 3)), .axes = {axis_1, 1}, .keep_dimensions = PTO_FLAG_YES)
+#define X(id, ...) SAMPLE(id, reduce, SHAPES(S(2, 3)), .axes = {axis_1, 1}, .keep_dimensions = PTO_FLAG_YES),
             PTO_REDUCE_OP_LIST(X)
 #undef X
-                SAMPLE(cast, cast, SHAPES(S(2, 3)), .data_type = PTO_INT8) SAMPLE(
-                    clamp, clamp, SHAPES(S(2, 3)),
-                    .max_value = {PTO_NUMBER_I64,
-                                  {.i64 = 6}}) SAMPLE(where, graph,
-                                                      SHAPES(S(3), S(2, 1), S(2, 3))) SAMPLE(elu, elu, SHAPES(S(2, 3)),
-                                                                                             .alpha = {PTO_NUMBER_F64,
-                                                                                                       {.f64 = 2}})
-                    SAMPLE(hard_sigmoid, hard_sigmoid, SHAPES(S(2, 3)), .beta = {PTO_NUMBER_F64, {.f64 = 2}}) SAMPLE(
-                        leaky_relu,
-                        leaky_relu,
-                        SHAPES(S(2, 3)),
-                        .alpha =
-                            {PTO_NUMBER_F64,
-                             {.f64 =
-                                  2}}) SAMPLE(linear, linear, SHAPES(S(2, 3)),
-                                              .alpha =
-                                                  {PTO_NUMBER_F64, {.f64 = 2}}) SAMPLE(prelu, graph, SHAPES(S(2, 3), S(3)))
-                        SAMPLE(softmax, softmax, SHAPES(S(2, 3)), .is_last = PTO_FLAG_YES) SAMPLE(
-                            arg_min, arg_reduce, SHAPES(S(2, 3)),
-                            .axis =
-                                1) SAMPLE(arg_max, arg_reduce, SHAPES(S(2, 3)),
-                                          .output_data_type =
-                                              {PTO_NUMBER_U64, {.u64 = PTO_INT64}})
-                            SAMPLE(cumulative_sum, cumulative_sum, SHAPES(S(2, 3)), .axis = 1, .reversed = PTO_FLAG_YES) SAMPLE(
-                                matmul,
-                                graph,
-                                SHAPES(S(5, 1, 2, 3),
-                                       S(4, 3,
-                                         6))) SAMPLE(gemm, gemm, SHAPES(S(3, 2), S(4, 3), S(4)),
-                                                     .a_transpose =
-                                                         PTO_FLAG_YES,
-                                                     .b_transpose =
-                                                         PTO_FLAG_YES)
-                                SAMPLE(conv2d, conv2d, SHAPES(S(1, 4, 5, 5), S(6, 2, 3, 3), S(6)), .padding = {four, 4},
-                                       .groups = {PTO_NUMBER_I64, {.i64 = 2}})
-                                    SAMPLE(conv_transpose2d, conv_transpose2d,
-                                           SHAPES(S(1, 4, 5, 5), S(4, 3, 3, 3), S(3)), .strides = {two, 2},
-                                           .output_padding =
-                                               {ones, 2}) SAMPLE(average_pool2d, pool2d, SHAPES(S(1, 2, 5, 5)),
-                                                                 .window_dimensions = {two, 2}, .strides = {two, 2})
-                                        SAMPLE(l2_pool2d, pool2d, SHAPES(S(1, 5, 5, 2)), .layout = PTO_LAYOUT_NHWC,
-                                               .dilations =
-                                                   {ones, 2}) SAMPLE(max_pool2d, pool2d, SHAPES(S(1, 2, 5, 5)),
-                                                                     .window_dimensions = {two, 2}, .strides = {two, 2},
-                                                                     .output_shape_rounding = PTO_ROUNDING_CEIL)
-                                            SAMPLE(global_average_pool, graph, SHAPES(S(1, 2, 5, 5))) SAMPLE(
-                                                global_max_pool, graph,
-                                                SHAPES(S(1, 2, 5,
-                                                         5))) SAMPLE(resample2d, resample2d,
-                                                                     SHAPES(S(1, 2, 4, 4)), .scales = {scales, 2},
-                                                                     .mode =
-                                                                         PTO_INTERPOLATION_LINEAR)
-                                                SAMPLE(
-                                                    batch_normalization, batch_normalization,
-                                                    SHAPES(S(2, 3, 4), S(4), S(4), S(4), S(4)),
-                                                    .axis =
-                                                        {PTO_NUMBER_F64,
-                                                         {.f64 =
-                                                              2}}) SAMPLE(instance_normalization,
-                                                                          instance_normalization,
-                                                                          SHAPES(S(1, 2, 3, 4), S(4), S(4)), .layout = PTO_LAYOUT_NHWC)
-                                                    SAMPLE(
-                                                        layer_normalization, layer_normalization,
-                                                        SHAPES(S(2, 3, 4), S(2, 4), S(2, 4)),
-                                                        .axes =
-                                                            {axes_02, 2}) SAMPLE(quantize_linear, graph,
-                                                                                 SHAPES(S(4, 6), S(2, 3), S(2, 3)))
-                                                        SAMPLE(dequantize_linear, graph, SHAPES(S(4, 6), S(3), S(3))) SAMPLE(
-                                                            expand,
-                                                            new_shape,
-                                                            SHAPES(S(2, 1)),
-                                                            .new_shape =
-                                                                {new_shape,
-                                                                 3}) SAMPLE(reshape, new_shape, SHAPES(S(2, 3)), .new_shape = {six, 1})
-                                                            SAMPLE(squeeze, axes, SHAPES(S(2, 1, 3)), .axes = {axis_1, 1}) SAMPLE(
-                                                                unsqueeze,
-                                                                axes, SHAPES(S(2, 3)),
-                                                                .axes =
-                                                                    {axis_1,
-                                                                     1}) SAMPLE(transpose, transpose, SHAPES(S(2, 3)), .permutation = {turned, 2})
-                                                                SAMPLE(reverse, axes, SHAPES(S(2, 3)), .axes = {axis_0, 1}) SAMPLE(
-                                                                    slice,
-                                                                    slice,
-                                                                    SHAPES(S(2, 3)),
-                                                                    .starts = {begin, 2},
-                                                                    .sizes = {two, 2},
-                                                                    .strides =
-                                                                        {two, 2})
-                                                                    SAMPLE(
-                                                                        pad, pad, SHAPES(S(2, 3)),
-                                                                        .beginning_padding = {begin, 2},
-                                                                        .ending_padding = {two, 2})
-                                                                        SAMPLE(tile, tile, SHAPES(S(2, 3)), .repetitions = {two, 2}) SAMPLE(
-                                                                            triangular,
-                                                                            triangular,
-                                                                            SHAPES(S(2, 3)), .upper = PTO_FLAG_NO,
-                                                                            .diagonal =
-                                                                                {PTO_NUMBER_I64, {.i64 = -1}})
-                                                                            SAMPLE(gather, axis,
-                                                                                   SHAPES(S(2, 3), S(5, 4)),
-                                                                                   .axis =
-                                                                                       {PTO_NUMBER_I64, {.i64 = 1}})
-                                                                                SAMPLE(
-                                                                                    gather_elements, axis,
-                                                                                    SHAPES(
-                                                                                        S(2, 3),
-                                                                                        S(5, 3))) SAMPLE(gather_nd,
-                                                                                                         graph,
-                                                                                                         SHAPES(S(2, 3), S(5, 1)))
-                                                                                    SAMPLE(scatter_elements, axis,
-                                                                                           SHAPES(S(2, 3), S(2, 1),
-                                                                                                  S(2, 1)),
-                                                                                           .axis =
-                                                                                               {PTO_NUMBER_I64,
-                                                                                                {.i64 = 1}})
-                                                                                        SAMPLE(
-                                                                                            scatter_nd,
-                                                                                            graph,
-                                                                                            SHAPES(
-                                                                                                S(2, 3), S(5, 1),
-                                                                                                S(5,
-                                                                                                  3))) SAMPLE(concat,
-                                                                                                              concat,
-                                                                                                              SHAPES(S(2, 3), S(2, 4)),
-                                                                                                              .axis =
-                                                                                                                  1)
-                                                                                            SAMPLE(split, split,
-                                                                                                   SHAPES(S(2, 3)),
-                                                                                                   .splits = {sizes_3,
-                                                                                                              3},
-                                                                                                   .axis =
-                                                                                                       {PTO_NUMBER_I64,
-                                                                                                        {.i64 = 1}})
-                                                                                                SAMPLE(
-                                                                                                    gru, gru,
-                                                                                                    SHAPES(S(4, 2, 3),
-                                                                                                           S(2, 15, 3),
-                                                                                                           S(2, 15, 5),
-                                                                                                           S(2, 15),
-                                                                                                           S(2, 15),
-                                                                                                           S(2, 2, 5)),
-                                                                                                    .steps = 4,
-                                                                                                    .hidden_size = 5,
-                                                                                                    .direction =
-                                                                                                        PTO_DIRECTION_BOTH,
-                                                                                                    .return_sequence =
-                                                                                                        PTO_FLAG_YES)
-                                                                                                    SAMPLE(
-                                                                                                        gru_cell,
-                                                                                                        gru_cell,
-                                                                                                        SHAPES(S(2, 3),
-                                                                                                               S(15, 3),
-                                                                                                               S(15, 5),
-                                                                                                               S(2, 5),
-                                                                                                               S(15),
-                                                                                                               S(15)),
-                                                                                                        .hidden_size =
-                                                                                                            5,
-                                                                                                        .activations =
-                                                                                                            {turned, 2})
-                                                                                                        SAMPLE(
-                                                                                                            lstm, lstm,
-                                                                                                            SHAPES(
-                                                                                                                S(4, 2,
-                                                                                                                  3),
-                                                                                                                S(1, 20,
-                                                                                                                  3),
-                                                                                                                S(1, 20,
-                                                                                                                  5),
-                                                                                                                S(1,
-                                                                                                                  20),
-                                                                                                                S(1,
-                                                                                                                  20),
-                                                                                                                S(1,
-                                                                                                                  15),
-                                                                                                                S(1, 2,
-                                                                                                                  5),
-                                                                                                                S(1, 2,
-                                                                                                                  5)),
-                                                                                                            .steps = 4,
-                                                                                                            .hidden_size =
-                                                                                                                5,
-                                                                                                            .return_sequence =
-                                                                                                                PTO_FLAG_YES,
-                                                                                                            .activations =
-                                                                                                                {three_words,
-                                                                                                                 3})
-                                                                                                            SAMPLE(
-                                                                                                                lstm_cell,
-                                                                                                                lstm_cell,
-                                                                                                                SHAPES(
-                                                                                                                    S(2,
-                                                                                                                      3),
-                                                                                                                    S(20,
-                                                                                                                      3),
-                                                                                                                    S(20,
-                                                                                                                      5),
-                                                                                                                    S(2,
-                                                                                                                      5),
-                                                                                                                    S(2,
-                                                                                                                      5),
-                                                                                                                    S(20),
-                                                                                                                    S(20),
-                                                                                                                    S(15)),
-                                                                                                                .hidden_size =
-                                                                                                                    5)};
+                SAMPLE(cast, cast, SHAPES(S(2, 3)), .data_type = PTO_INT8),
+    SAMPLE(clamp, clamp, SHAPES(S(2, 3)), .max_value = {PTO_NUMBER_I64, {.i64 = 6}}),
+    SAMPLE(where, graph, SHAPES(S(3), S(2, 1), S(2, 3))),
+    SAMPLE(elu, elu, SHAPES(S(2, 3)), .alpha = {PTO_NUMBER_F64, {.f64 = 2}}),
+    SAMPLE(hard_sigmoid, hard_sigmoid, SHAPES(S(2, 3)), .beta = {PTO_NUMBER_F64, {.f64 = 2}}),
+    SAMPLE(leaky_relu, leaky_relu, SHAPES(S(2, 3)), .alpha = {PTO_NUMBER_F64, {.f64 = 2}}),
+    SAMPLE(linear, linear, SHAPES(S(2, 3)), .alpha = {PTO_NUMBER_F64, {.f64 = 2}}),
+    SAMPLE(prelu, graph, SHAPES(S(2, 3), S(3))),
+    SAMPLE(softmax, softmax, SHAPES(S(2, 3)), .is_last = PTO_FLAG_YES),
+    SAMPLE(arg_min, arg_reduce, SHAPES(S(2, 3)), .axis = 1),
+    SAMPLE(arg_max, arg_reduce, SHAPES(S(2, 3)), .output_data_type = {PTO_NUMBER_U64, {.u64 = PTO_INT64}}),
+    SAMPLE(cumulative_sum, cumulative_sum, SHAPES(S(2, 3)), .axis = 1, .reversed = PTO_FLAG_YES),
+    SAMPLE(matmul, graph, SHAPES(S(5, 1, 2, 3), S(4, 3, 6))),
+    SAMPLE(gemm, gemm, SHAPES(S(3, 2), S(4, 3), S(4)), .a_transpose = PTO_FLAG_YES, .b_transpose = PTO_FLAG_YES),
+    SAMPLE(conv2d, conv2d, SHAPES(S(1, 4, 5, 5), S(6, 2, 3, 3), S(6)), .padding = {four, 4},
+           .groups = {PTO_NUMBER_I64, {.i64 = 2}}),
+    SAMPLE(conv_transpose2d, conv_transpose2d, SHAPES(S(1, 4, 5, 5), S(4, 3, 3, 3), S(3)), .strides = {two, 2},
+           .output_padding = {ones, 2}),
+    SAMPLE(average_pool2d, pool2d, SHAPES(S(1, 2, 5, 5)), .window_dimensions = {two, 2}, .strides = {two, 2}),
+    SAMPLE(l2_pool2d, pool2d, SHAPES(S(1, 5, 5, 2)), .layout = PTO_LAYOUT_NHWC, .dilations = {ones, 2}),
+    SAMPLE(max_pool2d, pool2d, SHAPES(S(1, 2, 5, 5)), .window_dimensions = {two, 2}, .strides = {two, 2},
+           .output_shape_rounding = PTO_ROUNDING_CEIL),
+    SAMPLE(global_average_pool, graph, SHAPES(S(1, 2, 5, 5))),
+    SAMPLE(global_max_pool, graph, SHAPES(S(1, 2, 5, 5))),
+    SAMPLE(resample2d, resample2d, SHAPES(S(1, 2, 4, 4)), .scales = {scales, 2}, .mode = PTO_INTERPOLATION_LINEAR),
+    SAMPLE(batch_normalization, batch_normalization, SHAPES(S(2, 3, 4), S(4), S(4), S(4), S(4)),
+           .axis = {PTO_NUMBER_F64, {.f64 = 2}}),
+    SAMPLE(instance_normalization, instance_normalization, SHAPES(S(1, 2, 3, 4), S(4), S(4)),
+           .layout = PTO_LAYOUT_NHWC),
+    SAMPLE(layer_normalization, layer_normalization, SHAPES(S(2, 3, 4), S(2, 4), S(2, 4)), .axes = {axes_02, 2}),
+    SAMPLE(quantize_linear, graph, SHAPES(S(4, 6), S(2, 3), S(2, 3))),
+    SAMPLE(dequantize_linear, graph, SHAPES(S(4, 6), S(3), S(3))),
+    SAMPLE(expand, new_shape, SHAPES(S(2, 1)), .new_shape = {new_shape, 3}),
+    SAMPLE(reshape, new_shape, SHAPES(S(2, 3)), .new_shape = {six, 1}),
+    SAMPLE(squeeze, axes, SHAPES(S(2, 1, 3)), .axes = {axis_1, 1}),
+    SAMPLE(unsqueeze, axes, SHAPES(S(2, 3)), .axes = {axis_1, 1}),
+    SAMPLE(transpose, transpose, SHAPES(S(2, 3)), .permutation = {turned, 2}),
+    SAMPLE(reverse, axes, SHAPES(S(2, 3)), .axes = {axis_0, 1}),
+    SAMPLE(slice, slice, SHAPES(S(2, 3)), .starts = {begin, 2}, .sizes = {two, 2}, .strides = {two, 2}),
+    SAMPLE(pad, pad, SHAPES(S(2, 3)), .beginning_padding = {begin, 2}, .ending_padding = {two, 2}),
+    SAMPLE(tile, tile, SHAPES(S(2, 3)), .repetitions = {two, 2}),
+    SAMPLE(triangular, triangular, SHAPES(S(2, 3)), .upper = PTO_FLAG_NO, .diagonal = {PTO_NUMBER_I64, {.i64 = -1}}),
+    SAMPLE(gather, axis, SHAPES(S(2, 3), S(5, 4)), .axis = {PTO_NUMBER_I64, {.i64 = 1}}),
+    SAMPLE(gather_elements, axis, SHAPES(S(2, 3), S(5, 3))),
+    SAMPLE(gather_nd, graph, SHAPES(S(2, 3), S(5, 1))),
+    SAMPLE(scatter_elements, axis, SHAPES(S(2, 3), S(2, 1), S(2, 1)), .axis = {PTO_NUMBER_I64, {.i64 = 1}}),
+    SAMPLE(scatter_nd, graph, SHAPES(S(2, 3), S(5, 1), S(5, 3))),
+    SAMPLE(concat, concat, SHAPES(S(2, 3), S(2, 4)), .axis = 1),
+    SAMPLE(split, split, SHAPES(S(2, 3)), .splits = {sizes_3, 3}, .axis = {PTO_NUMBER_I64, {.i64 = 1}}),
+    SAMPLE(gru, gru, SHAPES(S(4, 2, 3), S(2, 15, 3), S(2, 15, 5), S(2, 15), S(2, 15), S(2, 2, 5)), .steps = 4,
+           .hidden_size = 5, .direction = PTO_DIRECTION_BOTH, .return_sequence = PTO_FLAG_YES),
+    SAMPLE(gru_cell, gru_cell, SHAPES(S(2, 3), S(15, 3), S(15, 5), S(2, 5), S(15), S(15)), .hidden_size = 5,
+           .activations = {turned, 2}),
+    SAMPLE(lstm, lstm,
+           SHAPES(S(4, 2, 3), S(1, 20, 3), S(1, 20, 5), S(1, 20), S(1, 20), S(1, 15), S(1, 2, 5), S(1, 2, 5)),
+           .steps = 4, .hidden_size = 5, .return_sequence = PTO_FLAG_YES, .activations = {three_words, 3}),
+    SAMPLE(lstm_cell, lstm_cell, SHAPES(S(2, 3), S(20, 3), S(20, 5), S(2, 5), S(2, 5), S(20), S(20), S(15)),
+           .hidden_size = 5),
+};
 
 /* ---- a sample in a builder ---- */
 

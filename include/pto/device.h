@@ -94,6 +94,8 @@ struct pto_context_counters {
   uint64_t lowering_cache_entries, lowering_cache_bytes;
   /* Of the tasks: region lookups, entries whose overlap had to be decided, submits that had to wait for space. */
   uint64_t lookups, candidates, submit_waits;
+  /* Virtual time of kernels, summed over cores, by where it comes from, as in struct pto_stats. */
+  uint64_t measured_ps, interpolated_ps, modelled_ps, assumed_ps;
 };
 PTO_API void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters);
 

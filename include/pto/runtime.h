@@ -186,9 +186,10 @@ enum pto_deps_switch {
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record {
-  PTO_RECORD_GRAPH = 1, /* tasks, parameters, edges with reasons */
-  PTO_RECORD_TIMELINE = 2,
-  PTO_RECORD_CALLERS = 4 /* with the graph: by which line of the orchestration a function of it came to submit */
+  PTO_RECORD_GRAPH = 1,    /* tasks, parameters, edges with reasons */
+  PTO_RECORD_TIMELINE = 2, /* kernel calls, and what the control thread did */
+  PTO_RECORD_SEGMENTS = 4, /* with TIMELINE, in virtual time: what each clock's time was spent on */
+  PTO_RECORD_CALLERS = 8   /* with GRAPH: by which line of the orchestration a function of it came to submit */
 };
 
 struct pto_chip;

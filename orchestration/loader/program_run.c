@@ -7,7 +7,7 @@
 
 #include <orchestration/loader/program_state.h>
 #include <runtime/base/base.h>
-#include <runtime/control/control.h>
+#include <runtime/base/call_stack.h>
 
 /* ---- life ---- */
 
@@ -87,7 +87,7 @@ int pto_program_run_expect(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, void *context) {
   struct pto_program_run *run = context;
-  pto_host_begin_orchestration(rt, __builtin_frame_address(0));
+  pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
   int status = run->program->orchestrate(rt, run);
   return run->error.status != PTO_OK ? run->error.status : status;
 }
@@ -131,6 +131,10 @@ void pto_program_report(struct pto_program_run *run, struct pto_context *context
   sum->tasks += all.tasks;
   sum->edges += all.edges;
   sum->virtual_ps += all.virtual_ps;
+  sum->measured_ps += all.measured_ps;
+  sum->interpolated_ps += all.interpolated_ps;
+  sum->modelled_ps += all.modelled_ps;
+  sum->assumed_ps += all.assumed_ps;
   sum->wall_ns += all.wall_ns;
   sum->window_high_water = pto_max_u64(sum->window_high_water, all.window_high_water);
   sum->heap_high_water_bytes = pto_max_u64(sum->heap_high_water_bytes, all.heap_high_water_bytes);

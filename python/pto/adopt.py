@@ -117,10 +117,14 @@ def _tag_type():
     return enum.IntEnum("TensorArgType", "INPUT OUTPUT INOUT OUTPUT_EXISTING NO_DEP", start=0)
 
 
+def _tests_of(words):
+    """The words of a command line that are files or folders."""
+    return [word for word in words if not word.startswith("-") and pathlib.Path(word.split("::")[0]).exists()]
+
+
 def _find_checkout(words):
     """The folder above the tests, or the working folder, that holds their simpler_setup."""
-    paths = [pathlib.Path(word.split("::")[0]) for word in words if not word.startswith("-")]
-    for path in [p for p in paths if p.exists()] + [pathlib.Path.cwd()]:
+    for path in [pathlib.Path(word.split("::")[0]) for word in words] + [pathlib.Path.cwd()]:
         for folder in (path.resolve(), *path.resolve().parents):
             if (folder / "simpler_setup" / "scene_test.py").is_file():
                 return folder
@@ -571,7 +575,10 @@ def pytest_load_initial_conftests(early_config, parser, args):
     except ImportError as reason:
         raise pytest.UsageError(f"pto.adopt: scene tests want torch: {reason}") from reason
     _mend_torch()
-    checkout = _find_checkout(args)
+    tests = _tests_of(args)
+    if tests:  # behind "--platform NAME", which nobody knows yet, pytest finds none, nor their conftest.py
+        early_config.known_args_namespace.file_or_dir = tests
+    checkout = _find_checkout(tests)
     if checkout:
         state.root = checkout
         state.scene_module = _use_checkout(checkout)
@@ -610,6 +617,16 @@ def pytest_collection_modifyitems(items):
     yield
     if state.mode:  # theirs chooses by mark
         items[:] = [item for item in everything if isinstance(item, _Generated) or _is_case_of_a_scene(item)]
+
+
+def pytest_runtest_logreport(report):
+    """A case whose fixtures fail has no record of its own."""
+    if report.failed and report.when == "setup" and state.mode:
+        lines = [line.strip() for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+        _write_record({"scene": report.nodeid.split("::")[0], "name": "/".join(report.nodeid.split("::")[1:]),
+                       "architecture": state.architecture, "engine": state.engine, "built": False, "run": False,
+                       "verified": None,
+                       "reason": f"the test cannot be set up: {lines[0][1:].strip()[:150] if lines else 'no reason is given'}"})
 
 
 def pytest_collectreport(report):

@@ -28,8 +28,10 @@
  * written for every run, also for one whose kernel is stuck; its writer is given no trace. */
 #define PTO_EXPORT_LIST(X)                                                                                             \
   /* The graph has the names of the kernels in a timeline. */                                                          \
-  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto", PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE,          \
-    pto_export_trace)                                                                                                  \
+  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto",                                                  \
+    PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_trace)                                    \
+  X(page, "report", "FILE.html", "writes a page that shows the run, for a browser; with --stats",                      \
+    PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_page)                                     \
   X(dot, "dot", "FILE", "writes the task graph, for Graphviz", PTO_RECORD_GRAPH, pto_export_dot)                       \
   X(deps_json, "deps-json", "FILE", "writes tasks, parameters and edges with their reasons", PTO_RECORD_GRAPH,         \
     pto_export_deps)                                                                                                   \
@@ -46,12 +48,15 @@ enum pto_export {
 /* More tasks than this are drawn by kernel instead of one by one. */
 #define PTO_EXPORT_DOT_MAX_TASKS 500
 
+struct pto_run_result;
+
 /* What the trace does not know of the run. */
 struct pto_export_info {
   const char *program, *engine, *chip;
   uint32_t cluster_count;
   const struct pto_task_groups *groups;   /* NULL: none */
   const struct pto_wait_picture *stopped; /* NULL: it did not stop */
+  const struct pto_run_result *result;    /* as --json tells it; NULL: nothing is told */
 };
 /* The name of a task's group; NULL where it has none. */
 static inline const char *pto_export_group(const struct pto_export_info *info, uint64_t task) {

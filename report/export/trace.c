@@ -2,10 +2,10 @@
 /*
  * --trace: the timeline of a run in the Trace Event Format (JSON object form), for Perfetto and chrome://tracing.
  *
- * Process 0 is the control CPU: one track of what it did, and the counters.  Process c + 1 is cluster c, with a track a
- * core. Where tasks are of groups (nodes of a graph), these name the calls, and a further process has each from its
- * first call to its last. Arrows go from the last instant of a producer's last call to the first instant of a
- * consumer's first one.
+ * Process 0 is the control CPU: a track of what the orchestration did, one of the host link, in virtual time one of
+ * each scheduler and the critical path, and the counters.  Process c + 1 is cluster c, with a track a core. Where tasks
+ * are of groups (nodes of a graph), these name the calls, and a further process has each from its first call to its
+ * last. Arrows go from the last instant of a producer's last call to the first instant of a consumer's first one.
  *
  * Times are microseconds with all the digits that there are: six of virtual time, three of real time.
  */
@@ -17,9 +17,12 @@
 
 #include <formats/json_writer.h>
 #include <report/file/output_file.h>
+#include <report/run/run_path.h>
 #include <report/run/trace_view.h>
 
 #define CONTROL_PID 0u
+/* Tracks of process 0; schedulers follow. */
+enum { ORCHESTRATION_TID, PATH_TID, LINK_TID, RESOLVER_TID, SCHEDULER_TID };
 #define LANES 3u
 #define NAME_SIZE 256
 
@@ -83,11 +86,16 @@ static void put_sort_index(struct timeline *t, uint32_t pid, uint32_t tid, const
   end_args(t);
 }
 
+static void put_track(struct timeline *t, uint32_t tid, const char *name) {
+  put_metadata(t, CONTROL_PID, tid, "thread_name", name);
+  put_sort_index(t, CONTROL_PID, tid, "thread_sort_index", tid);
+}
+
 static void put_names(struct timeline *t) {
   static const char *const lanes[LANES] = {"AIC", "AIV0", "AIV1"};
   char name[64];
   put_metadata(t, CONTROL_PID, 0, "process_name", "control CPU");
-  put_metadata(t, CONTROL_PID, 0, "thread_name", "orchestration");
+  put_track(t, ORCHESTRATION_TID, "orchestration");
   put_sort_index(t, CONTROL_PID, 0, "process_sort_index", 0);
   for (uint32_t cluster = 0; cluster < t->info->cluster_count; cluster++) {
     uint32_t core = cluster * LANES;
@@ -147,21 +155,13 @@ static void put_spans(struct timeline *t) {
 
 /* ---- the control CPU ---- */
 
-static const char *activity_name(uint32_t activity) {
-  static const char *const names[] = {[PTO_CONTROL_SUBMIT] = "submit",       [PTO_CONTROL_WAIT] = "wait",
-                                      [PTO_CONTROL_SCOPE] = "scope",         [PTO_CONTROL_HOST_ACCESS] = "host access",
-                                      [PTO_CONTROL_TO_DEVICE] = "to device", [PTO_CONTROL_TO_HOST] = "to host",
-                                      [PTO_CONTROL_ON_DEVICE] = "on device"};
-  return activity < PTO_ARRAY_LENGTH(names) ? names[activity] : "?";
-}
-
 static void put_control(struct timeline *t) {
   struct pto_json_writer *w = &t->json;
   for (uint64_t i = 0; i < t->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&t->trace->control, i);
-    begin_event(t, "X", CONTROL_PID, 0);
-    pto_json_put_string(w, "cat", control->moved_bytes ? "transfer" : "control");
-    pto_json_put_string(w, "name", activity_name(control->activity));
+    begin_event(t, "X", CONTROL_PID, ORCHESTRATION_TID);
+    pto_json_put_string(w, "cat", "control");
+    pto_json_put_string(w, "name", pto_control_activity_name(control->activity));
     put_time(t, "ts", control->begin);
     put_time(t, "dur", control->end - control->begin);
     const bool is_move = control->moved_bytes != 0;
@@ -172,6 +172,81 @@ static void put_control(struct timeline *t) {
     }
     pto_json_object_end(w);
   }
+}
+
+static void put_transfers(struct timeline *t) {
+  bool is_named = false;
+  for (uint64_t i = 0; i < t->trace->control.count; i++) {
+    const struct pto_trace_control *control = pto_trace_log_at(&t->trace->control, i);
+    if (!control->moved_bytes) continue;
+    if (!is_named) put_track(t, LINK_TID, "host link");
+    is_named = true;
+    begin_event(t, "X", CONTROL_PID, LINK_TID);
+    pto_json_put_string(&t->json, "cat", "transfer");
+    pto_json_put_string(&t->json, "name", pto_control_activity_name(control->activity));
+    put_time(t, "ts", control->begin);
+    put_time(t, "dur", control->end - control->begin);
+    pto_json_put_object(&t->json, "args");
+    pto_json_put_u64(&t->json, "bytes", control->moved_bytes);
+    end_args(t);
+  }
+}
+
+/* ---- schedulers and the critical path, of virtual time ---- */
+
+static void put_slice(struct timeline *t, uint32_t tid, const char *category, const char *name, uint64_t begin,
+                      uint64_t end) {
+  begin_event(t, "X", CONTROL_PID, tid);
+  pto_json_put_string(&t->json, "cat", category);
+  pto_json_put_string(&t->json, "name", name);
+  put_time(t, "ts", begin);
+  put_time(t, "dur", end - begin);
+  pto_json_put_object(&t->json, "args");
+}
+
+static void put_schedulers(struct timeline *t) {
+  uint64_t named = 0; /* a bit a scheduler, the resolver's the last */
+  for (uint64_t i = 0; i < t->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&t->trace->segments, i);
+    const bool is_resolver = segment->resource.kind == PTO_RESOURCE_RESOLVER;
+    if (segment->activity >= PTO_ACTIVITY_COUNT || segment->end == segment->begin ||
+        (segment->resource.kind != PTO_RESOURCE_SCHEDULER && !is_resolver))
+      continue;
+    const uint32_t tid = is_resolver ? RESOLVER_TID : SCHEDULER_TID + segment->resource.index;
+    char name[32];
+    if (!(named >> tid & 1)) put_track(t, tid, pto_resource_name(segment->resource, name, sizeof name));
+    named |= UINT64_C(1) << tid;
+    put_slice(t, tid, "scheduler", pto_activity_text(segment->activity), segment->begin, segment->end);
+    if (segment->task != PTO_SEGMENT_NO_TASK) pto_json_put_u64(&t->json, "task", segment->task);
+    end_args(t);
+  }
+}
+
+static void put_path(struct timeline *t, const struct pto_run_path *path) {
+  char name[32];
+  if (path->step_count) put_track(t, PATH_TID, "critical path");
+  for (size_t i = 0; i < path->step_count; i++) {
+    const struct pto_path_step *step = &path->steps[i];
+    put_slice(t, PATH_TID, "path", pto_activity_group_text(step->group), step->begin, step->end);
+    pto_json_put_string(&t->json, "on", pto_resource_name(step->resource, name, sizeof name));
+    if (step->first_task != PTO_SEGMENT_NO_TASK) pto_json_put_u64(&t->json, "first_task", step->first_task);
+    if (step->last_task != PTO_SEGMENT_NO_TASK) pto_json_put_u64(&t->json, "last_task", step->last_task);
+    end_args(t);
+  }
+}
+
+static int put_virtual(struct timeline *t, struct pto_error *error) {
+  struct pto_event_graph graph;
+  struct pto_run_path path;
+  int status = pto_event_graph_init(t->trace, &graph, error);
+  if (status) return status;
+  status = pto_run_path_init(&graph, &path, error);
+  pto_event_graph_fini(&graph);
+  if (status) return status;
+  put_schedulers(t);
+  put_path(t, &path);
+  pto_run_path_fini(&path);
+  return PTO_OK;
 }
 
 /* ---- counters: one track each, a point where the value changes ---- */
@@ -307,6 +382,8 @@ int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info
   int walked = prepare_times(&t);
   put_names(&t);
   put_control(&t);
+  put_transfers(&t);
+  if (walked == PTO_OK) walked = put_virtual(&t, error);
   put_samples(&t);
   put_spans(&t);
   put_groups(&t);

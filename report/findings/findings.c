@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/file/colour.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -36,11 +37,15 @@ void pto_findings_fini(struct pto_findings *findings) {
 }
 
 /* Groups are few where findings are many: the first of each stands early. */
-static struct pto_finding *find_group(struct pto_findings *findings, const struct pto_finding *finding) {
-  for (uint32_t i = 0; i < findings->count; i++)
+static struct pto_finding *find_group(const struct pto_findings *findings, const struct pto_finding *finding) {
+  for (size_t i = 0; i < findings->count; i++)
     if (findings->items[i].group == finding->group && findings->items[i].kind == finding->kind)
       return &findings->items[i];
   return NULL;
+}
+
+bool pto_findings_counts_alone(const struct pto_findings *findings, const struct pto_finding *finding) {
+  return findings->count >= PTO_FINDINGS_MAX && find_group(findings, finding);
 }
 
 static char *make_sentence(const char *remedy, const char *format, va_list args) {
@@ -56,10 +61,13 @@ void pto_findings_add(struct pto_findings *findings, const struct pto_finding *f
                       const char *format, ...) {
   va_list args;
   findings->by_kind[finding->kind]++;
-  if (!pto_finding_kind_is_note(finding->kind)) findings->total++;
+  if (!pto_finding_kind_is_note(finding->kind)) {
+    findings->total++;
+    findings->of_manual += finding->is_manual;
+  }
   struct pto_finding *first = find_group(findings, finding);
   if (first) first->more++;
-  if (findings->count == PTO_FINDINGS_MAX) return;
+  if (first && findings->count >= PTO_FINDINGS_MAX) return;
   va_start(args, format);
   struct pto_finding kept = *finding;
   kept.more = 0;
@@ -81,15 +89,17 @@ void pto_findings_add(struct pto_findings *findings, const struct pto_finding *f
 /* ---- for people, and as JSON ---- */
 
 /* The others of a group follow its first and have no count of their own. */
-static bool is_first_of_group(const struct pto_findings *findings, uint32_t index) {
+bool pto_findings_is_first(const struct pto_findings *findings, size_t index) {
   const struct pto_finding *finding = &findings->items[index];
-  for (uint32_t i = 0; i < index; i++)
+  for (size_t i = 0; i < index; i++)
     if (findings->items[i].group == finding->group && findings->items[i].kind == finding->kind) return false;
   return true;
 }
 
 static void print_line(const struct pto_finding *finding, FILE *stream) {
-  fprintf(stream, "%s: %s", pto_finding_kind_name(finding->kind), finding->sentence);
+  pto_colour_put(stream, pto_finding_kind_is_note(finding->kind) ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD,
+                 pto_finding_kind_name(finding->kind));
+  fprintf(stream, ": %s", finding->sentence);
   if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
   fputc('\n', stream);
 }
@@ -99,7 +109,7 @@ void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint3
   for (int notes = 0; notes <= 1; notes++)
     for (uint32_t i = 0; i < findings->count; i++) {
       const struct pto_finding *finding = &findings->items[i];
-      if (pto_finding_kind_is_note(finding->kind) != notes || !is_first_of_group(findings, i)) continue;
+      if (pto_finding_kind_is_note(finding->kind) != notes || !pto_findings_is_first(findings, i)) continue;
       if (max_lines && lines == max_lines) {
         left_out++;
         continue;

@@ -3,11 +3,11 @@
  * Findings: what the verbs that judge a program (check, explore, task, …) have to say against it, in the order found.
  *
  * Owns copies of all sentences until fini.  Findings of one group (the same mistake at many tasks) are one line for
- * people: the first is printed, the others are counted.  --json has them all, up to PTO_FINDINGS_MAX; beyond, they are
- * counted alone.
+ * people: the first is printed, the others are counted.  --json has them all, up to PTO_FINDINGS_MAX; beyond, only the
+ * first of each group is kept, and the others are counted alone.
  *
- * Always true: total ≥ count; kinds marked a note are printed and do not change the verdict; is_clean ⇔ none is counted
- * that is no note.
+ * Always true: total ≥ count and total ≥ of_manual; kinds marked a note are printed and do not change the verdict;
+ * is_clean ⇔ none is counted that is no note.
  *
  * One thread.  To add a kind: a line in PTO_FINDING_LIST.
  */
@@ -37,7 +37,7 @@
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
   X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
   X(PTO_FINDING_ORDER, "order", false, "the result depends on the order of tasks")                                     \
-  X(PTO_FINDING_REFUSED, "refused", false, "a submit was refused, and the orchestration went on")                     \
+  X(PTO_FINDING_REFUSED, "refused", false, "a submit was refused, and the orchestration went on")                      \
   X(PTO_FINDING_WRONG, "wrong", false, "the output is not what the program expects")                                   \
   X(PTO_FINDING_FAILED, "failed", false, "the run ended with an error")                                                \
   X(PTO_FINDING_DIFFERENCE, "difference", false, "two runs, graphs or results are not the same")
@@ -49,7 +49,7 @@ enum pto_finding_kind {
       PTO_FINDING_COUNT
 };
 
-/* Kept one by one; more are counted alone. */
+/* Kept one by one; of more, the first of each group. */
 #define PTO_FINDINGS_MAX 10000u
 /* A task, or a parameter, that a finding has not. */
 #define PTO_FINDING_NONE UINT64_MAX
@@ -63,6 +63,7 @@ struct pto_finding {
   uint64_t tasks[2];  /* numbers in submission order, the earlier first; PTO_FINDING_NONE */
   uint64_t params[2]; /* of tasks[i]; PTO_FINDING_NONE */
   uint64_t group;     /* equal: the same mistake */
+  bool is_manual;     /* between two tasks of manual scopes, whose declarations order nothing */
   char *sentence;     /* without the kind's name; ends with the line to add, where one is known */
   char *remedy;       /* that line alone: "add `after` task 17"; NULL: none is known */
   uint64_t more;      /* of the first of a group: how many others there are */
@@ -72,6 +73,7 @@ struct pto_findings {
   struct pto_finding *items;
   size_t count, capacity;
   uint64_t total;                      /* found, notes not counted */
+  uint64_t of_manual;                  /* of them, those that are marked is_manual */
   uint64_t by_kind[PTO_FINDING_COUNT]; /* found, kept or not */
   bool is_short;                       /* memory was refused: some are missing */
 };
@@ -83,6 +85,10 @@ void pto_findings_fini(struct pto_findings *findings);
  * `remedy` may be NULL; else it follows the sentence, after "; ". */
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) PTO_PRINTF(4, 5);
+/* Whether it will be counted alone, so that it needs no sentence. */
+bool pto_findings_counts_alone(const struct pto_findings *findings, const struct pto_finding *finding);
+/* Whether the finding of this index is the first of its group: the one that says how many there are. */
+bool pto_findings_is_first(const struct pto_findings *findings, size_t index);
 static inline bool pto_findings_is_clean(const struct pto_findings *findings) { return findings->total == 0; }
 const char *pto_finding_kind_name(uint32_t kind);
 bool pto_finding_kind_is_note(uint32_t kind);

@@ -97,6 +97,13 @@ static void test_beyond_what_is_kept_findings_are_counted(void **state) {
   assert_int_equal(findings.count, PTO_FINDINGS_MAX);
   assert_int_equal(findings.total, PTO_FINDINGS_MAX + 5);
   assert_int_equal(findings.items[0].more, PTO_FINDINGS_MAX + 4);
+  const struct pto_finding other = {.kind = PTO_FINDING_WAR, .group = war.group + 1, .is_manual = true};
+  assert_true(pto_findings_counts_alone(&findings, &war));
+  assert_false(pto_findings_counts_alone(&findings, &other));
+  pto_findings_add(&findings, &other, NULL, "the first of another group");
+  assert_int_equal(findings.count, PTO_FINDINGS_MAX + 1);
+  assert_true(pto_findings_is_first(&findings, PTO_FINDINGS_MAX));
+  assert_int_equal(findings.of_manual, 1);
   pto_findings_fini(&findings);
 }
 

@@ -66,7 +66,7 @@ static PTO_NOINLINE int own_code(int x) {
 static void test_the_outermost_call_is_that_of_the_function_which_was_called_first(void **state) {
   (void)state;
   assert_int_equal(own_code(3), 6);
-  assert_null(outer_call); /* nobody has said what is the program's own */
+  assert_null(outer_call); /* where the program's own code begins is not known */
   pto_call_stack_begin(__builtin_frame_address(0));
   assert_int_equal(own_code(3), 6);
   assert_non_null(outer_call);

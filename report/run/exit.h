@@ -9,9 +9,9 @@
 
 enum pto_exit {
   PTO_EXIT_OK = 0,
-  PTO_EXIT_FINDINGS = 1, /* ran, wrong result; or something was found */
-  PTO_EXIT_USAGE = 2,    /* bad arguments or input, chip too small */
-  PTO_EXIT_FAILED = 3,   /* the run failed */
+  PTO_EXIT_FINDINGS = 1,     /* ran, wrong result; or something was found */
+  PTO_EXIT_USAGE = 2,        /* bad arguments or input, chip too small */
+  PTO_EXIT_FAILED = 3,       /* the run failed */
   PTO_EXIT_INTERRUPTED = 130 /* ^C ended it; what is written is what was known by then */
 };
 
@@ -22,9 +22,7 @@ static inline int pto_exit_of_setup(int status) {
 
 /* Errors of a run. */
 static inline int pto_exit_of_run(int status) {
-  return status == PTO_EINTERRUPTED ? PTO_EXIT_INTERRUPTED
-         : status == PTO_EINVAL     ? PTO_EXIT_USAGE
-                                    : PTO_EXIT_FAILED;
+  return status == PTO_EINTERRUPTED ? PTO_EXIT_INTERRUPTED : status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <formats/json_writer.h>
 #include <formats/units.h>
+#include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <report/stopped/stopped.h>
 #include <report/run/group_times.h>
@@ -48,8 +49,7 @@ static void put_core_times(struct pto_json_writer *w, const struct pto_stats *st
   pto_json_object_end(w);
 }
 
-static void put_result(struct pto_json_writer *w, const void *context) {
-  const struct pto_run_result *result = context;
+void pto_run_result_put(const struct pto_run_result *result, struct pto_json_writer *w) {
   const struct pto_stats *stats = &result->stats;
   const bool has_verdict = result->verified != PTO_VERDICT_NONE;
   pto_json_put_string(w, "program", result->program);
@@ -104,6 +104,8 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
 }
 
+static void put_result(struct pto_json_writer *w, const void *context) { pto_run_result_put(context, w); }
+
 int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
   return pto_output_json(path, put_result, result, error);
 }
@@ -120,9 +122,21 @@ static void print_verdict(const struct pto_run_result *result, FILE *to) {
             priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
   else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
-  else
-    fprintf(to, "  result   %s, largest error %.3g\n", result->verified == PTO_VERDICT_TRUE ? "verified" : "WRONG",
-            result->max_abs_error);
+  else {
+    const bool is_right = result->verified == PTO_VERDICT_TRUE;
+    fputs("  result   ", to);
+    pto_colour_put(to, is_right ? PTO_COLOUR_GOOD : PTO_COLOUR_BAD, is_right ? "verified" : "WRONG");
+    fprintf(to, ", largest error %.3g\n", result->max_abs_error);
+  }
+}
+
+/* Where the time of kernels comes from, in virtual time. */
+static void print_origins(const struct pto_stats *stats, FILE *to) {
+  const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
+  if (all == 0) return;
+  fprintf(to, "  origin   of core time %.1f %% measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
+          100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
+          100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
 }
 
 void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
@@ -147,6 +161,7 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
     if (result->rounds > 1) fprintf(to, " (median of %" PRIu32 " rounds)", result->rounds);
     putc('\n', to);
   }
+  if (result->has_run && result->is_virtual) print_origins(stats, to);
   if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
     fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
             result->d2h_bytes, result->d2d_bytes);

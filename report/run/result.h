@@ -69,6 +69,8 @@ struct pto_run_result {
   const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
 };
 
+/* The members of the object. */
+void pto_run_result_put(const struct pto_run_result *result, struct pto_json_writer *w);
 /* Writes the object.  PTO_OK or PTO_ESYSTEM. */
 PTO_MUST_CHECK int pto_run_result_write_json(const struct pto_run_result *result, const char *path,
                                              struct pto_error *error);

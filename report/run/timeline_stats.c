@@ -7,16 +7,21 @@
 #include <string.h>
 
 #include <formats/units.h>
-#include <report/run/critical_path.h>
-#include <report/run/ready_waits.h>
 #include <report/run/trace_view.h>
+#include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
 #define LANES 3u
 #define MOST_KERNELS_PRINTED 12u
+#define MOST_ACTIVITIES_PRINTED 8
+#define MOST_STEPS 10000u  /* of the path, in JSON */
+#define ACCOUNTS_A_LINE 8u /* columns of a table of 160 */
+#define ACTIVITY_WIDTH 40  /* of their longest text */
+#define TEXT 32u
+#define PS_DIGITS 6 /* of a microsecond */
+#define NS_DIGITS 3
 
 enum { AIC, AIV };
-static const char *const kind_names[] = {"AIC", "AIV"};
 
 static uint32_t kind_of(uint32_t core) { return core % LANES == 0 ? AIC : AIV; }
 
@@ -25,8 +30,6 @@ static uint32_t kind_of(uint32_t core) { return core % LANES == 0 ? AIC : AIV; }
 struct collector {
   const struct pto_trace *trace;
   struct pto_timeline_stats *timeline;
-  double unit; /* seconds */
-  uint64_t first_begin, last_end;
   uint8_t *is_used; /* by core */
   uint32_t core_count;
 };
@@ -41,15 +44,14 @@ static struct pto_kernel_time *kernel_time(struct pto_timeline_stats *t, const s
 
 static bool collect_span(struct collector *c, const struct pto_trace_span *span) {
   struct pto_timeline_stats *t = c->timeline;
-  double seconds = (double)(span->end - span->begin) * c->unit;
+  const uint64_t time = span->end - span->begin;
   struct pto_kernel_time *row = kernel_time(t, pto_trace_task_kernel(c->trace, span->task, span->role));
   if (!row) return false;
   row->calls++;
-  row->total += seconds;
-  if (seconds > row->longest) row->longest = seconds;
-  t->busy[kind_of(span->core)] += seconds;
-  if (t->calls++ == 0 || span->begin < c->first_begin) c->first_begin = span->begin;
-  if (span->end > c->last_end) c->last_end = span->end;
+  row->total += time;
+  row->longest = pto_max_u64(row->longest, time);
+  t->busy[kind_of(span->core)] += time;
+  t->calls++;
   if (span->core < c->core_count && !c->is_used[span->core]) {
     c->is_used[span->core] = 1;
     t->used_count[kind_of(span->core)]++;
@@ -57,32 +59,49 @@ static bool collect_span(struct collector *c, const struct pto_trace_span *span)
   return true;
 }
 
+static bool collect_spans(struct collector *c) {
+  const struct pto_trace_span *span;
+  c->is_used = calloc(c->core_count + 1, 1);
+  bool is_complete = c->is_used != NULL;
+  for (struct pto_span_walk walk = {0}; is_complete && (span = pto_trace_next_span(c->trace, &walk)) != NULL;)
+    is_complete = collect_span(c, span);
+  free(c->is_used);
+  return is_complete;
+}
+
+/* What kernels' times are made of. */
+static bool collect_segments(const struct collector *c) {
+  for (uint64_t i = 0; i < c->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&c->trace->segments, i);
+    if (segment->activity < PTO_ACTIVITY_compute || segment->activity > PTO_ACTIVITY_contention) continue;
+    struct pto_kernel_time *row =
+        kernel_time(c->timeline, pto_trace_task_kernel(c->trace, segment->task, segment->role));
+    if (!row) return false;
+    uint64_t *const times[] = {&row->compute, &row->memory, &row->contention};
+    *times[segment->activity - PTO_ACTIVITY_compute] += segment->end - segment->begin;
+  }
+  return true;
+}
+
 static void collect_control(struct collector *c) {
   for (uint64_t i = 0; i < c->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&c->trace->control, i);
-    double seconds = (double)(control->end - control->begin) * c->unit;
-    if (control->activity == PTO_CONTROL_WAIT) c->timeline->waiting += seconds;
-    if (control->activity == PTO_CONTROL_SUBMIT) c->timeline->submitting += seconds;
     if (control->stall == PTO_STALL_none || control->stall >= PTO_STALL_COUNT) continue;
     c->timeline->stalls[control->stall].count++;
-    c->timeline->stalls[control->stall].seconds += seconds;
+    c->timeline->stalls[control->stall].time += control->end - control->begin;
   }
 }
 
 static int collect_graph(struct collector *c, struct pto_error *error) {
   struct pto_timeline_stats *t = c->timeline;
-  struct pto_critical_path path;
-  struct pto_ready_waits waits;
-  if (pto_critical_path_find(c->trace, &path, error)) return PTO_ENOMEM;
-  if (pto_ready_waits_find(c->trace, t->core_count, &waits, error)) return PTO_ENOMEM;
-  t->critical_path = (double)path.length * c->unit;
-  t->critical_tasks = path.task_count;
-  t->critical_last = path.last_task;
-  for (uint32_t kind = AIC; kind <= AIV; kind++) {
-    t->idle_ready[kind] = (double)waits.idle_ready[kind] * c->unit;
-    t->any_ready[kind] = (double)waits.any_ready[kind] * c->unit;
-  }
-  return PTO_OK;
+  struct pto_event_graph graph;
+  int status = pto_event_graph_init(c->trace, &graph, error);
+  if (status) return status;
+  status = pto_accounts_init(&graph, t->core_count[AIC], &t->accounts, error);
+  if (status == PTO_OK) status = pto_run_path_init(&graph, &t->path, error);
+  if (status == PTO_OK) status = pto_run_path_find_gains(&t->path, &graph, error);
+  pto_event_graph_fini(&graph);
+  return status;
 }
 
 static int order_kernels(const void *left, const void *right) {
@@ -93,27 +112,18 @@ static int order_kernels(const void *left, const void *right) {
 int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, struct pto_timeline_stats *timeline,
                             struct pto_error *error) {
   memset(timeline, 0, sizeof *timeline);
-  struct collector c = {.trace = trace,
-                        .timeline = timeline,
-                        .unit = trace->is_virtual ? 1e-12 : 1e-9,
-                        .core_count = cluster_count * LANES};
-  c.is_used = calloc(c.core_count + 1, 1);
-  bool is_complete = c.is_used != NULL;
+  struct collector c = {.trace = trace, .timeline = timeline, .core_count = cluster_count * LANES};
   timeline->is_virtual = trace->is_virtual;
   timeline->core_count[AIC] = cluster_count;
   timeline->core_count[AIV] = cluster_count * (LANES - 1);
   timeline->dropped = pto_trace_dropped(trace);
-  const struct pto_trace_span *span;
-  for (struct pto_span_walk walk = {0}; is_complete && (span = pto_trace_next_span(trace, &walk)) != NULL;)
-    is_complete = collect_span(&c, span);
-  free(c.is_used);
+  const bool is_complete = collect_spans(&c) && collect_segments(&c);
   const int status = is_complete ? collect_graph(&c, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   if (status) {
     pto_timeline_stats_fini(timeline);
     return status;
   }
   collect_control(&c);
-  timeline->makespan = timeline->calls ? (double)(c.last_end - c.first_begin) * c.unit : 0;
   if (timeline->kernel_count)
     qsort(timeline->kernels, timeline->kernel_count, sizeof *timeline->kernels, order_kernels);
   return PTO_OK;
@@ -121,25 +131,79 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
 
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline) {
   free(timeline->kernels);
+  pto_accounts_fini(&timeline->accounts);
+  pto_run_path_fini(&timeline->path);
   memset(timeline, 0, sizeof *timeline);
 }
 
 /* ---- telling ---- */
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-static double core_share(const struct pto_timeline_stats *t, const double part[2], uint32_t kind) {
-  return share(part[kind], t->makespan * t->core_count[kind]);
-}
+static double percent(uint64_t part, uint64_t whole) { return 100 * share((double)part, (double)whole); }
 static const char *kernel_name(const struct pto_kernel_time *row) { return row->kernel ? row->kernel->name : "?"; }
+static double seconds_of(const struct pto_timeline_stats *t, uint64_t time) {
+  return (double)time * (t->is_virtual ? 1e-12 : 1e-9);
+}
+/* A time as people read it. */
+static const char *time_text(const struct pto_timeline_stats *t, uint64_t time, char *text) {
+  return pto_format_seconds(seconds_of(t, time), text, TEXT);
+}
 
-static void print_idle(const struct pto_timeline_stats *t, FILE *to) {
-  char text[32], more[32];
-  for (uint32_t kind = AIC; kind <= AIV; kind++)
-    if (t->idle_ready[kind] > 0)
-      fprintf(to, "             %s  %5.1f %% idle while work was ready for them: %s of cores, within %s\n",
-              kind_names[kind], 100 * core_share(t, t->idle_ready, kind),
-              pto_format_seconds(t->idle_ready[kind], text, sizeof text),
-              pto_format_seconds(t->any_ready[kind], more, sizeof more));
+static void print_path(const struct pto_timeline_stats *t, FILE *to) {
+  const struct pto_run_path *path = &t->path;
+  char text[TEXT], more[TEXT];
+  if (path->makespan == 0) return;
+  fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path\n", pto_activity_group_text(path->group),
+          percent(path->groups[path->group], path->makespan), time_text(t, path->groups[path->group], text),
+          time_text(t, path->makespan, more));
+  for (uint32_t i = 0; i < path->gain_count; i++) {
+    const uint64_t gain = path->gains[i].gain;
+    fprintf(to, "             %s in half the time: %s less (%.1f %%)\n", path->gains[i].what, time_text(t, gain, text),
+            percent(gain, path->makespan));
+  }
+  fprintf(to, "  path     ");
+  bool is_first = true;
+  uint64_t told = 0;
+  for (;;) { /* the largest that has not been told */
+    uint32_t next = PTO_ACTIVITY_COUNT;
+    for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++)
+      if (!(told >> i & 1) && path->times[i] && (next == PTO_ACTIVITY_COUNT || path->times[i] > path->times[next]))
+        next = i;
+    if (next == PTO_ACTIVITY_COUNT || __builtin_popcountll(told) == MOST_ACTIVITIES_PRINTED) break;
+    told |= UINT64_C(1) << next;
+    fprintf(to, "%s%s %.1f %%", is_first ? "" : ", ", pto_activity_text(next),
+            percent(path->times[next], path->makespan));
+    is_first = false;
+  }
+  fprintf(to, "; %zu steps\n", path->step_count);
+}
+
+/* Accounts side by side: a row an activity, a column a resource, in shares of the makespan. */
+static void print_accounts(const struct pto_timeline_stats *t, FILE *to) {
+  const struct pto_accounts *accounts = &t->accounts;
+  char text[TEXT];
+  fprintf(to, "  time     %s%s, of which %%:\n", time_text(t, accounts->makespan, text),
+          t->is_virtual ? " on the chip" : "");
+  for (uint32_t first = 0; first < accounts->count; first += ACCOUNTS_A_LINE) {
+    const uint32_t end = (uint32_t)pto_min_u64(accounts->count, first + (uint64_t)ACCOUNTS_A_LINE);
+    fprintf(to, "             %-*s", ACTIVITY_WIDTH, "");
+    for (uint32_t i = first; i < end; i++) fprintf(to, " %12s", accounts->items[i].name);
+    putc('\n', to);
+    for (uint32_t activity = 0; activity < PTO_ACTIVITY_COUNT; activity++) {
+      uint64_t any = 0;
+      for (uint32_t i = first; i < end; i++) any |= accounts->items[i].times[activity];
+      if (!any) continue;
+      fprintf(to, "             %-*s", ACTIVITY_WIDTH, pto_activity_text(activity));
+      for (uint32_t i = first; i < end; i++) {
+        const struct pto_account *account = &accounts->items[i];
+        if (account->times[activity])
+          fprintf(to, " %12.2f", percent(account->times[activity], accounts->makespan * account->count));
+        else
+          fprintf(to, " %12s", "");
+      }
+      putc('\n', to);
+    }
+  }
 }
 
 static const struct {
@@ -152,73 +216,144 @@ static const struct {
 
 static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   const char *label = "stalls";
-  char text[32];
+  char text[TEXT];
   for (uint32_t reason = PTO_STALL_none + 1; reason < PTO_STALL_COUNT; reason++) {
     const struct pto_stall_time *stall = &t->stalls[reason];
     if (!stall->count) continue;
-    fprintf(to, "  %-8s %s for %s, %" PRIu64 " %s\n", label, pto_format_seconds(stall->seconds, text, sizeof text),
+    fprintf(to, "  %-8s %s for %s, %" PRIu64 " %s\n", label, time_text(t, stall->time, text),
             stall_reasons[reason].text, stall->count, stall->count == 1 ? "time" : "times");
     label = "";
   }
 }
 
-/* In virtual time. */
-static void print_origins(const struct pto_stats *stats, FILE *to) {
-  const double all = (double)(stats->measured_ps + stats->interpolated_ps + stats->modelled_ps + stats->assumed_ps);
-  if (all == 0) return;
-  fprintf(to,
-          "             %.1f %% of their time is measured, %.1f %% interpolated, %.1f %% modelled, %.1f %% assumed\n",
-          100 * (double)stats->measured_ps / all, 100 * (double)stats->interpolated_ps / all,
-          100 * (double)stats->modelled_ps / all, 100 * (double)stats->assumed_ps / all);
-}
-
-void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
-  char text[32], more[32];
-  double all = t->busy[AIC] + t->busy[AIV];
-  fprintf(to, "  makespan %s%s\n", pto_format_seconds(t->makespan, text, sizeof text),
-          t->is_virtual ? " of the chip's time" : "");
-  fprintf(to, "  cores    %" PRIu64 " calls\n", t->calls);
-  for (uint32_t kind = AIC; kind <= AIV; kind++)
-    fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
-            100 * core_share(t, t->busy, kind), t->used_count[kind], t->core_count[kind]);
-  print_origins(stats, to);
-  print_idle(t, to);
-  if (t->critical_tasks)
-    fprintf(to,
-            "  path     %s in %" PRIu64 " tasks that follow each other, to task %" PRIu64 ": %.1f %% of that time\n",
-            pto_format_seconds(t->critical_path, text, sizeof text), t->critical_tasks, t->critical_last,
-            100 * share(t->critical_path, t->makespan));
-  fprintf(to, "  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
-          pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
-          stats->submit_waits);
-  print_stalls(t, to);
-  fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
-          share((double)stats->candidates, (double)stats->lookups));
-  fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s\n", "", "calls", "share", "total", "mean", "longest");
+static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
+  char text[TEXT], more[TEXT], longest[TEXT];
+  fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s%s\n", "", "calls", "share", "total", "mean", "longest",
+          t->is_virtual ? "  compute memory others" : "");
   for (size_t i = 0; i < t->kernel_count && i < MOST_KERNELS_PRINTED; i++) {
     const struct pto_kernel_time *row = &t->kernels[i];
-    char longest[32];
-    fprintf(to, "             %-26.26s %10" PRIu64 " %7.1f%% %12s %12s %12s\n", kernel_name(row), row->calls,
-            100 * share(row->total, all), pto_format_seconds(row->total, text, sizeof text),
-            pto_format_seconds(row->total / (double)row->calls, more, sizeof more),
-            pto_format_seconds(row->longest, longest, sizeof longest));
+    if (!row->calls) continue;
+    fprintf(to, "             %-26.26s %10" PRIu64 " %7.1f%% %12s %12s %12s", kernel_name(row), row->calls,
+            percent(row->total, t->busy[AIC] + t->busy[AIV]), time_text(t, row->total, text),
+            pto_format_seconds(seconds_of(t, row->total) / (double)row->calls, more, sizeof more),
+            time_text(t, row->longest, longest));
+    if (t->is_virtual)
+      fprintf(to, "   %5.1f%% %5.1f%% %5.1f%%", percent(row->compute, row->total), percent(row->memory, row->total),
+              percent(row->contention, row->total));
+    putc('\n', to);
   }
   if (t->kernel_count > MOST_KERNELS_PRINTED)
     fprintf(to, "             … and %zu more\n", t->kernel_count - MOST_KERNELS_PRINTED);
+}
+
+void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
+  print_path(t, to);
+  print_accounts(t, to);
+  fprintf(to, "  cores    %" PRIu64 " calls on %" PRIu32 " of %" PRIu32 " AIC, %" PRIu32 " of %" PRIu32 " AIV\n",
+          t->calls, t->used_count[AIC], t->core_count[AIC], t->used_count[AIV], t->core_count[AIV]);
+  print_stalls(t, to);
+  fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
+          share((double)stats->candidates, (double)stats->lookups));
+  print_kernels(t, to);
   if (t->dropped)
     fprintf(to, "  (%" PRIu64 " records did not fit; the figures are of a part of the run)\n", t->dropped);
 }
 
-static void put_kind(struct pto_json_writer *w, const struct pto_timeline_stats *t, uint32_t kind) {
-  pto_json_put_object(w, kind == AIC ? "aic" : "aiv");
-  pto_json_put_u64(w, "cores", t->core_count[kind]);
-  pto_json_put_u64(w, "used", t->used_count[kind]);
-  pto_json_put_double(w, "busy_seconds", t->busy[kind]);
-  pto_json_put_double(w, "busy_share", core_share(t, t->busy, kind));
-  pto_json_put_double(w, "idle_ready_seconds", t->idle_ready[kind]);
-  pto_json_put_double(w, "idle_ready_share", core_share(t, t->idle_ready, kind));
-  pto_json_put_double(w, "any_ready_seconds", t->any_ready[kind]);
+/* ---- JSON ---- */
+
+static void put_us(struct pto_json_writer *w, const struct pto_timeline_stats *t, const char *key, uint64_t time) {
+  pto_json_key(w, key);
+  pto_json_decimal(w, time, t->is_virtual ? PS_DIGITS : NS_DIGITS);
+}
+
+static void put_activities(struct pto_json_writer *w, const struct pto_timeline_stats *t, const uint64_t *times) {
+  pto_json_put_object(w, "us");
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++)
+    if (times[i]) put_us(w, t, pto_activity_name(i), times[i]);
   pto_json_object_end(w);
+}
+
+static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
+  const struct pto_run_path *path = &t->path;
+  if (!pto_json_try_key(w, "verdict", path->makespan > 0)) return;
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "bound_by", pto_activity_group_text(path->group));
+  pto_json_put_double(w, "share", share((double)path->groups[path->group], (double)path->makespan));
+  put_us(w, t, "us", path->groups[path->group]);
+  pto_json_put_array(w, "gains");
+  for (uint32_t i = 0; i < path->gain_count; i++) {
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "what", path->gains[i].what);
+    put_us(w, t, "us", path->gains[i].gain);
+    put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+  pto_json_object_end(w);
+}
+
+static void put_accounts(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
+  pto_json_put_array(w, "accounts");
+  for (uint32_t i = 0; i < t->accounts.count; i++) {
+    const struct pto_account *account = &t->accounts.items[i];
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "resource", account->name);
+    pto_json_put_string(w, "kind", account->kind);
+    pto_json_put_u64(w, "count", account->count);
+    pto_json_put_u64(w, "used", account->used);
+    put_activities(w, t, account->times);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+}
+
+static void put_task(struct pto_json_writer *w, const char *key, uint32_t task) {
+  if (pto_json_try_key(w, key, task != PTO_SEGMENT_NO_TASK)) pto_json_u64(w, task);
+}
+
+static void put_path(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
+  const struct pto_run_path *path = &t->path;
+  char name[TEXT];
+  if (!pto_json_try_key(w, "path", path->makespan > 0)) return;
+  pto_json_object_begin(w);
+  put_activities(w, t, path->times);
+  const size_t left = path->step_count > MOST_STEPS ? path->step_count - MOST_STEPS : 0;
+  pto_json_put_array(w, "steps");
+  for (size_t i = left; i < path->step_count; i++) {
+    const struct pto_path_step *step = &path->steps[i];
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "resource", pto_resource_name(step->resource, name, sizeof name));
+    pto_json_put_string(w, "group", pto_activity_group_name(step->group));
+    put_us(w, t, "begin_us", step->begin);
+    put_us(w, t, "end_us", step->end);
+    put_task(w, "first_task", step->first_task);
+    put_task(w, "last_task", step->last_task);
+    pto_json_put_string(w, "kernel", step->kernel ? step->kernel->name : NULL);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+  pto_json_put_u64(w, "steps_left", left);
+  pto_json_object_end(w);
+}
+
+static void put_kernels(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
+  pto_json_put_array(w, "kernels");
+  for (size_t i = 0; i < t->kernel_count; i++) {
+    const struct pto_kernel_time *row = &t->kernels[i];
+    const struct {
+      const char *key;
+      uint64_t time;
+    } parts[] = {{"compute_us", row->compute}, {"memory_us", row->memory}, {"contention_us", row->contention}};
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", kernel_name(row));
+    pto_json_put_u64(w, "calls", row->calls);
+    put_us(w, t, "total_us", row->total);
+    put_us(w, t, "longest_us", row->longest);
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(parts); k++)
+      if (pto_json_try_key(w, parts[k].key, t->is_virtual)) pto_json_decimal(w, parts[k].time, PS_DIGITS);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
 }
 
 static void put_stalls(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
@@ -226,7 +361,7 @@ static void put_stalls(struct pto_json_writer *w, const struct pto_timeline_stat
   for (uint32_t reason = PTO_STALL_none + 1; reason < PTO_STALL_COUNT; reason++) {
     pto_json_put_object(w, stall_reasons[reason].key);
     pto_json_put_u64(w, "count", t->stalls[reason].count);
-    pto_json_put_double(w, "seconds", t->stalls[reason].seconds);
+    put_us(w, t, "us", t->stalls[reason].time);
     pto_json_object_end(w);
   }
   pto_json_object_end(w);
@@ -236,29 +371,17 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
                                    struct pto_json_writer *w) {
   pto_json_put_object(w, "stats");
   pto_json_put_string(w, "time", t->is_virtual ? "virtual" : "real");
-  pto_json_put_double(w, "makespan_seconds", t->makespan);
+  put_us(w, t, "makespan_us", t->accounts.makespan);
   pto_json_put_u64(w, "calls", t->calls);
-  put_kind(w, t, AIC);
-  put_kind(w, t, AIV);
-  pto_json_put_double(w, "critical_path_seconds", t->critical_path);
-  pto_json_put_u64(w, "critical_path_tasks", t->critical_tasks);
-  pto_json_put_double(w, "submit_seconds", t->submitting);
-  pto_json_put_double(w, "wait_seconds", t->waiting);
+  put_verdict(w, t);
+  put_accounts(w, t);
+  put_path(w, t);
+  put_kernels(w, t);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);
   put_stalls(w, t);
   pto_json_put_u64(w, "lookups", stats->lookups);
   pto_json_put_u64(w, "candidates", stats->candidates);
   pto_json_put_u64(w, "overlap_budget_exhausted", stats->overlap_budget_exhausted);
   pto_json_put_u64(w, "dropped_records", t->dropped);
-  pto_json_put_array(w, "kernels");
-  for (size_t i = 0; i < t->kernel_count; i++) {
-    pto_json_object_begin(w);
-    pto_json_put_string(w, "name", kernel_name(&t->kernels[i]));
-    pto_json_put_u64(w, "calls", t->kernels[i].calls);
-    pto_json_put_double(w, "total_seconds", t->kernels[i].total);
-    pto_json_put_double(w, "longest_seconds", t->kernels[i].longest);
-    pto_json_object_end(w);
-  }
-  pto_json_array_end(w);
   pto_json_object_end(w);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --stats: where the time of a run went.
+ * --stats: what bounds a run, where its time went by resource, and by kernel.
  *
- * Owns the rows of a pto_timeline_stats until fini.  Made from a trace after the run; kernels are borrowed from the
- * program.
+ * Owns what it holds until fini.  Made from a trace after the run; kernels are borrowed from the program.
  *
- * Always true: busy[kind] + idle_ready[kind] ≤ makespan · cores of that kind; the kernels' times add up to the busy
- * times.
+ * Always true: each account adds up to the makespan (accounts.h), the path too (run_path.h); the kernels' times add up
+ * to the busy times.  docs/schemas/pto-stats.json has the JSON.
  */
 #ifndef PTO_REPORT_RUN_TIMELINE_STATS_H
 #define PTO_REPORT_RUN_TIMELINE_STATS_H
@@ -14,32 +13,27 @@
 #include <stdio.h>
 
 #include <formats/json_writer.h>
-#include <runtime/base/error.h>
-#include <runtime/trace/trace.h>
+#include <report/run/accounts.h>
+#include <report/run/run_path.h>
 
-/* One kernel, summed over its calls.  Times in seconds, real or virtual as the trace's are. */
+/* One kernel, summed over its calls.  Times in the trace's unit: ps of virtual time, else ns. */
 struct pto_kernel_time {
   const struct pto_kernel *kernel;
-  uint64_t calls;
-  double total, longest;
+  uint64_t calls, total, longest;
+  uint64_t compute, memory, contention; /* of the total, in virtual time; what is left are waits and signals */
 };
 
 struct pto_timeline_stats {
   bool is_virtual;
-  double makespan;        /* from the first begin to the last end of a call */
-  uint32_t core_count[2]; /* AIC, AIV, of the chip */
-  uint32_t used_count[2]; /* cores that ran something */
-  double busy[2];         /* summed over cores of the kind */
-  double idle_ready[2];   /* of cores that were idle while a call was ready for them, summed; ready_waits.h */
-  double any_ready[2];    /* while there was such a core */
+  struct pto_accounts accounts; /* of virtual time where segments were recorded */
+  struct pto_run_path path;     /* of virtual time, too; else its makespan is 0 */
+  uint32_t core_count[2];       /* AIC, AIV, of the chip */
+  uint32_t used_count[2];       /* cores that ran something */
+  uint64_t busy[2];             /* summed over cores of the kind */
   uint64_t calls;
-  double submitting, waiting; /* of the control CPU */
   struct pto_stall_time {
-    uint64_t count;
-    double seconds;
-  } stalls[PTO_STALL_COUNT]; /* of the orchestration, by enum pto_stall_reason */
-  double critical_path;      /* critical_path.h; of critical_tasks tasks, 0 where no graph was recorded */
-  uint64_t critical_tasks, critical_last;
+    uint64_t count, time;
+  } stalls[PTO_STALL_COUNT];       /* of the orchestration, by enum pto_stall_reason */
   struct pto_kernel_time *kernels; /* longest total first */
   size_t kernel_count, kernel_capacity;
   uint64_t dropped; /* records that did not fit: then all of this is of a part of the run */

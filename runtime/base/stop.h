@@ -3,7 +3,7 @@
  * What asks runs to end: the interrupt of ptosim sets it, and runtimes whose configuration names it look at it whenever
  * they look at completions, end with PTO_EINTERRUPTED, and say here how far they have come.
  *
- * Whoever asks owns it.  Any thread, and a signal handler, may ask; control threads say.
+ * Who asks owns it.  Any thread, and a signal handler, may ask; control threads say.
  */
 #ifndef PTO_STOP_H
 #define PTO_STOP_H

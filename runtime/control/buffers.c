@@ -33,7 +33,7 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   }
   record->size_bytes = size_bytes;
   const struct pto_buffer buffer = pto_buffer_registry_handle(record);
-  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_buffer(rt->recording, buffer);
+  if (PTO_UNLIKELY(rt->call_list != NULL)) pto_call_list_add_buffer(rt->call_list, buffer);
   return buffer;
 }
 
@@ -242,7 +242,7 @@ const char *pto_runtime_name_bytes(const struct pto_runtime *rt, uint64_t addr, 
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {
-  if (rt->recording) pto_recording_spoil(rt->recording);
+  if (rt->call_list) pto_call_list_spoil(rt->call_list);
   const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
   return record ? record->addr : 0;
 }

@@ -83,16 +83,15 @@ void pto_host_drain(struct pto_runtime *rt);
 uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
 
 /* Around the call of an orchestration, from the function whose frame that is (__builtin_frame_address(0)): functions
- * between there and a submit are the program's own, and the watchdog looks at it.  A second begin has the frame of the
- * innermost. */
+ * between there and a submit are the program's own, and the watchdog looks at it. */
 void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame);
 void pto_host_end_orchestration(struct pto_runtime *rt);
 
 /* Submits of the last run that were refused, which the run survives; of the first of them the rest. */
 struct pto_refusals {
   uint64_t count;
-  uint64_t task_number;   /* that it would have had */
-  const void *call;       /* as in struct pto_trace_task, as is outer_call */
+  uint64_t task_number; /* that it would have had */
+  const void *call;     /* as in struct pto_trace_task, as is outer_call */
   const void *outer_call;
   struct pto_error error;
   char task[64];     /* "update \"row 3\"" */

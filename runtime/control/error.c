@@ -28,7 +28,8 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   va_end(arguments);
   rt->has_failed = true;
   rt->since_poll = PTO_POLL_INTERVAL;
-  if (status != PTO_EUSER && status != PTO_EINTERRUPTED && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  if (status != PTO_EUSER && status != PTO_EINTERRUPTED && rt->is_running)
+    pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
 }
@@ -44,7 +45,8 @@ bool pto_runtime_stops(struct pto_runtime *rt) {
 
 const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, uint64_t number) {
   const struct pto_task_cold *cold = &rt->rings.cold[slot];
-  const bool is_its = cold->label_number == (uint32_t)number && cold->label_run == (uint32_t)(rt->task_generation >> 32);
+  const bool is_its =
+      cold->label_number == (uint32_t)number && cold->label_run == (uint32_t)(rt->task_generation >> 32);
   return is_its ? cold->label : NULL;
 }
 

@@ -126,7 +126,17 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct host_bytes *bytes
     rt->doing = pto_doing_nothing;
     pto_progress_resume(rt);
   }
+  const uint64_t clock = pto_orchestrator_clock(rt); /* 0 where time is real */
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
+  if (pto_trace_has_segments(&rt->trace)) {
+    if (has_waited)
+      pto_trace_add_segment(&rt->trace.segments, (struct pto_trace_segment){.begin = begin_time,
+                                                                            .end = clock,
+                                                                            .task = PTO_SEGMENT_NO_TASK,
+                                                                            .core = PTO_SEGMENT_NO_CORE,
+                                                                            .activity = PTO_ACTIVITY_wait_host_access});
+    pto_add_segment(rt, PTO_ACTOR_ORCHESTRATOR, PTO_ACTIVITY_host_access, clock, PTO_SEGMENT_NO_TASK);
+  }
   record_host_access(rt, begin_time, has_waited);
   return PTO_OK;
 }
@@ -150,7 +160,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   if (status) return status;
   status = pto_runtime_check_unrecorded(rt, what);
   if (status) return status;
-  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on the element */
+  if (rt->call_list) pto_call_list_spoil(rt->call_list); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {
@@ -221,7 +231,10 @@ bool pto_host_help(struct pto_runtime *rt) {
 
 void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
   if (!rt->port->is_virtual) return;
+  const uint64_t begin = pto_orchestrator_clock(rt);
   rt->port->ops->resume(rt->port, ps);
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_ORCHESTRATOR, PTO_ACTIVITY_wait_event, begin, PTO_SEGMENT_NO_TASK);
   pto_progress_poll(rt);
 }
 
@@ -257,6 +270,10 @@ void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
   rt->move_count++;
   rt->moved_bytes += move->size_bytes;
   if (rt->port->is_virtual) rt->port->clock += move->ps;
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_CURRENT,
+                    (enum pto_activity)(PTO_ACTIVITY_to_device + (move->activity - PTO_CONTROL_TO_DEVICE)), begin,
+                    PTO_SEGMENT_NO_TASK);
   pto_progress_record(rt, (struct pto_trace_control){.begin = begin,
                                                      .moved_bytes = move->size_bytes,
                                                      .activity = (uint16_t)move->activity,

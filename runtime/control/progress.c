@@ -31,8 +31,28 @@ static inline void note_progress(struct pto_runtime *rt, uint32_t taken_core, ui
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
 }
 
-static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) pto_port_charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+void pto_add_segment(struct pto_runtime *rt, enum pto_actor actor, enum pto_activity activity, uint64_t begin,
+                     uint32_t task) {
+  const struct pto_port *port = rt->port;
+  const bool is_scheduler = actor == PTO_ACTOR_CURRENT && port->is_scheduler;
+  pto_trace_add_segment(&rt->trace.segments,
+                        (struct pto_trace_segment){.begin = begin,
+                                                   .end = is_scheduler ? port->clock : pto_orchestrator_clock(rt),
+                                                   .resource = pto_segment_actor(is_scheduler, port->actor),
+                                                   .task = task,
+                                                   .core = PTO_SEGMENT_NO_CORE,
+                                                   .activity = (uint8_t)activity});
+}
+
+/* Where time is virtual: `count` pieces of work of a task's completion. */
+static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count,
+                          const struct pto_task_slot *slot) {
+  if (PTO_LIKELY(!rt->port->is_virtual)) return;
+  const uint64_t begin = rt->port->clock;
+  pto_port_charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_CURRENT, kind == PTO_WORK_COMPLETE ? PTO_ACTIVITY_completion : PTO_ACTIVITY_fan_out,
+                    begin, slot->payload ? (uint32_t)slot->payload->task_number : slot->number);
 }
 
 /* ---- readiness ---- */
@@ -161,10 +181,10 @@ static PTO_INLINE void notify_and_finish(struct pto_runtime *rt, uint32_t index)
   struct pto_task_slot *slot = &rt->rings.slots[index];
   const uint32_t inline_count = slot->consumer_count;
   uint32_t notified = inline_count;
-  charge(rt, PTO_WORK_COMPLETE, 1);
+  charge(rt, PTO_WORK_COMPLETE, 1, slot);
   for (uint32_t i = 0; i < inline_count; i++) notify(rt, slot->consumers[i]);
   if (PTO_UNLIKELY(slot->more_consumers)) notified += notify_chunks(rt, slot);
-  if (notified) charge(rt, PTO_WORK_FANOUT, notified);
+  if (notified) charge(rt, PTO_WORK_FANOUT, notified, slot);
   finish(rt, slot, index);
 }
 
@@ -347,6 +367,10 @@ void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_sta
 void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall) {
   if (stall->reason == PTO_STALL_none) return;
   PTO_PROBE1(stall_end, stall->reason);
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_ORCHESTRATOR,
+                    (enum pto_activity)(PTO_ACTIVITY_wait_window + (stall->reason - PTO_STALL_window)), stall->begin,
+                    (uint32_t)rt->task_count);
   pto_progress_record(rt, (struct pto_trace_control){.begin = stall->begin,
                                                      .activity = PTO_CONTROL_WAIT,
                                                      .stall = (uint16_t)stall->reason,
@@ -385,7 +409,7 @@ int pto_poll(struct pto_runtime *rt) {
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_poll");
   if (status) return status;
-  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on memory */
+  if (rt->call_list) pto_call_list_spoil(rt->call_list); /* what follows may depend on memory */
   rt->doing =
       (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
   if (rt->completed_count == rt->task_count) {

@@ -9,7 +9,7 @@
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
- *   recording.c    the calls of an orchestration, to be made again
+ *   call_list.c    the calls of an orchestration, to be made again
  *
  * Above it: runtime/submit (a task from its arguments to its edges), runtime/join (create, run, destroy, statistics).
  *
@@ -22,7 +22,7 @@
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
 #include <runtime/watch/kernel_guard.h>
-#include <runtime/control/recording.h>
+#include <runtime/control/call_list.h>
 #include <runtime/task/payload_pool.h>
 #include <runtime/control/published_counters.h>
 #include <runtime/deadlock/wait_picture.h>
@@ -30,6 +30,7 @@
 #include <runtime/memory/buffer_registry.h>
 #include <runtime/memory/gm_arena.h>
 #include <runtime/sched/scheduler.h>
+#include <runtime/trace/segment.h>
 
 #define PTO_MAX_SCOPE_DEPTH 64u
 /* A task's tensors and its predicate. */
@@ -120,9 +121,9 @@ struct pto_runtime {
   uint32_t scope_depth;       /* index of the innermost open scope; the run's is 0 */
   uint32_t scope_serial;      /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
-  uint32_t outside_buffers;   /* registrations made outside runs */
-  uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
-  uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
+  uint32_t outside_buffers;             /* registrations made outside runs */
+  uint64_t collect_ranges_at;           /* look for external ranges to drop when there are this many */
+  uint64_t first_sequence;              /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count; /* side by side: port->orchestration */
   uint64_t submit_waits;
   uint64_t move_count, moved_bytes;
@@ -136,13 +137,13 @@ struct pto_runtime {
   struct pto_refusals refusals;             /* of submits of the run */
   const void *left_open;                    /* where the scope was opened that the orchestration has left open */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
-  struct pto_recording *recording;          /* that is being made; NULL */
+  struct pto_call_list *call_list;          /* that is being made; NULL */
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
   uint32_t recorded_depth;                  /* of its scope; 0: there is none */
   uint32_t recorded_count;                  /* begun so far */
   bool is_boundary;                         /* a submit's parameters are a recording's: none is in place of another */
   uint64_t part_of;                         /* number of the task that ends the launch which is submitted now; 0 */
-  bool has_listeners;                       /* a recording, the trace or a virtual clock must see each submit */
+  bool has_listeners;                       /* call_list, recorded, the trace or a virtual clock see each submit */
   struct pto_template *templates;           /* template.h */
   struct pto_published_counters *published; /* NULL: they are not published */
   struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
@@ -173,7 +174,7 @@ static inline int pto_runtime_check(struct pto_runtime *rt) {
 
 /* Whenever one of them may have come or gone. */
 static inline void pto_runtime_count_listeners(struct pto_runtime *rt) {
-  rt->has_listeners = rt->recording || rt->recorded || rt->trace.record || rt->port->is_virtual;
+  rt->has_listeners = rt->call_list || rt->recorded || rt->trace.record || rt->port->is_virtual;
 }
 
 static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {
@@ -211,6 +212,14 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, struct pto_tr
   if (control) *control = what;
   return what.end;
 }
+
+/* The orchestrator's clock, in virtual time. */
+static inline uint64_t pto_orchestrator_clock(const struct pto_runtime *rt) {
+  return rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock;
+}
+/* What the orchestrator's clock, or the one that is in force, was spent on since `begin`, where that is recorded. */
+PTO_COLD void pto_add_segment(struct pto_runtime *rt, enum pto_actor actor, enum pto_activity activity, uint64_t begin,
+                              uint32_t task);
 
 /* A time that the orchestration waits for something; zeroed: it does not.  Counted where it begins. */
 struct pto_stall {

@@ -54,7 +54,10 @@ void pto_scopes_pop(struct pto_runtime *rt) {
 
 static void charge_scope(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
+  const uint64_t clock = pto_orchestrator_clock(rt); /* 0 where time is real */
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
+  if (pto_trace_has_segments(&rt->trace))
+    pto_add_segment(rt, PTO_ACTOR_ORCHESTRATOR, PTO_ACTIVITY_scope, clock, PTO_SEGMENT_NO_TASK);
   pto_progress_record(rt, (struct pto_trace_control){
                               .begin = begin_time, .activity = PTO_CONTROL_SCOPE, .task = (uint32_t)rt->task_count});
 }
@@ -80,7 +83,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
   rt->scopes[rt->scope_depth].call = PTO_CALLER(rt);
-  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_begin(rt->recording, kind);
+  if (PTO_UNLIKELY(rt->call_list != NULL)) pto_call_list_add_scope_begin(rt->call_list, kind);
   return PTO_OK;
 }
 
@@ -92,7 +95,7 @@ int pto_scope_end(struct pto_runtime *rt) {
     return PTO_REFUSE(rt, PTO_EINVAL, "no scope of the recording is open; pto_recorded_end ends it");
   charge_scope(rt);
   pto_scopes_pop(rt);
-  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_end(rt->recording);
+  if (PTO_UNLIKELY(rt->call_list != NULL)) pto_call_list_add_scope_end(rt->call_list);
   /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   if (rt->port->ops->flush) rt->port->ops->flush(rt->port);
   return PTO_OK;

@@ -166,9 +166,11 @@ static void fill_scopes(const struct view *view) {
   for (uint32_t depth = 0; depth < picture->scope_count; depth++) {
     const struct pto_scope *scope = &view->rt->scopes[depth];
     struct pto_picture_scope *filled = &picture->scopes[depth];
-    *filled = (struct pto_picture_scope){
-        .serial = scope->serial, .depth = depth, .ring = scope->ring, .is_manual = scope->kind == PTO_SCOPE_MANUAL,
-        .label = scope->label};
+    *filled = (struct pto_picture_scope){.serial = scope->serial,
+                                         .depth = depth,
+                                         .ring = scope->ring,
+                                         .is_manual = scope->kind == PTO_SCOPE_MANUAL,
+                                         .label = scope->label};
     pto_space_of_scope(view->rt, depth, &filled->tasks, &filled->bytes);
   }
 }

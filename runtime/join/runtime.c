@@ -191,7 +191,7 @@ static void begin_state(struct pto_runtime *rt) {
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->task_generation = rt->buffers.tag | 1;
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
-  PTO_ASSERT(!rt->recording);
+  PTO_ASSERT(!rt->call_list);
   pto_record_listen(rt);
   pto_runtime_count_listeners(rt);
 }

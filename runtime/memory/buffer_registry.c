@@ -8,8 +8,7 @@ bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t cap
   registry->tag = (uint64_t)runtime_tag << 48;
   const uint64_t record_bytes = (uint64_t)capacity * sizeof *registry->records;
   const uint64_t label_bytes = (uint64_t)capacity * sizeof *registry->labels;
-  if (!pto_reserve_init(&registry->memory,
-                        record_bytes + label_bytes + (uint64_t)capacity * sizeof *registry->ranges))
+  if (!pto_reserve_init(&registry->memory, record_bytes + label_bytes + (uint64_t)capacity * sizeof *registry->ranges))
     return false;
   registry->records = registry->memory.addr;
   registry->labels = (const char **)(void *)(registry->records + capacity);

@@ -48,7 +48,7 @@ struct pto_external_range {
 struct pto_buffer_registry {
   struct pto_reserve memory;
   struct pto_buffer_record *records;
-  const char **labels; /* by index, of records that have one */
+  const char **labels;               /* by index, of records that have one */
   struct pto_external_range *ranges; /* sorted by lo, disjoint */
   uint32_t range_count;
   uint32_t capacity;

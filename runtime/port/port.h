@@ -184,13 +184,16 @@ struct pto_port_ops {
   bool is_observe; /* the engine of observers (sim/tools/observe.h) */
 };
 
+#define PTO_PORT_RESOLVER UINT32_MAX
+
 /* What the runtime may know of the machine under it; constant after creation but for `ops`, `clock` and the
- * three after it. */
+ * four after it. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
   uint64_t orchestrator_clock; /* while `clock` is a scheduler's */
   bool is_scheduler;           /* whose `clock` it is */
+  uint32_t actor;              /* then: which one, or PTO_PORT_RESOLVER */
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */

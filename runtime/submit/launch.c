@@ -193,7 +193,7 @@ int pto_submit_recorded(struct pto_runtime *rt, struct pto_recorded *recorded, c
   if (status) return status;
   const bool is_manual = rt->hazards.is_manual;
   struct pto_buffer temporaries = {0};
-  if (rt->recording) pto_recording_spoil(rt->recording);
+  if (rt->call_list) pto_call_list_spoil(rt->call_list);
   pto_scopes_push(rt, rt->scope_depth + 1, PTO_SCOPE_MANUAL);
   pto_hazards_set_entering_nothing(&rt->hazards, is_manual);
   rt->part_of = rt->task_count + recorded->lists[PTO_RECORDED_ARRAY_TASKS].count + 1;

@@ -135,6 +135,32 @@ void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_ed
 
 /* ---- times ---- */
 
+/* Lookups have several prices: they are what the others leave. */
+void pto_record_charges(struct pto_runtime *rt, const struct pto_submit_request *request, uint64_t begin,
+                        uint32_t allocated, uint64_t edges) {
+  const uint64_t *ps = rt->port->work_ps, end = rt->port->clock;
+  const bool is_first = rt->task_count == 1;
+  const uint64_t fixed_ps = ps[request->kind == PTO_TASK_ALLOC ? PTO_WORK_ALLOC_TENSORS : PTO_WORK_SUBMIT] +
+                            (is_first ? ps[PTO_WORK_FIRST_SUBMIT] : 0);
+  const uint64_t params_ps = ps[PTO_WORK_PARAM] * request->count, edges_ps = ps[PTO_WORK_EDGE] * edges;
+  const uint64_t allocation_ps = ps[PTO_WORK_ALLOC] * allocated;
+  const struct {
+    enum pto_activity activity;
+    uint64_t ps;
+  } parts[] = {{PTO_ACTIVITY_submit, fixed_ps},
+               {PTO_ACTIVITY_params, params_ps},
+               {PTO_ACTIVITY_lookups, end - begin - fixed_ps - params_ps - edges_ps - allocation_ps},
+               {PTO_ACTIVITY_edges, edges_ps},
+               {PTO_ACTIVITY_allocation, allocation_ps}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(parts); begin += parts[i++].ps)
+    if (parts[i].ps || i == 0)
+      pto_trace_add_segment(&rt->trace.segments, (struct pto_trace_segment){.begin = begin,
+                                                                            .end = begin + parts[i].ps,
+                                                                            .task = (uint32_t)(rt->task_count - 1),
+                                                                            .core = PTO_SEGMENT_NO_CORE,
+                                                                            .activity = (uint8_t)parts[i].activity});
+}
+
 /* The kernel of a task that is run at once begins where its submit ends. */
 void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time, uint64_t number) {
   const uint64_t end_time = pto_progress_record(

@@ -16,6 +16,9 @@ PTO_COLD uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submi
                                   const struct pto_submit_request *request, uint32_t slot_index, uint64_t begin_time);
 /* Once they are: the reasons of an edge follow each other, producers in the order of their submits. */
 PTO_COLD void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge);
+/* What the submit has taken of virtual time since `begin`, where segments are recorded. */
+PTO_COLD void pto_record_charges(struct pto_runtime *rt, const struct pto_submit_request *request, uint64_t begin,
+                                 uint32_t allocated, uint64_t edges);
 /* The submit's place on the timeline. */
 PTO_COLD void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,
                               uint64_t number);

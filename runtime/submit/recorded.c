@@ -320,7 +320,7 @@ int pto_recorded_begin(struct pto_runtime *rt, const struct pto_param *boundary,
         (struct pto_recorded_boundary){.mode = boundary[i].mode, .align_bytes = 1, .like = *boundary[i].value.tensor};
   rt->recorded_count++;
   recorded->generation = rt->task_generation + 2 * (uint64_t)rt->recorded_count;
-  if (rt->recording) pto_recording_spoil(rt->recording);
+  if (rt->call_list) pto_call_list_spoil(rt->call_list);
   pto_scopes_push(rt, rt->scope_depth + 1, PTO_SCOPE_AUTO);
   rt->recorded = recorded;
   rt->recorded_depth = rt->scope_depth;

@@ -134,10 +134,11 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
     allocated += submit->params[i].is_allocated_now;
   const uint32_t lookups = pto_hazards_looks_nothing_up(&rt->hazards) ? 0 : submit->access_count;
   PTO_ASSERT(!port->is_scheduler); /* the clock is the orchestrator's, which pays for all five */
-  const uint64_t *ps = port->work_ps;
+  const uint64_t *ps = port->work_ps, begin = port->clock;
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * request->count + ps[PTO_WORK_LOOKUP] * lookups +
                  ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;
   if (PTO_UNLIKELY(port->has_more_prices)) charge_more(rt, submit, request->kind == PTO_TASK_ALLOC, lookups, edges);
+  if (pto_trace_has_segments(&rt->trace)) pto_record_charges(rt, request, begin, allocated, edges);
 }
 
 static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -209,7 +210,7 @@ static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_w
   if (pto_trace_has_graph(&rt->trace)) pto_record_edges(rt, number, more->first_edge);
   if (submit->advances) advance_versions(rt, submit);
   pto_params_settle(rt, submit, slot_index);
-  if (rt->recording) pto_recording_add_submit(rt->recording, request);
+  if (rt->call_list) pto_call_list_add_submit(rt->call_list, request);
   if (rt->port->is_virtual) charge_submit(rt, submit, request, rt->hazards.edges - more->edges);
   if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
 }

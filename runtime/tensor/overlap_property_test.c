@@ -3,10 +3,10 @@
  * pto_tensor_overlap against byte sets: random descriptors over 4 KiB of memory, made by random chains of constructors
  * and views, compared with a set of bytes that is filled element by element from the public definition of a descriptor.
  *
- * PTO_PROPERTY_PAIRS (default 200000, 10 million where PTO_TEST_LONG is set) pairs from PTO_SEED (default 1).  Each
- * pair also checks the canonical form (same bytes, size, invariants), pto_region_intersects, the mirrored question, and
- * that the step budget is never reached. The mix of pairs is such that no relation is rare; the test fails if one
- * becomes so.  A wrong answer is shrunk and printed with its seed.
+ * PTO_PROPERTY_PAIRS (default 200000, 50000 with a sanitizer, 10 million where PTO_TEST_LONG is set) pairs from
+ * PTO_SEED (default 1).  Each pair also checks the canonical form (same bytes, size, invariants),
+ * pto_region_intersects, the mirrored question, and that the step budget is never reached. The mix of pairs is such
+ * that no relation is rare; the test fails if one becomes so.  A wrong answer is shrunk and printed with its seed.
  *
  * A new way to relate two tensors is a case of make_pair, a new view one of random_view.
  *
@@ -21,6 +21,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/tensor/region.h>
 #include <runtime/tensor/tensor_make.h>
 
@@ -441,7 +442,9 @@ static uint64_t number_from_environment(const char *name, uint64_t otherwise) {
 }
 
 static uint64_t pair_count(void) {
-  return number_from_environment("PTO_PROPERTY_PAIRS", getenv("PTO_TEST_LONG") ? 10000000 : 200000);
+  return number_from_environment("PTO_PROPERTY_PAIRS", getenv("PTO_TEST_LONG") ? 10000000
+                                                       : PTO_HAS_SANITIZER     ? 50000
+                                                                               : 200000);
 }
 
 static void test_overlap_of_whatever_views_can_make_agrees_with_byte_sets(void **state) {

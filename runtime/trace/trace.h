@@ -177,7 +177,8 @@ struct pto_trace {
   uint32_t record; /* enum pto_record bits */
   bool is_virtual; /* unit of the times: ps, else ns */
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
-  struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
+  struct pto_trace_log segments; /* in virtual time; runtime/trace/segment.h */
+  struct pto_trace_log *spans;   /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */
   uint64_t start_ticks;         /* at the same moment */
@@ -224,6 +225,9 @@ uint64_t pto_trace_dropped(const struct pto_trace *trace);
 
 static inline bool pto_trace_has_timeline(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_TIMELINE));
+}
+static inline bool pto_trace_has_segments(const struct pto_trace *trace) {
+  return PTO_UNLIKELY(trace && trace->is_virtual && trace->segments.capacity);
 }
 static inline bool pto_trace_has_graph(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_GRAPH));

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <runtime/trace/segment.h>
+
 /* What is added to the numbers of the part. */
 struct shift {
   uint64_t time, task, param, edge, scope, buffer;
@@ -72,6 +74,14 @@ static void shift_span(void *record, struct shift *shift) {
   span->task += (uint32_t)shift->task;
 }
 
+static void shift_segment(void *record, struct shift *shift) {
+  struct pto_trace_segment *segment = record;
+  segment->begin += shift->time;
+  segment->end += shift->time;
+  if (segment->task != PTO_SEGMENT_NO_TASK && segment->activity != PTO_MARK_BEGIN)
+    segment->task += (uint32_t)shift->task;
+}
+
 /* ---- all of a log ---- */
 
 static void shift_from(struct pto_trace_log *log, uint64_t first, shift_record *one, struct shift *shift) {
@@ -110,6 +120,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   append(&sum->host_accesses, &part->host_accesses, shift_access, &shift);
   append(&sum->samples, &part->samples, shift_sample, &shift);
   append(&sum->control, &part->control, shift_control, &shift);
+  append(&sum->segments, &part->segments, shift_segment, &shift);
   for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)
     append(&sum->spans[worker % sum->span_log_count], &part->spans[worker], shift_span, &shift);
   sum->buffer_end = shift.buffer_end;

@@ -54,3 +54,11 @@ const char *pto_edge_reason_name(uint32_t reason) {
                                       [PTO_EDGE_CREATOR] = "creator"};
   return name_at(names, PTO_ARRAY_LENGTH(names), reason);
 }
+
+const char *pto_control_activity_name(uint32_t activity) {
+  static const char *const names[] = {[PTO_CONTROL_SUBMIT] = "submit",       [PTO_CONTROL_WAIT] = "wait",
+                                      [PTO_CONTROL_SCOPE] = "scope",         [PTO_CONTROL_HOST_ACCESS] = "host access",
+                                      [PTO_CONTROL_TO_DEVICE] = "to device", [PTO_CONTROL_TO_HOST] = "to host",
+                                      [PTO_CONTROL_ON_DEVICE] = "on device"};
+  return activity < PTO_ARRAY_LENGTH(names) ? names[activity] : "?";
+}

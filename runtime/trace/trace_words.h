@@ -28,5 +28,7 @@ const struct pto_trace_param *pto_trace_param_of(const struct pto_trace *trace, 
 const char *pto_mode_name(uint32_t mode);
 /* "RAW"; "?" for none. */
 const char *pto_edge_reason_name(uint32_t reason);
+/* "submit"; "?" for none. */
+const char *pto_control_activity_name(uint32_t activity);
 
 #endif

@@ -421,25 +421,30 @@ int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_er
   return pto_chip_load_sheet(name_or_path, chip, NULL, error);
 }
 
-int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
-                        struct pto_error *error) {
+/* Takes the file, which may be NULL where memory is short. */
+static int load_file(FILE *file, const char *label, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                     struct pto_error *error) {
   struct loader loader;
-  bool is_shipped;
   memset(&loader, 0, sizeof loader);
-  loader.label = name_or_path;
+  loader.label = label;
+  loader.file = file;
   loader.sheet = sheet;
-  if (sheet) memset(sheet, 0, sizeof *sheet);
   loader.error = error;
-  pto_error_clear(error);
-  loader.file = open_shipped(name_or_path, &is_shipped);
-  if (!loader.file && is_shipped)
-    return pto_error_set(error, PTO_ENOMEM, "chip %s: no memory to read it", name_or_path);
-  if (!loader.file) loader.file = fopen(name_or_path, "re");
-  if (!loader.file) return refuse_unknown(name_or_path, error);
-  int status = parse(&loader);
-  fclose(loader.file);
+  if (!file) return pto_error_set(error, PTO_ENOMEM, "chip %s: no memory to read it", label);
+  const int status = parse(&loader);
+  fclose(file);
   if (status == PTO_OK) *chip = loader.chip;
   return status;
+}
+
+int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                        struct pto_error *error) {
+  bool is_shipped;
+  if (sheet) memset(sheet, 0, sizeof *sheet);
+  pto_error_clear(error);
+  FILE *file = open_shipped(name_or_path, &is_shipped);
+  if (!is_shipped && !(file = fopen(name_or_path, "re"))) return refuse_unknown(name_or_path, error);
+  return load_file(file, name_or_path, chip, sheet, error);
 }
 
 /* ---- sheets ---- */
@@ -502,6 +507,19 @@ void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file) {
       fprintf(file, "%-38s ; %s%s%s\n", text, tag_names[note->tag],
               note->tag != PTO_CHIP_UNTAGGED && note->source[0] ? ": " : "", note->source);
   }
+}
+
+int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, struct pto_chip *chip,
+                        struct pto_error *error) {
+  char *text = NULL;
+  size_t size = 0;
+  pto_error_clear(error);
+  FILE *file = open_memstream(&text, &size);
+  if (file) pto_chip_sheet_write(sheet, file);
+  const bool is_written = file && fclose(file) == 0;
+  const int status = load_file(is_written ? fmemopen(text, size, "r") : NULL, label, chip, NULL, error);
+  free(text);
+  return status;
 }
 
 const char *pto_chip_name_at(uint32_t index) {

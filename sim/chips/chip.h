@@ -112,6 +112,9 @@ const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *she
 int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note *note, struct pto_error *error);
 /* The sheet as a chip file. */
 void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file);
+/* What that file would be loaded as, from the place of `label`: a table of kernel times is relative to it. */
+PTO_MUST_CHECK int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, struct pto_chip *chip,
+                                       struct pto_error *error);
 /* The shipped chips' names by index; NULL past the end. */
 const char *pto_chip_name_at(uint32_t index);
 

@@ -518,6 +518,8 @@ static void test_a_written_sheet_is_the_same_chip(void **state) {
       if (set) chip.work_ps[PTO_WORK_FIRST_SUBMIT] = 6900000;
       assert_memory_equal(&chip, &loaded, sizeof chip);
       assert_memory_equal(&sheet, &again, sizeof sheet);
+      assert_int_equal(pto_chip_sheet_load(&sheet, name, &loaded, &error), PTO_OK);
+      assert_memory_equal(&chip, &loaded, sizeof chip);
     }
   }
   assert_int_equal(pto_chip_sheet_set(&sheet, &(struct pto_chip_note){.key = "speed", .value = "1"}, &error),

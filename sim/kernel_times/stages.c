@@ -43,8 +43,8 @@ struct pto_timing_load pto_stages_load(const struct pto_chip_stages *stages, con
   default_l0_bytes(&cost);
   const uint32_t trips = cost.trips ? cost.trips : (uint32_t)(cost.bytes_in > 0) + (uint32_t)(cost.bytes_out > 0);
   const uint64_t compute = compute_ps(stages, timing, &cost, core_kind);
-  struct pto_timing_load load = {.bytes = pto_timing_add_saturating(cost.bytes_in, cost.bytes_out),
-                                 .serial_ps = stages->start_ps};
+  struct pto_timing_load load = {.bytes = pto_timing_add_saturating(cost.bytes_in, cost.bytes_out)};
+  if (load.bytes) load.serial_ps = stages->start_ps;
   load.serial_ps += trips * stages->trip_ps;
   if (core_kind == PTO_AIV) {
     load.compute_ps =

@@ -2,7 +2,7 @@
 /*
  * What a kernel call takes by stages: the chip file's [stages] and the kernel's cost.
  *
- *   serial  = start + trips · trip                              and on an AIV + vector time
+ *   serial  = start, where it moves bytes, + trips · trip                              and on an AIV + vector time
  *   beside  = AIC: max(in / gm_to_l1, to L0A / l1_to_l0a, to L0B / l1_to_l0b, out / l0c_to_gm, cube, vector time)
  *             AIV: in / gm_to_ub + out / ub_to_gm
  *   work    = max(beside, time of its bytes at the memory that it shares) + serial

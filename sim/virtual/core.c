@@ -31,7 +31,8 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base, bool has_lr
   cores->transfers = pto_carve(base, &used, core_count * sizeof *cores->transfers);
   struct pto_streams *const streams[] = {&cores->streams, &cores->l2_streams};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(streams); i++) {
-    streams[i]->heap = pto_carve(base, &used, core_count * sizeof *streams[i]->heap);
+    streams[i]->ring = pto_carve(base, &used, ring_size * sizeof *streams[i]->ring);
+    streams[i]->mask = (uint32_t)ring_size - 1;
     streams[i]->shares = pto_carve(base, &used, (core_count + 1) * sizeof *streams[i]->shares);
   }
   cores->sentences = pto_carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
@@ -93,7 +94,7 @@ void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
   pto_reserve_fini(&cores->memory);
 }
 
-void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *trace,
                              const struct pto_kernel_meter *meter) {
   for (uint32_t i = 0; i < cores->core_count; i++)
     cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
@@ -109,6 +110,8 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   cores->streams_next_at = PTO_EVENT_NEVER;
   if (cores->l2.pieces) pto_l2_cache_reset(&cores->l2, cores->l2_bytes);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
+  cores->segments = pto_trace_has_segments(trace) ? &trace->segments : NULL;
+  cores->resumed = PTO_VIRTUAL_NO_CORE;
   cores->now = 0;
   cores->sharers = 0;
   cores->open_group = 0;
@@ -184,11 +187,9 @@ struct split {
   uint64_t global_bytes, l2_bytes;
 };
 
-/* Of `bytes`, which are all that the call moves or a part of it, where the L2 goes by use. */
+/* Of `bytes`, a part of what the call moves, where the L2 goes by use. */
 static struct split split_by_use(const struct pto_l2_share *share, uint64_t bytes) {
   if (share->bytes == 0) return (struct split){bytes, 0};
-  if (PTO_LIKELY(share->bytes == bytes))
-    return (struct split){pto_timing_add_saturating(share->missed, share->written_back), bytes - share->missed};
   const unsigned __int128 missed = (unsigned __int128)bytes * share->missed / share->bytes;
   const unsigned __int128 written_back = (unsigned __int128)bytes * share->written_back / share->bytes;
   return (struct split){pto_timing_add_saturating((uint64_t)missed, (uint64_t)written_back), bytes - (uint64_t)missed};
@@ -199,11 +200,11 @@ static const struct pto_kernel *kernel_of(const struct pto_message *message) {
 }
 
 /* Of all bytes of a call that begins. */
-static struct split split_call(struct pto_virtual_cores *cores, const struct pto_message *message,
-                               const struct pto_kernel_args *args, uint64_t bytes) {
+static inline struct split split_call(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                      const struct pto_kernel_args *args, uint64_t bytes) {
   if (cores->l2.pieces) {
     const struct pto_l2_share share = pto_l2_share(&cores->l2, kernel_of(message), args, bytes);
-    return split_by_use(&share, bytes);
+    return (struct split){pto_timing_add_saturating(share.missed, share.written_back), bytes - share.missed};
   }
   const uint64_t l2_bytes = cores->l2_bytes ? static_l2_part(cores, message, args, bytes, bytes) : 0;
   return (struct split){bytes - l2_bytes, l2_bytes};
@@ -246,24 +247,53 @@ static PTO_NOINLINE void settle(const struct pto_virtual_cores *cores, struct pt
   call->load.compute_ps = 0;
 }
 
-static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
-                               uint64_t end) {
-  if (!cores->spans) return;
-  struct pto_trace_span *span = pto_trace_log_append(cores->spans);
-  if (!span) return;
-  *span = (struct pto_trace_span){.begin = begin,
-                                  .end = end,
-                                  .task = (uint32_t)message->payload->task_number,
-                                  .block_index = message->block_index,
-                                  .core = message->core,
-                                  .role = message->role};
+/* ---- what cores spent their time on, where that is recorded ---- */
+
+static void add_segment(const struct pto_virtual_cores *cores, const struct pto_message *message, uint32_t activity,
+                        uint64_t begin, uint64_t end) {
+  pto_trace_add_segment(cores->segments, (struct pto_trace_segment){.begin = begin,
+                                                                    .end = end,
+                                                                    .resource = {PTO_RESOURCE_CORE, message->core},
+                                                                    .task = (uint32_t)message->payload->task_number,
+                                                                    .core = PTO_SEGMENT_NO_CORE,
+                                                                    .activity = (uint8_t)activity,
+                                                                    .role = message->role});
 }
 
-/* The span of what has just begun on `core`; NULL where it was not recorded. */
-static struct pto_trace_span *span_begun(const struct pto_virtual_cores *cores, uint32_t core) {
-  if (!cores->spans || cores->spans->count == 0) return NULL;
-  struct pto_trace_span *span = pto_trace_log_at(cores->spans, cores->spans->count - 1);
-  return span->core == core && span->begin == cores->now ? span : NULL;
+/* From `begin` to `end`: first what it computes, then what it is longer for its memory, then for that of others. */
+static PTO_COLD void add_work(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                              uint64_t end, uint64_t compute_ps, uint64_t memory_ps) {
+  const uint64_t computed = begin + pto_min_u64(compute_ps, end - begin);
+  const uint64_t moved = pto_max_u64(computed, begin + pto_min_u64(memory_ps, end - begin));
+  add_segment(cores, message, PTO_ACTIVITY_compute, begin, computed);
+  if (moved > computed) add_segment(cores, message, PTO_ACTIVITY_memory, computed, moved);
+  if (end > moved) add_segment(cores, message, PTO_ACTIVITY_contention, moved, end);
+}
+
+static PTO_COLD void add_end(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t end) {
+  add_segment(cores, message, PTO_ACTIVITY_end, end, end + cores->kernel_end_ps);
+}
+
+/* What moving bytes takes one core alone. */
+static uint64_t stream_alone_ps(const struct pto_virtual_cores *cores, struct split split) {
+  const struct pto_timing_load global = {.bytes = split.global_bytes};
+  const uint64_t l2_ps =
+      split.l2_bytes ? pto_timing_scale_wide(split.l2_bytes, UINT64_C(1000000), cores->l2_core_bandwidth_mbps) : 0;
+  return pto_timing_work_ps(&cores->timing, &global, 1) + l2_ps;
+}
+
+/* The span, whose end may change; NULL where it is not recorded. */
+static inline struct pto_trace_span *record_span(const struct pto_virtual_cores *cores,
+                                                 const struct pto_message *message, uint64_t begin, uint64_t end) {
+  struct pto_trace_span *span = cores->spans ? pto_trace_log_append(cores->spans) : NULL;
+  if (span)
+    *span = (struct pto_trace_span){.begin = begin,
+                                    .end = end,
+                                    .task = (uint32_t)message->payload->task_number,
+                                    .block_index = message->block_index,
+                                    .core = message->core,
+                                    .role = message->role};
+  return span;
 }
 
 /* What the noise makes of a time of the message's kernel, or of bytes that it moves. */
@@ -276,30 +306,30 @@ static inline void find_next_stream(struct pto_virtual_cores *cores) {
   cores->streams_next_at = pto_min_u64(cores->streams.next_at, cores->l2_streams.next_at);
 }
 
-/* From now on `message`, which is on `core`, moves what `split` says; at the end of that, its other work of `load` may
- * go on. */
-static PTO_NOINLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
-                                      struct split split, const struct pto_timing_load *load,
-                                      struct pto_trace_span *span) {
-  const uint32_t core = message->core;
-  uint64_t compute_ps = load->compute_ps, serial_ps = load->serial_ps;
-  struct pto_virtual_transfer *transfer = &cores->transfers[core];
-  if (cores->jitter.ppm) {
+/* From now on `message` moves what `split` says; at the end of that, its other work may go on. */
+static PTO_INLINE void begin_stream(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                    struct split split, const struct pto_call_time *call, struct pto_trace_span *span) {
+  struct pto_virtual_transfer *transfer = &cores->transfers[message->core];
+  uint64_t compute_ps = call->load.compute_ps, serial_ps = call->load.serial_ps;
+  if (PTO_UNLIKELY(cores->jitter.ppm)) {
     split.global_bytes = jitter(cores, message, split.global_bytes);
     split.l2_bytes = jitter(cores, message, split.l2_bytes);
     compute_ps = jitter(cores, message, compute_ps);
     serial_ps = jitter(cores, message, serial_ps);
   }
-  transfer->l2_bytes = split.l2_bytes;
+  const bool is_global = split.global_bytes > 0;
+  transfer->l2_bytes = is_global ? split.l2_bytes : 0;
   transfer->compute_end = cores->now + compute_ps;
   transfer->serial_ps = serial_ps;
-  transfer->span = span;
-  if (split.global_bytes > 0) {
-    pto_streams_begin(&cores->streams, cores->now, split.global_bytes, core);
-  } else {
-    pto_streams_begin(&cores->l2_streams, cores->now, split.l2_bytes, core);
-    transfer->l2_bytes = 0;
+  transfer->begin = cores->now;
+  transfer->origin = call->origin;
+  if (PTO_UNLIKELY(cores->segments != NULL)) {
+    transfer->compute_ps = compute_ps;
+    transfer->memory_ps = stream_alone_ps(cores, split);
   }
+  transfer->span = span;
+  pto_streams_begin(is_global ? &cores->streams : &cores->l2_streams, cores->now,
+                    is_global ? split.global_bytes : split.l2_bytes, message->core);
   find_next_stream(cores);
 }
 
@@ -310,6 +340,12 @@ static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
   /* the end; on a fiber, the next resume */
   uint64_t next = pto_max_u64(cores->now, transfer->compute_end) + transfer->serial_ps;
   if (transfer->span) transfer->span->end = next;
+  if (PTO_UNLIKELY(cores->segments != NULL)) {
+    const struct pto_message *message = &pto_virtual_slot_at(cores, index, core->begun - 1)->message;
+    const uint64_t serial_ps = transfer->serial_ps;
+    add_work(cores, message, transfer->begin, next, transfer->compute_ps + serial_ps, transfer->memory_ps + serial_ps);
+    if (!core->is_on_fiber) add_end(cores, message, next);
+  }
   if (!core->is_on_fiber) {
     cores->origin_ps[transfer->origin] += next - transfer->begin;
     next = core->free_at = next + cores->kernel_end_ps;
@@ -318,24 +354,34 @@ static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
 }
 
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
+  const bool is_l2 = cores->l2_streams.next_at == cores->streams_next_at;
   cores->now = cores->streams_next_at;
-  if (cores->l2_streams.next_at == cores->now) {
-    const uint32_t count = pto_streams_end(&cores->l2_streams, cores->instant);
-    for (uint32_t i = 0; i < count; i++) end_transfer(cores, cores->instant[i]);
-  }
-  if (cores->streams.next_at == cores->now) {
-    const uint32_t count = pto_streams_end(&cores->streams, cores->instant);
-    for (uint32_t i = 0; i < count; i++) {
-      const uint32_t index = cores->instant[i];
-      const uint64_t l2_bytes = cores->transfers[index].l2_bytes;
-      cores->transfers[index].l2_bytes = 0;
-      if (l2_bytes)
-        pto_streams_begin(&cores->l2_streams, cores->now, l2_bytes, index);
-      else
-        end_transfer(cores, index);
-    }
+  const uint32_t count = pto_streams_end(is_l2 ? &cores->l2_streams : &cores->streams, cores->instant);
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t index = cores->instant[i];
+    struct pto_virtual_transfer *transfer = &cores->transfers[index];
+    if (transfer->l2_bytes > 0)
+      pto_streams_begin(&cores->l2_streams, cores->now, transfer->l2_bytes, index);
+    else
+      end_transfer(cores, index);
+    transfer->l2_bytes = 0;
   }
   find_next_stream(cores);
+}
+
+/* What begins now; of a stream the end is not known yet. */
+static PTO_COLD void record_call(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                                 const struct pto_timing_load *load, uint64_t end, bool is_stream) {
+  uint64_t compute_ps = load->compute_ps + load->serial_ps;
+  uint64_t memory_ps = load->bytes ? pto_timing_work_ps(&cores->timing, load, 1) : 0;
+  add_segment(cores, message, PTO_ACTIVITY_start, cores->now, cores->now);
+  if (is_stream) return;
+  if (cores->jitter.ppm) {
+    compute_ps = jitter(cores, message, compute_ps);
+    memory_ps = jitter(cores, message, memory_ps);
+  }
+  add_work(cores, message, cores->now, end, compute_ps, memory_ps);
+  add_end(cores, message, end);
 }
 
 /* Runs the front message of `index`; `is_special` is the cores'. */
@@ -348,19 +394,21 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   struct split split = {load->bytes, 0};
   if (is_stream) split = split_call(cores, &slot->message, args, load->bytes);
   if (PTO_UNLIKELY(call->active_cores > 0) && load->bytes > 0) settle(cores, call, &split);
-  uint64_t work = pto_timing_work_ps(&cores->timing, load, cores->sharers);
-  if (is_special && cores->jitter.ppm) work = jitter(cores, &slot->message, work);
+  uint64_t work = 0; /* of a stream it is not known yet */
+  if (!is_stream) {
+    work = pto_timing_work_ps(&cores->timing, load, cores->sharers);
+    if (is_special && cores->jitter.ppm) work = jitter(cores, &slot->message, work);
+  }
   const uint64_t end = cores->now + work;
-  record_span(cores, &slot->message, cores->now, end);
+  struct pto_trace_span *span = record_span(cores, &slot->message, cores->now, end);
+  if (PTO_UNLIKELY(cores->segments != NULL)) record_call(cores, &slot->message, load, end, is_stream);
   slot->status = is_special && cores->skips_kernels ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
   core->begun++;
-  if (is_stream) { /* the end is another, not known yet */
-    begin_stream(cores, &slot->message, split, load, span_begun(cores, index));
-    cores->transfers[index].begin = cores->now;
-    cores->transfers[index].origin = call->origin;
+  if (is_stream) {
+    begin_stream(cores, &slot->message, split, call, span);
     return;
   }
   cores->origin_ps[call->origin] += end - cores->now;
@@ -372,6 +420,13 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
 
 static void wake_core(void *engine, uint32_t core) {
   struct pto_virtual_cores *cores = engine;
+  if (PTO_UNLIKELY(cores->segments != NULL))
+    pto_trace_add_segment(cores->segments, (struct pto_trace_segment){.begin = cores->now,
+                                                                      .end = cores->now,
+                                                                      .resource = {PTO_RESOURCE_CORE, (uint16_t)core},
+                                                                      .task = PTO_SEGMENT_NO_TASK,
+                                                                      .core = (uint16_t)cores->resumed,
+                                                                      .activity = PTO_MARK_WAKE});
   pto_event_queue_insert(&cores->ends, cores->now, core, core);
 }
 
@@ -383,14 +438,21 @@ static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
   pto_fiber_suspend(&waiting->fiber);
 }
 
+static void spend_signal(struct pto_waiting_core *waiting, uint64_t duration_ps) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  if (PTO_UNLIKELY(cores->segments != NULL) && duration_ps)
+    add_segment(cores, &waiting->message, PTO_ACTIVITY_signal, cores->now, cores->now + duration_ps);
+  spend(waiting, duration_ps);
+}
+
 static void spend_latency(struct pto_waiting_core *waiting) {
   const struct pto_virtual_cores *cores = waiting->all->engine;
-  spend(waiting, cores->signal_ps);
+  spend_signal(waiting, cores->signal_ps);
 }
 
 static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes) {
   const struct pto_virtual_cores *cores = waiting->all->engine;
-  spend(waiting, pto_timing_fifo_ps(&cores->timing, bytes));
+  spend_signal(waiting, pto_timing_fifo_ps(&cores->timing, bytes));
 }
 
 static uint64_t bytes_of_call(const struct pto_message *message, const struct pto_kernel_args *args) {
@@ -415,14 +477,19 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
   if (cores->shares_anew && load.bytes > 0) {
-    begin_stream(cores, &waiting->message, split_work(cores, waiting, load.bytes), &load, NULL);
+    const struct pto_call_time call = {.load = load, .origin = PTO_ORIGIN_ASSUMED};
+    begin_stream(cores, &waiting->message, split_work(cores, waiting, load.bytes), &call, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
   core->moves_bytes = load.bytes > 0;
   cores->sharers += core->moves_bytes;
-  const uint64_t work = pto_timing_work_ps(&cores->timing, &load, cores->sharers);
-  spend(waiting, cores->jitter.ppm ? jitter(cores, &waiting->message, work) : work);
+  uint64_t work = pto_timing_work_ps(&cores->timing, &load, cores->sharers);
+  if (cores->jitter.ppm) work = jitter(cores, &waiting->message, work);
+  if (PTO_UNLIKELY(cores->segments != NULL))
+    add_work(cores, &waiting->message, cores->now, cores->now + work, load.compute_ps + load.serial_ps,
+             load.bytes ? pto_timing_work_ps(&cores->timing, &load, 1) : 0);
+  spend(waiting, work);
   cores->sharers -= core->moves_bytes;
   core->moves_bytes = false;
 }
@@ -437,10 +504,14 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   const uint32_t number = core->begun - 1;
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
-  if (!pto_solo_resume(&cores->solo, waiting)) return;
+  cores->resumed = index;
+  const bool is_over = pto_solo_resume(&cores->solo, waiting);
+  cores->resumed = PTO_VIRTUAL_NO_CORE;
+  if (!is_over) return;
   slot->status = waiting->status;
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, number, waiting->sentence);
   record_span(cores, &slot->message, waiting->begin, cores->now);
+  if (PTO_UNLIKELY(cores->segments != NULL)) add_end(cores, &slot->message, cores->now);
   cores->origin_ps[PTO_ORIGIN_ASSUMED] += cores->now - waiting->begin;
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
@@ -463,6 +534,8 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
     cores->transfers[index].share = pto_l2_share(&cores->l2, kernel_of(&waiting->message), &args, bytes);
   }
   waiting->begin = cores->now;
+  if (PTO_UNLIKELY(cores->segments != NULL))
+    add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
   core->moves_bytes = false; /* until it states work */
   core->begun++;
   core->is_on_fiber = true;
@@ -534,6 +607,7 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers &&
-         running <= cores->ends.tail - cores->ends.head + cores->streams.count + cores->l2_streams.count;
+  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head +
+                                                     pto_streams_count(&cores->streams) +
+                                                     pto_streams_count(&cores->l2_streams);
 }

@@ -32,7 +32,7 @@
 #ifndef PTO_SIM_VIRTUAL_CORE_H
 #define PTO_SIM_VIRTUAL_CORE_H
 
-#include <runtime/trace/trace.h>
+#include <runtime/trace/segment.h>
 #include <sim/chips/timing.h>
 #include <sim/engine/solo.h>
 #include <sim/kernel_times/call_times.h>
@@ -78,7 +78,9 @@ struct pto_virtual_transfer {
   uint64_t l2_bytes;           /* that it moves after those of the global memory */
   uint64_t compute_end;        /* when what its core does beside is done */
   uint64_t serial_ps;          /* what follows after both */
-  uint64_t begin;              /* of the kernel */
+  uint64_t begin;              /* of the kernel; of one that waits, of what it moves now */
+  uint64_t compute_ps;         /* that begins with it */
+  uint64_t memory_ps;          /* what moving it would take alone; known where segments are recorded */
   uint32_t origin;             /* where its time comes from: enum pto_origin */
   struct pto_trace_span *span; /* whose end is open; NULL: none */
   struct pto_l2_share share;   /* of a kernel that waits, where the L2 goes by use */
@@ -103,6 +105,8 @@ struct pto_virtual_cores {
   const struct pto_port *port;            /* knows how much they have now */
   struct pto_virtual_transfer *transfers; /* by core */
   struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
+  struct pto_trace_log *segments;         /* what time was spent on; NULL: that is not recorded */
+  uint32_t resumed;                       /* the core whose kernel is on its fiber now */
   struct pto_timing timing;
   struct pto_call_times call_times; /* no places: the chip's rates say all */
   uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;
@@ -127,13 +131,14 @@ struct pto_virtual_cores {
 #define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
 #define PTO_VIRTUAL_NO_CORE UINT32_MAX
 
-/* `port` is the engine's, complete.  PTO_OK, or a negative status with the sentence in `error`, half-made parts freed. */
+/* `port` is the engine's, complete.  PTO_OK, or a negative status with the sentence in `error`, half-made parts freed.
+ */
 PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_port *port,
                                           const struct pto_engine_config *config, struct pto_error *error);
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
 /* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
  * which may be NULL, is told of kernel calls. */
-void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *trace,
                              const struct pto_kernel_meter *meter);
 
 /* What the kernel of the completion polled last on `core` left; "" where it left nothing or did not fail. */
@@ -153,7 +158,7 @@ void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
 /* Runs the kernel that `core` is in until it waits or has returned. */
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
-/* Ends the streams that end first; their kernels' ends are known then. */
+/* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores);

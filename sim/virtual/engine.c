@@ -53,7 +53,6 @@ struct wiring {
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor;    /* while port.is_scheduler: whose clock port.clock is, unless that is the resolver's */
   uint32_t first;    /* the scheduler that acts first, the lowest of equals */
   bool has_more;     /* rules that the usual loop does not look for */
   bool has_resolver; /* the graph is prebuilt */
@@ -75,6 +74,47 @@ _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
+/* ---- what its time was spent on, where that is recorded ---- */
+
+static PTO_COLD void add_segment(struct engine_virtual *engine, uint32_t index, enum pto_activity activity,
+                                 uint64_t begin, uint64_t end, uint32_t core, uint32_t task) {
+  pto_trace_add_segment(engine->cores.segments,
+                        (struct pto_trace_segment){.begin = begin,
+                                                   .end = end,
+                                                   .resource = {PTO_RESOURCE_SCHEDULER, (uint16_t)index},
+                                                   .task = task,
+                                                   .core = (uint16_t)core,
+                                                   .activity = (uint8_t)activity});
+}
+
+/* Of the next message that arrives at `core`, which its scheduler has sent from `begin` to `end`. */
+static PTO_COLD void add_dispatch(struct engine_virtual *engine, uint32_t core, uint64_t begin, uint64_t end) {
+  const struct pto_virtual_core *its = &engine->cores.cores[core];
+  const struct pto_virtual_slot *slot = pto_virtual_slot_at(&engine->cores, core, its->arrived);
+  add_segment(engine, its->scheduler, PTO_ACTIVITY_dispatch, begin, end, core,
+              (uint32_t)slot->message.payload->task_number);
+}
+
+static PTO_COLD void add_poll(struct engine_virtual *engine, uint32_t index, uint32_t core, uint64_t begin) {
+  const struct pto_virtual_slot *slot = pto_virtual_slot_at(&engine->cores, core, engine->cores.cores[core].polled - 1);
+  add_segment(engine, index, PTO_ACTIVITY_poll, begin, engine->schedulers[index].clock, core,
+              (uint32_t)slot->message.payload->task_number);
+}
+
+/* Whoever the clock is of asks for a message that is not sent at once. */
+static PTO_COLD void add_request(struct engine_virtual *engine, const struct pto_message *message, uint64_t time) {
+  const struct pto_port *port = &engine->port;
+  pto_trace_add_segment(engine->cores.segments,
+                        (struct pto_trace_segment){.begin = time,
+                                                   .end = time,
+                                                   .resource = pto_segment_actor(port->is_scheduler, port->actor),
+                                                   .task = (uint32_t)message->payload->task_number,
+                                                   .core = message->core,
+                                                   .activity = PTO_MARK_REQUEST});
+}
+
+/* ---- who is first ---- */
+
 /* What the scheduler does next is at `time`. */
 static PTO_INLINE void set_next(struct engine_virtual *engine, uint32_t index, uint64_t time) {
   uint64_t *at = engine->next_at;
@@ -94,15 +134,20 @@ static PTO_INLINE uint64_t next_asked(const struct engine_virtual *engine, uint3
 
 static inline uint64_t next_in_turns(const struct engine_virtual *engine, uint32_t index) {
   const struct scheduler *scheduler = &engine->schedulers[index];
-  return pto_turns_next(&engine->turns[index], scheduler->clock, next_asked(engine, index, true));
+  return pto_turns_next(&engine->turns[index], &scheduler->completions, scheduler->clock,
+                        next_asked(engine, index, true));
+}
+
+static PTO_NOINLINE void update_in_turns(struct engine_virtual *engine, uint32_t index) {
+  pto_turns_act(&engine->schedulers[index].completions);
+  set_next(engine, index, next_in_turns(engine, index));
 }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static PTO_INLINE void update_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
   struct scheduler *scheduler = &engine->schedulers[index];
   if (has_more && engine->has_turns) {
-    pto_turns_act(&engine->turns[index], scheduler->clock, scheduler->completions.next_at != PTO_VIRTUAL_NEVER);
-    set_next(engine, index, next_in_turns(engine, index));
+    update_in_turns(engine, index);
     return;
   }
   const uint64_t next_at = pto_min_u64(scheduler->completions.next_at, next_asked(engine, index, has_more));
@@ -129,11 +174,11 @@ static PTO_INLINE void note_message(struct engine_virtual *engine, uint32_t inde
 static PTO_INLINE void note_completion(struct engine_virtual *engine, uint32_t core, uint64_t time, bool has_more) {
   const uint32_t owner = engine->cores.cores[core].scheduler;
   struct scheduler *scheduler = &engine->schedulers[owner];
-  pto_event_queue_insert(&scheduler->completions, time, 0, core);
   if (has_more && engine->has_turns) {
-    pto_turns_note(&engine->turns[owner], scheduler->clock, time, core);
-    hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, engine->turns[owner].found_at));
+    hurry_scheduler(engine, owner,
+                    pto_turns_note(&engine->turns[owner], &scheduler->completions, scheduler->clock, time, core));
   } else {
+    pto_event_queue_insert(&scheduler->completions, time, 0, core);
     hurry_scheduler(engine, owner, pto_max_u64(scheduler->clock, time));
   }
 }
@@ -146,10 +191,10 @@ static inline uint64_t next_time(const struct engine_virtual *engine, bool has_m
 static PTO_INLINE void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
   const bool is_resolver = has_more && engine->has_resolver;
-  *(is_resolver ? &engine->resolver_clock : &engine->schedulers[engine->actor].clock) = engine->port.clock;
+  *(is_resolver ? &engine->resolver_clock : &engine->schedulers[engine->port.actor].clock) = engine->port.clock;
   engine->port.is_scheduler = false;
   engine->port.clock = engine->port.orchestrator_clock;
-  if (!is_resolver) update_scheduler(engine, engine->actor, has_more);
+  if (!is_resolver) update_scheduler(engine, engine->port.actor, has_more);
 }
 
 static PTO_INLINE void enter_scheduler(struct engine_virtual *engine, uint32_t index, bool has_more) {
@@ -160,11 +205,15 @@ static PTO_INLINE void enter_scheduler(struct engine_virtual *engine, uint32_t i
     engine->port.clock = pto_max_u64(engine->port.clock, engine->resolver_clock);
   }
   engine->port.is_scheduler = true;
-  engine->actor = index;
+  engine->port.actor = has_more && engine->has_resolver ? PTO_PORT_RESOLVER : index;
 }
 
 static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
-  engine->schedulers[WIRING_SCHEDULER].clock = engine->next_at[WIRING_SCHEDULER] + engine->wiring.ps;
+  const uint64_t begin = engine->next_at[WIRING_SCHEDULER];
+  if (PTO_UNLIKELY(engine->cores.segments != NULL))
+    add_segment(engine, WIRING_SCHEDULER, PTO_ACTIVITY_edges, begin, begin + engine->wiring.ps, PTO_SEGMENT_NO_CORE,
+                PTO_SEGMENT_NO_TASK);
+  engine->schedulers[WIRING_SCHEDULER].clock = begin + engine->wiring.ps;
   engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   update_scheduler(engine, WIRING_SCHEDULER, true);
 }
@@ -189,6 +238,7 @@ static PTO_INLINE void send_first(struct engine_virtual *engine, uint32_t index,
   struct scheduler *scheduler = &engine->schedulers[index];
   const uint32_t core = pto_event_queue_pop(&scheduler->messages).core;
   scheduler->clock = time + dispatch_price(engine, index, core, has_more);
+  if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_dispatch(engine, core, time, scheduler->clock);
   pto_virtual_cores_arrive(&engine->cores, core, scheduler->clock, has_more);
   if (has_more && engine->has_turns) pto_turns_add(&engine->turns[index], core);
   update_scheduler(engine, index, has_more);
@@ -214,10 +264,13 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     struct scheduler *scheduler = &engine->schedulers[first];
     if (has_more && engine->has_turns) {
       if (scheduler_at > scheduler->clock) { /* a turn's looks are over; what it does then it begins now */
-        pto_turns_look(&engine->turns[first], &scheduler->completions, scheduler_at);
+        pto_turns_look(&scheduler->completions, scheduler_at);
+        if (PTO_UNLIKELY(engine->cores.segments != NULL))
+          add_segment(engine, first, PTO_ACTIVITY_look, scheduler->clock, scheduler_at, PTO_SEGMENT_NO_CORE,
+                      PTO_SEGMENT_NO_TASK);
         scheduler->clock = scheduler_at;
       }
-      if (pto_turns_has_found(&engine->turns[first])) return true;
+      if (scheduler->completions.next_at == PTO_TURN_FOUND) return true;
     }
     if (has_more && first == WIRING_SCHEDULER && is_wiring_next(engine, scheduler)) {
       wire_edges(engine);
@@ -237,14 +290,17 @@ static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message 
   const uint64_t requested_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->requested_at);
   core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
-  const bool is_own = port->is_scheduler && engine->actor == owner && !(has_more && engine->has_resolver);
+  const bool is_own = port->is_scheduler && engine->port.actor == owner && !(has_more && engine->has_resolver);
   const bool waits_for_turn = has_more && engine->has_turns;
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
   if (is_own && !waits_for_turn && requested_at == port->clock && core->sent - core->arrived == 1) {
+    const uint64_t begin = port->clock;
     port->clock += dispatch_price(engine, owner, message->core, has_more);
+    if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_dispatch(engine, message->core, begin, port->clock);
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock, has_more);
     return false;
   }
+  if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_request(engine, message, requested_at);
   pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
   note_message(engine, owner, requested_at, has_more);
@@ -272,9 +328,8 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
 
 /* The core whose completion the scheduler takes in next. */
 static PTO_INLINE uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
-  struct scheduler *scheduler = &engine->schedulers[index];
-  if (!(has_more && engine->has_turns)) return pto_event_queue_pop(&scheduler->completions).core;
-  const uint32_t core = pto_turns_take(&engine->turns[index]);
+  const uint32_t core = pto_event_queue_pop(&engine->schedulers[index].completions).core;
+  if (!(has_more && engine->has_turns)) return core;
   const struct pto_virtual_core *its = &engine->cores.cores[core];
   if (its->arrived - its->polled == 1) pto_turns_remove(&engine->turns[index], core);
   return core;
@@ -292,6 +347,8 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
   struct scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
   completions[0] = pto_virtual_cores_poll(&engine->cores, take_first(engine, first, has_more));
+  if (PTO_UNLIKELY(engine->cores.segments != NULL))
+    add_poll(engine, first, completions[0].core, scheduler->clock - engine->poll_ps);
   enter_scheduler(engine, first, has_more);
   port->quiet_until = 0;
   return 1;
@@ -347,6 +404,9 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   engine->cores.skips_kernels = port->skips_kernels;
+  if (engine->cores.segments)
+    add_segment(engine, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps, engine->scheduler_count,
+                engine->cores.core_count);
   engine->cores.is_special = port->skips_kernels || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
@@ -433,10 +493,9 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   for (uint32_t i = 0; i < chip->scheduler_count && chip->loop_ps; i++) {
     const uint64_t word_bytes = pto_turns_words(3 * chip->cluster_count) * sizeof(uint64_t);
     uint64_t *is_running = pto_carve(base, &used, word_bytes);
-    uint32_t *found = pto_carve(base, &used, ring_size * sizeof *found);
     if (base)
-      engine->turns[i] = (struct pto_turns){
-          .loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running, .found = found};
+      engine->turns[i] =
+          (struct pto_turns){.loop_ps = chip->loop_ps, .look_ps = chip->look_ps, .is_running = is_running};
   }
   return used;
 }

@@ -299,10 +299,10 @@ static void test_a_call_goes_through_the_stages_of_the_chip(void **state) {
     dispatch(&b, pto_script_message(0, 30, 100, 0), 0); /* 220 + 200 into L1, which computes meanwhile, + 50 + 7 */
     wait_until(&b, 482);
     expect_completion(&b, 1, 484);
-    dispatch(&b, pto_script_message(0, 30, 0, 0), 0); /* 497 + 30 + 50 */
-    wait_until(&b, 582);
-    expect_origins(&b, 0, 0, 187 + 257 + 80, 0);
-    expect_completion(&b, 2, 584);
+    dispatch(&b, pto_script_message(0, 30, 0, 0), 0); /* 497 + 30: it moves nothing */
+    wait_until(&b, 532);
+    expect_origins(&b, 0, 0, 187 + 257 + 30, 0);
+    expect_completion(&b, 2, 534);
     bench_end(&b);
   }
 }

@@ -77,12 +77,20 @@ static inline struct pto_event pto_event_queue_pop(struct pto_event_queue *queue
   return event;
 }
 
-/* Only the events before place `tail` stay; the caller has moved them there, in their order. */
-static inline void pto_event_queue_cut(struct pto_event_queue *queue, uint32_t tail) {
-  PTO_ASSERT(tail - queue->head <= queue->tail - queue->head);
-  queue->tail = tail;
-  queue->ring[tail & queue->mask].time = PTO_EVENT_NEVER;
-  queue->next_at = queue->ring[queue->head & queue->mask].time;
+/* The time of the last event; where there is none, any. */
+static inline uint64_t pto_event_queue_last(const struct pto_event_queue *queue) {
+  return queue->ring[(queue->tail - 1) & queue->mask].time;
+}
+
+/* The event at place `at` is at `time` from now on, no later than it was: it comes behind the others of that time and
+ * its rank that are before it already. */
+static inline void pto_event_queue_hasten(struct pto_event_queue *queue, uint32_t at, uint64_t time) {
+  struct pto_event event = queue->ring[at & queue->mask];
+  event.time = time;
+  for (; at != queue->head && pto_event_before(&event, &queue->ring[(at - 1) & queue->mask]); at--)
+    queue->ring[at & queue->mask] = queue->ring[(at - 1) & queue->mask];
+  queue->ring[at & queue->mask] = event;
+  queue->next_at = pto_min_u64(queue->next_at, time);
 }
 
 static inline bool pto_event_queue_is_valid(const struct pto_event_queue *queue) {

@@ -65,6 +65,15 @@ static void pop(struct pair *pair) {
   check(pair);
 }
 
+/* Some event comes earlier than it was to. */
+static void hasten(struct pair *pair, uint32_t place, uint64_t less) {
+  const uint32_t at = pair->queue.head + place;
+  const struct pto_event event = pair->ring[at % RING];
+  pair->times[event.rank] = event.time - pto_min_u64(less, event.time);
+  pto_event_queue_hasten(&pair->queue, at, pair->times[event.rank]);
+  check(pair);
+}
+
 /* `spread`: how far the times of an instant lie apart; 0 is many ties. */
 static void play(uint32_t spread, uint64_t seed) {
   struct pair pair;
@@ -76,8 +85,10 @@ static void play(uint32_t spread, uint64_t seed) {
     now += pto_rng_below(&rng, 3);
     if (!pair.has[rank] && pto_rng_below(&rng, 2))
       insert(&pair, rank, now + pto_rng_below(&rng, spread + 1));
-    else if (pair.count > 0)
+    else if (pair.count > 0 && pto_rng_below(&rng, 4))
       pop(&pair);
+    else if (pair.count > 0)
+      hasten(&pair, (uint32_t)pto_rng_below(&rng, pair.count), pto_rng_below(&rng, spread + 2));
   }
   while (pair.count > 0) pop(&pair);
 }

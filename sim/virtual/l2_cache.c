@@ -12,7 +12,7 @@ void pto_l2_cache_reset(struct pto_l2_cache *cache, uint64_t bytes) {
   cache->root = cache->free = NONE;
   cache->touched = 1;
   cache->in_tree = 0;
-  cache->pieces[NONE] = (struct pto_l2_piece){0};
+  cache->pieces[NONE] = (struct pto_l2_piece){.lo = 1};
   memset(cache->known, 0, sizeof cache->known);
 }
 
@@ -100,7 +100,7 @@ static uint32_t take_piece(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi,
 static void drop_piece(struct pto_l2_cache *cache, uint32_t piece) {
   remove_from_tree(cache, piece);
   pto_l2_unlink(cache->pieces, piece);
-  cache->pieces[piece] = (struct pto_l2_piece){.left = cache->free};
+  cache->pieces[piece] = (struct pto_l2_piece){.lo = 1, .left = cache->free};
   cache->free = piece;
   cache->in_tree--;
 }
@@ -167,12 +167,12 @@ static uint32_t use_from(struct pto_l2_cache *cache, uint64_t at, uint64_t hi, b
     pto_l2_unlink(p, piece);
     p[piece].is_written |= is_written;
   }
-  pto_l2_link(p, piece, p[NONE].older);
+  pto_l2_link_newest(p, piece);
   return piece;
 }
 
-void pto_l2_cache_use_pieces(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
-                             struct pto_l2_traffic *traffic) {
+void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
+                      struct pto_l2_traffic *traffic) {
   struct pto_l2_piece *p = cache->pieces;
   uint64_t missed = 0;
   uint32_t before = NONE; /* the piece of this use that ends at `at` */

@@ -21,7 +21,7 @@
 #define PTO_L2_KNOWN_LOG2 12
 
 struct pto_l2_piece {
-  uint64_t lo, hi;
+  uint64_t lo, hi;      /* lo > hi: it is not in use */
   uint32_t left, right; /* in the tree, 0: none */
   uint32_t older, newer;
   bool is_written;
@@ -59,28 +59,32 @@ static inline void pto_l2_link(struct pto_l2_piece *p, uint32_t piece, uint32_t 
   p[older].newer = piece;
 }
 
+static inline void pto_l2_link_newest(struct pto_l2_piece *p, uint32_t piece) {
+  const uint32_t older = p[0].older;
+  p[piece].older = older;
+  p[piece].newer = 0;
+  p[older].newer = p[0].older = piece;
+}
+
 static inline uint32_t *pto_l2_cache_known(struct pto_l2_cache *cache, uint64_t lo) {
   return &cache->known[lo * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PTO_L2_KNOWN_LOG2)]; /* spread over the places */
 }
 
-/* The same as pto_l2_cache_use, by way of the tree. */
-void pto_l2_cache_use_pieces(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
-                             struct pto_l2_traffic *traffic);
+/* A range of 1 to cache->bytes bytes is read, written or both (then first read); adds to *traffic. */
+void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
+                      struct pto_l2_traffic *traffic);
 
-/* A range of 1 to cache->bytes bytes is read, written or both (then first read); adds to *traffic.  A shortcut here:
- * most uses are of a range that is one piece; without it a use takes 200 instructions more. */
-static inline void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_read, bool is_written,
-                                    struct pto_l2_traffic *traffic) {
+/* A shortcut for a range that is one piece, as most are that are used again: the same as pto_l2_cache_use, which takes
+ * 200 instructions more and adds nothing to the traffic then.  False where it is none, and nothing has happened. */
+static inline bool pto_l2_cache_touch(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool is_written) {
   struct pto_l2_piece *p = cache->pieces;
   const uint32_t piece = *pto_l2_cache_known(cache, lo);
-  if (PTO_UNLIKELY(p[piece].lo != lo || p[piece].hi != hi)) {
-    pto_l2_cache_use_pieces(cache, lo, hi, is_read, is_written, traffic);
-    return;
-  }
+  if (PTO_UNLIKELY(p[piece].lo != lo || p[piece].hi != hi)) return false;
   p[piece].is_written |= is_written;
-  if (p[piece].newer == 0) return; /* it is the newest */
+  if (p[piece].newer == 0) return true; /* it is the newest */
   pto_l2_unlink(p, piece);
-  pto_l2_link(p, piece, p[0].older);
+  pto_l2_link_newest(p, piece);
+  return true;
 }
 
 #endif

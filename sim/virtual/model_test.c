@@ -16,6 +16,7 @@
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace_digest.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 struct player {
   struct pto_rng rng;
   struct pto_model model;
+  struct pto_chip chip; /* the engine's: that of the model, loaded from a file where there is profiling */
   struct pto_port *port;
   struct pto_trace trace;
   struct pto_trace_log spans;
@@ -38,14 +40,63 @@ static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)
 #define ALLOCATED UINT64_C(1000)
 static uint64_t allocated_bytes(const void *context) { return ALLOCATED; }
 
-static char table_path[] = "/tmp/pto_model_XXXXXX";
+static char table_path[] = "/tmp/pto_model_XXXXXX", chip_path[] = "/tmp/pto_chip_XXXXXX";
 
-static int write_table(void **state) {
-  const int file = mkstemp(table_path);
+static int make_files(void **state) {
+  const int chip_file = mkstemp(chip_path), file = mkstemp(table_path);
   const size_t size = strlen(PTO_MODEL_TABLE);
-  return file >= 0 && write(file, PTO_MODEL_TABLE, size) == (ssize_t)size && close(file) == 0 ? 0 : -1;
+  return chip_file >= 0 && close(chip_file) == 0 && file >= 0 && write(file, PTO_MODEL_TABLE, size) == (ssize_t)size &&
+                 close(file) == 0
+             ? 0
+             : -1;
 }
-static int remove_table(void **state) { return unlink(table_path); }
+static int remove_files(void **state) { return unlink(chip_path) | unlink(table_path); }
+
+static void set_key(struct pto_chip_sheet *sheet, const char *section, const char *key, uint64_t value) {
+  struct pto_chip_note note = {.section = section, .key = key};
+  struct pto_error error;
+  snprintf(note.value, sizeof note.value, "%llu", (unsigned long long)value);
+  if (strcmp(key, "profiling") == 0) strcpy(note.value, value ? "on" : "off");
+  assert_int_equal(pto_chip_sheet_set(sheet, &note, &error), PTO_OK);
+}
+
+/* Gives the model's chip prices of profiling, and the engine's what a chip file makes of them. */
+static void draw_profiling(struct player *player) {
+  struct pto_chip *chip = &player->model.chip, loaded;
+  static struct pto_chip_sheet sheet;
+  struct pto_error error;
+  const bool has_pending = below(player, 2);
+  chip->has_profiling = below(player, 4) > 0;
+  chip->profiling_start_ps = below(player, 20);
+  chip->profiling_pending_ps = has_pending ? below(player, 20) : chip->profiling_start_ps;
+  chip->profiling_dispatch_ps = below(player, 12);
+  chip->profiling_poll_ps = below(player, 12);
+  chip->profiling_complete_ps = below(player, 60);
+  assert_int_equal(pto_chip_load_sheet("tiny", &loaded, &sheet, &error), PTO_OK);
+  set_key(&sheet, "chip", "profiling", chip->has_profiling);
+  set_key(&sheet, "latency", "profiling_start_ps", chip->profiling_start_ps);
+  if (has_pending) set_key(&sheet, "latency", "profiling_pending_ps", chip->profiling_pending_ps);
+  set_key(&sheet, "control_ps", "profiling_dispatch", chip->profiling_dispatch_ps);
+  set_key(&sheet, "control_ps", "profiling_poll", chip->profiling_poll_ps);
+  set_key(&sheet, "control_ps", "profiling_complete", chip->profiling_complete_ps);
+  set_key(&sheet, "latency", "kernel_start_ps", chip->kernel_start_ps);
+  set_key(&sheet, "latency", "pending_start_ps", chip->pending_start_ps);
+  set_key(&sheet, "control_ps", "dispatch", chip->work_ps[PTO_WORK_DISPATCH]);
+  set_key(&sheet, "control_ps", "dispatch_more", chip->dispatch_more_ps);
+  set_key(&sheet, "control_ps", "poll", chip->work_ps[PTO_WORK_POLL]);
+  set_key(&sheet, "control_ps", "complete", chip->work_ps[PTO_WORK_COMPLETE]);
+  FILE *file = fopen(chip_path, "w");
+  assert_non_null(file);
+  pto_chip_sheet_write(&sheet, file);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(pto_chip_load(chip_path, &loaded, &error), PTO_OK);
+  player->chip.kernel_start_ps = loaded.kernel_start_ps;
+  player->chip.pending_start_ps = loaded.pending_start_ps;
+  player->chip.dispatch_more_ps = loaded.dispatch_more_ps;
+  for (uint32_t kind = 0; kind < PTO_WORK_COUNT; kind++)
+    if (kind == PTO_WORK_DISPATCH || kind == PTO_WORK_POLL || kind == PTO_WORK_COMPLETE)
+      player->chip.work_ps[kind] = loaded.work_ps[kind];
+}
 
 static struct pto_chip random_chip(struct player *player) {
   struct pto_chip chip = pto_script_chip(1 + below(player, MAX_CORES / 3), 1);
@@ -214,7 +265,9 @@ static void wait(struct player *player) {
 
 static void charge(struct player *player, enum pto_actor actor, uint32_t count) {
   uint32_t who = actor == PTO_ACTOR_CURRENT ? player->model.actor : PTO_MODEL_ORCHESTRATOR;
-  player->model.clocks[who] += count * player->model.chip.work_ps[PTO_WORK_COMPLETE];
+  const struct pto_chip *chip = &player->model.chip;
+  player->model.clocks[who] += count * chip->work_ps[PTO_WORK_COMPLETE];
+  player->model.clocks[who] += count * pto_model_recording(&player->model, chip->profiling_complete_ps);
   pto_port_charge(player->port, actor, PTO_WORK_COMPLETE, count);
 }
 
@@ -286,7 +339,8 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   spans.count = 0;
   player->spans = spans;
   player->rng.state = seed;
-  player->model.chip = random_chip(player);
+  player->chip = player->model.chip = random_chip(player);
+  if (below(player, 3) == 0) draw_profiling(player);
   player->model.actor = PTO_MODEL_ORCHESTRATOR;
   for (uint32_t i = 0; i < PTO_MODEL_ACTORS; i++)
     if (i >= PTO_MODEL_ORCHESTRATOR || i < player->model.chip.scheduler_count)
@@ -296,7 +350,7 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   if (below(player, 3) == 0)
     player->model.jitter = (struct pto_jitter){below(player, 1000), 1 + below(player, PTO_JITTER_MOST_PPM)};
   const struct pto_engine_config config = {
-      .chip = &player->model.chip, .jitter_ppm = player->model.jitter.ppm, .jitter_seed = player->model.jitter.seed};
+      .chip = &player->chip, .jitter_ppm = player->model.jitter.ppm, .jitter_seed = player->model.jitter.seed};
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
   player->port->trace = &player->trace;
@@ -332,5 +386,5 @@ static void test_random_scripts_run_as_the_model_says(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_scripts_run_as_the_model_says)};
-  return cmocka_run_group_tests(tests, write_table, remove_table);
+  return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -14,13 +14,14 @@
 #define CORES 24
 #define SCRIPTS 1000
 
-static struct pto_stream heap[CORES];
+static struct pto_stream ring[32];
 static struct pto_timing_rate shares[CORES + 1];
 
 static struct pto_streams streams_of(uint64_t cap_mbps, uint64_t total_mbps) {
-  struct pto_streams streams = {.heap = heap, .shares = shares};
+  struct pto_streams streams = {.ring = ring, .mask = PTO_ARRAY_LENGTH(ring) - 1, .shares = shares};
   pto_streams_set_rates(&streams, cap_mbps, total_mbps, CORES);
   pto_streams_reset(&streams);
+  streams.head = streams.tail = UINT32_MAX - 40; /* just below the wrap */
   return streams;
 }
 

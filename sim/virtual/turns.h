@@ -10,51 +10,45 @@
  * it does nothing are all alike, and none of them is gone through: the scheduler's clock stays where the first of them
  * began, and when something later is found is arithmetic.
  *
- * Always true: found_at is the end of the looks of the first turn that finds one of the completions that there are,
- * PTO_EVENT_NEVER where there are none; all that was found and not taken in is in found[found_next, found_count).
- * Owns nothing: the caller lends is_running and found, and holds the clock and the completions.  One thread.
+ * Completions are events of the cores' ranks, and their times say when they are found: PTO_TURN_FOUND where they are
+ * found and not taken in; PTO_TURN_NEXT at the end of the next turn, whenever that begins; else when the looks of a
+ * later turn end, if nothing is done until then.  Once something is done, the next turn finds all that there is.
+ *
+ * Owns nothing: the caller lends is_running, and holds the clock and the completions.  One thread.
  */
 #ifndef PTO_SIM_VIRTUAL_TURNS_H
 #define PTO_SIM_VIRTUAL_TURNS_H
 
 #include <sim/virtual/event_queue.h>
 
+#define PTO_TURN_FOUND UINT64_C(0)
+#define PTO_TURN_NEXT UINT64_C(1) /* a later turn ends later: at 2 at the earliest */
+
 struct pto_turns {
   uint64_t loop_ps, look_ps; /* loop_ps > 0 */
   uint64_t length_ps;        /* of a turn now */
-  uint64_t found_at;
-  uint64_t *is_running; /* a bit a core of the chip */
-  uint32_t *found;      /* cores whose oldest completions were found, in the order in which they are taken in */
-  uint32_t found_next, found_count;
-  uint32_t running_count;
+  uint64_t *is_running;      /* a bit a core of the chip */
 };
 
 static inline uint64_t pto_turns_words(uint32_t core_count) { return (core_count + 63) / 64; }
 
-static inline void pto_turns_set_count(struct pto_turns *turns, uint32_t count) {
-  turns->running_count = count;
-  turns->length_ps = turns->loop_ps + count * turns->look_ps;
-}
-
 static inline void pto_turns_reset(struct pto_turns *turns, uint32_t core_count) {
   for (uint32_t i = 0; i < pto_turns_words(core_count); i++) turns->is_running[i] = 0;
-  turns->found_next = turns->found_count = 0;
-  turns->found_at = PTO_EVENT_NEVER;
-  pto_turns_set_count(turns, 0);
+  turns->length_ps = turns->loop_ps;
 }
 
 /* A message was sent to the core. */
 static inline void pto_turns_add(struct pto_turns *turns, uint32_t core) {
   uint64_t *word = &turns->is_running[core / 64];
   const uint64_t bit = UINT64_C(1) << core % 64;
-  if (!(*word & bit)) pto_turns_set_count(turns, turns->running_count + 1);
+  if (!(*word & bit)) turns->length_ps += turns->look_ps;
   *word |= bit;
 }
 
 /* The core's last message is taken in. */
 static inline void pto_turns_remove(struct pto_turns *turns, uint32_t core) {
   turns->is_running[core / 64] &= ~(UINT64_C(1) << core % 64);
-  pto_turns_set_count(turns, turns->running_count - 1);
+  turns->length_ps -= turns->look_ps;
 }
 
 /* Set bits; the machine's own instruction is not on every machine. */
@@ -71,51 +65,51 @@ static inline uint64_t pto_turns_look_after(const struct pto_turns *turns, uint3
   return turns->loop_ps + rank * turns->look_ps;
 }
 
-/* The scheduler has done something, which ended at `clock`: what is visible by now is found in the next turn. */
-static inline void pto_turns_act(struct pto_turns *turns, uint64_t clock, bool has_completions) {
-  turns->found_at = has_completions ? clock + turns->length_ps : PTO_EVENT_NEVER;
+/* A completion of `core` is visible from `time` on; the turns that nothing was done in began at `clock`.  When it is
+ * found. */
+static inline uint64_t pto_turns_note(const struct pto_turns *turns, struct pto_event_queue *completions,
+                                      uint64_t clock, uint64_t time, uint32_t core) {
+  const uint64_t length_ps = turns->length_ps, next_at = clock + length_ps;
+  const uint64_t look_at = time > clock + turns->loop_ps ? clock + pto_turns_look_after(turns, core) : time;
+  if (time <= look_at) {
+    pto_event_queue_insert(completions, PTO_TURN_NEXT, core, core);
+    return next_at;
+  }
+  const uint64_t found_at = next_at + (time - look_at + length_ps - 1) / length_ps * length_ps;
+  pto_event_queue_insert(completions, found_at, core, core);
+  return found_at;
 }
 
-/* A completion of `core` is visible from `time` on; the turns that nothing was done in began at `clock`. */
-static inline void pto_turns_note(struct pto_turns *turns, uint64_t clock, uint64_t time, uint32_t core) {
-  const uint64_t look_at = clock + pto_turns_look_after(turns, core);
-  uint64_t found_at = clock + turns->length_ps;
-  if (time > look_at) found_at += (time - look_at + turns->length_ps - 1) / turns->length_ps * turns->length_ps;
-  turns->found_at = pto_min_u64(turns->found_at, found_at);
+static PTO_NOINLINE void pto_turns_find_all_next(struct pto_event_queue *completions) {
+  for (uint32_t i = completions->head; i != completions->tail; i++)
+    if (completions->ring[i & completions->mask].time > PTO_TURN_NEXT)
+      pto_event_queue_hasten(completions, i, PTO_TURN_NEXT);
 }
 
-static inline bool pto_turns_has_found(const struct pto_turns *turns) {
-  return turns->found_next != turns->found_count;
+/* The scheduler has done something. */
+static inline void pto_turns_act(struct pto_event_queue *completions) {
+  if (PTO_UNLIKELY(pto_event_queue_last(completions) > PTO_TURN_NEXT)) pto_turns_find_all_next(completions);
 }
 
 /* When the scheduler does something next, where other work than completions came up at `asked` first. */
-static inline uint64_t pto_turns_next(const struct pto_turns *turns, uint64_t clock, uint64_t asked) {
-  if (pto_turns_has_found(turns) || asked <= clock) return clock;
-  if (asked == PTO_EVENT_NEVER) return turns->found_at;
+static inline uint64_t pto_turns_next(const struct pto_turns *turns, const struct pto_event_queue *completions,
+                                      uint64_t clock, uint64_t asked) {
+  uint64_t found_at = completions->next_at;
+  if (found_at == PTO_TURN_FOUND || asked <= clock) return clock;
+  if (found_at == PTO_TURN_NEXT) found_at = clock + turns->length_ps;
+  if (asked == PTO_EVENT_NEVER) return found_at;
   const uint64_t turn_count = (asked - clock + turns->length_ps - 1) / turns->length_ps;
-  return pto_min_u64(turns->found_at, clock + turn_count * turns->length_ps);
+  return pto_min_u64(found_at, clock + turn_count * turns->length_ps);
 }
 
-/* The looks of a turn end at `end`: what they found is to be taken in, in the order of the looks and of one core the
- * oldest first.  What was visible too late for its look stays among the completions. */
-static inline void pto_turns_look(struct pto_turns *turns, struct pto_event_queue *completions, uint64_t end) {
-  const uint64_t begin = end - turns->length_ps;
-  uint32_t kept = completions->head;
-  turns->found_next = turns->found_count = 0;
-  for (uint32_t i = completions->head; i != completions->tail; i++) {
-    const struct pto_event event = completions->ring[i & completions->mask];
-    if (event.time > begin + turns->loop_ps && event.time > begin + pto_turns_look_after(turns, event.core)) {
-      completions->ring[kept++ & completions->mask] = event;
-      continue;
-    }
-    uint32_t at = turns->found_count++;
-    for (; at > 0 && turns->found[at - 1] > event.core; at--) turns->found[at] = turns->found[at - 1];
-    turns->found[at] = event.core;
-  }
-  pto_event_queue_cut(completions, kept);
+/* The looks of the turn that something is done after end at `end`: what they found is to be taken in, in the order of
+ * the looks and of one core the oldest first. */
+static inline void pto_turns_look(struct pto_event_queue *completions, uint64_t end) {
+  const uint64_t found_at = completions->next_at;
+  if (found_at != PTO_TURN_NEXT && found_at != end) return;
+  for (uint32_t i = completions->head; completions->ring[i & completions->mask].time == found_at; i++)
+    completions->ring[i & completions->mask].time = PTO_TURN_FOUND;
+  completions->next_at = PTO_TURN_FOUND;
 }
-
-/* The core of the first completion that was found, where there is one. */
-static inline uint32_t pto_turns_take(struct pto_turns *turns) { return turns->found[turns->found_next++]; }
 
 #endif

@@ -54,7 +54,7 @@ pending_start_ps 150000 fitted
 kernel_end_ps 100000 fitted
 handshake_ps 70000000 measured
 look 50000 measured
-chip_bandwidth_mbps 900000 measured
+chip_bandwidth_mbps 900000 assumed
 aic_clock_khz 1500000 vendor
 profiling_start_ps 300000 fitted
 profiling_pending_ps 400000 fitted
@@ -81,6 +81,11 @@ holds 'another chip is warned of' grep -q 'run.json was captured on a2a3, and th
 holds 'a capture gives the start on a free core, the recorder taken off' [ "$(value "$work/four.ini" kernel_start_ps)" = 350000 ]
 holds 'a run on another chip warns' grep -q 'run was captured on a2a3, and this is a5' <("$build/ptosim" run "$work/run.json" --chip a5)
 holds 'a run on its chip does not' eval '! "$build/ptosim" run "$work/run.json" --chip a2a3-2026-04 | grep -q captured'
+mkdir "$work/odd"
+printf '%s\n' key,value,low,high,unit,note,source clock,1e30,,,GHz,,ours >"$work/odd/micro.csv"
+holds 'a figure that no chip can have is refused with its key' grep -q 'aic_clock_khz' \
+  <(calibrate --data "$work/odd" -o "$work/five.ini" 2>&1 >/dev/null)
+holds 'and no file is made' [ ! -s "$work/five.ini" ]
 holds 'a folder without figures is refused' eval '! calibrate --data "$work" -o "$work/five.ini" 2>/dev/null'
 holds 'nothing measured is refused' eval '! calibrate -o "$work/five.ini" 2>/dev/null'
 echo "$passed passed, $failed failed"

@@ -350,6 +350,33 @@ static void test_a_task_without_kernels_keeps_what_it_touches(void **state) {
   }
 }
 
+/* Level 4: the orchestrator's calls. */
+#define CALL(task, from, to)                                                                                           \
+  "{\"submit_idx\":0,\"task_id\":" RING task ",\"start_cycles\":" from ",\"end_cycles\":" to "}"
+#define CALLS(calls) ",\"aicpu_orchestrator_phases\":[[" calls "]]}"
+
+static void test_calls_of_the_orchestrator_are_kept_and_replayed(void **state) {
+  static const char calls[] =
+      CALLS(CALL("6", "900", "920") "," CALL("7", "4000", "4020") "," CALL("5", "4030", "4040"));
+  char text[4096];
+  snprintf(text, sizeof text, "%.*s%s", (int)strlen(records_now) - 1, records_now, calls);
+  assert_said(import_as("c.json", deps_now, text), 4, 4, 4, 6); /* the call of a task that is not there is left out */
+  json_t *root = pto_ptosim_load(pto_ptosim_path("c.json"));
+  json_t *task = json_array_get(json_object_get(root, "tasks"), 0);
+  assert_int_equal(pto_json_integer(task, "submit_begin_ns"), 0); /* times count from the first call */
+  assert_int_equal(pto_json_integer(task, "submit_end_ns"), 400);
+  assert_int_equal(pto_json_integer(json_array_get(json_object_get(task, "spans"), 0), "begin_ns"), 2000);
+  json_decref(root);
+  /* add was submitted 62 us after matmul, long behind the end of that. */
+  json_t *with = run("c.json", "--chip a2a3");
+  assert_said(import_as("c.json", deps_now, records_now), 4, 4, 4, 6);
+  json_t *without = run("c.json", "--chip a2a3");
+  assert_true(json_number_value(json_object_get(with, "virtual_us")) >
+              json_number_value(json_object_get(without, "virtual_us")) + 30);
+  json_decref(with);
+  json_decref(without);
+}
+
 static void test_what_was_not_captured_cannot_be_replayed(void **state) {
   json_decref(import_as("c.json", records_now, NULL));
   assert_int_equal(pto_ptosim_run("run %s --set replay=edges --quiet", pto_ptosim_path("c.json")), 2);
@@ -366,6 +393,18 @@ static void test_what_was_not_captured_cannot_be_replayed(void **state) {
 /* ---- what cannot be true ---- */
 
 static void test_impossible_captures_are_refused_by_record(void **state) {
+  char calls[4096];
+  static const struct {
+    const char *calls, *part;
+  } odd[] = {{CALLS(CALL("6", "920", "900")), "aicpu_orchestrator_phases[0][0]: ends 20 ticks before it begins"},
+             {CALLS("7"), "aicpu_orchestrator_phases[0][0]"},
+             {CALLS("{\"task_id\":1}"), "aicpu_orchestrator_phases[0][0]"},
+             {",\"aicpu_orchestrator_phases\":[3]}", "aicpu_orchestrator_phases[0]: a list of records was expected"},
+             {",\"aicpu_orchestrator_phases\":3}", "aicpu_orchestrator_phases"}};
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    snprintf(calls, sizeof calls, "%.*s%s", (int)strlen(records_now) - 1, records_now, odd[i].calls);
+    assert_refused(calls, NULL, odd[i].part);
+  }
   assert_refused(changed(deps_now, RING "9\",\"scope", RING "7\",\"scope"), NULL, "tasks[2]: task r1t1 is there twice");
   assert_refused(changed(deps_1, "8," RING "9]", "9," RING "9]"), NULL, "edges[2]: task r1t3 depends on itself");
   assert_refused(changed(deps_1, "8," RING "9]", "9," RING "7]"), NULL, "edges[2]: the dependencies go round");
@@ -509,6 +548,7 @@ int main(void) {
       cmocka_unit_test(test_check_names_an_edge_that_was_not_captured),
       cmocka_unit_test(test_an_edge_that_only_holds_memory_orders_nothing),
       cmocka_unit_test(test_a_task_without_kernels_keeps_what_it_touches),
+      cmocka_unit_test(test_calls_of_the_orchestrator_are_kept_and_replayed),
       cmocka_unit_test(test_what_was_not_captured_cannot_be_replayed),
       cmocka_unit_test(test_impossible_captures_are_refused_by_record),
       cmocka_unit_test(test_cut_captures_are_refused_with_a_sentence),

@@ -73,5 +73,18 @@ holds 'as JSON' is_json "$work/explore.json"
 for i in {10..40}; do echo "bgemm --rounds $i"; done >"$work/cases.list"
 holds '^C ends regress with the rows so far' interrupted regress "$work/cases.list" --junit "$work/rows.xml"
 holds 'no baseline is written then' test ! -e "$work/cases.list.baseline"
+echo old >"$work/kept.json"
+too_large() { (ulimit -f 1; trap '' XFSZ; "$build/ptosim" run bgemm --trace "$work/kept.json" --quiet); }
+holds 'a trace that does not fit is a failure' leaves_with 3 too_large
+holds 'and the file of before stays' grep -qx old "$work/kept.json"
+on_terminal() { # PATTERN WORDS…: of three seconds
+  script -qec "timeout -s INT 3 $build/ptosim ${*:2}" "$work/typescript" >/dev/null 2>&1
+  grep -qE "$1" "$work/typescript" || { cat -v "$work/typescript"; return 1; }
+}
+if command -v script >/dev/null; then
+  holds 'a terminal shows how far explore is, how fast, and how long for the rest' \
+    on_terminal 'exploring [0-9]+ of 1000000, [0-9.]+/s, [0-9]+ s left' explore bgemm --schedules 1000000
+  holds 'regress too' on_terminal 'running cases [0-9]+ of 31' regress "$work/cases.list"
+fi
 holds 'nothing is left beside' test -z "$(find "$work" -name '*.new')"
 holds_total

@@ -50,6 +50,12 @@ static void test_a_mistyped_name_is_answered_with_the_nearest(void **state) {
   pto_ptosim_assert_complaint(2, "did you mean \"bgemm\"?");
   pto_ptosim_run("lst programs");
   pto_ptosim_assert_complaint(2, "did you mean \"list\"?");
+  pto_ptosim_run("run vector_example --statz");
+  pto_ptosim_assert_complaint(2, "did you mean \"--stats\"?");
+  pto_ptosim_run("regress some.list --jbos=3");
+  pto_ptosim_assert_complaint(2, "did you mean \"--jobs\"?");
+  pto_ptosim_run("check vector_example --statz"); /* check has no --stats */
+  assert_null(strstr(pto_ptosim_last.err, "did you mean"));
   pto_ptosim_run("list kernels sofmax");
   pto_ptosim_assert_complaint(2, "did you mean \"softmax\"?");
 }
@@ -84,7 +90,7 @@ static void test_help_and_version_are_no_mistakes(void **state) {
       {"--help", "ptosim run"},   {"run --help", "--deps-json"},
       {"run -h", "--deps-json"},  {"check -h", "redundant        note: an explicit edge"},
       {"suite --help", "--long"}, {"list --help", "policies"},
-      {"--version", "ptosim "}};
+      {"--version", "ptosim "},   {"-V", "  levels     plain"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_int_equal(pto_ptosim_run("%s", rows[i][0]), 0);
     assert_non_null(strstr(pto_ptosim_last.out, rows[i][1]));

@@ -80,6 +80,10 @@ entry='extern "C" void scale_entry(const ChipTaskArgs &) {}'
 written older_api '' '#include "orchestration_api.h"' "$entry"
 written newer_header '#include "pto_orchestration_api_v3.h"' "$entry"
 written newer_call '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' '  rt_submit_all(o);' '}'
+written manual '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' \
+  '  PTO2_SCOPE(PTO2ScopeMode::MANUAL) for (int i = 0; i < 3; i++) {' '    CoreTaskArgs args;' \
+  '    args.add_input(o.tensor(0).ref(), o.tensor(1).ref());' '    args.add_output(o.tensor(2).ref());' \
+  '    rt_submit_aiv_task(0, args);' '  }' '}'
 cp tests/compat/kernels/broken.cpp "$work"
 changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
@@ -96,6 +100,9 @@ holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +sca
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
+holds 'a finding at many tasks is one line' adopts 1 'WAW task 0 .*manual-enters-nothing.* \(and [12] more like it\)$' manual
+holds 'without kernels, what a manual scope declares is counted alone' \
+  adopts 0 '^    not judged: [23] conflicts of manual scopes, as declared' manual --no-compute
 holds 'an output that is wrong' adopts 1 '^wrong .*|output out\[0\]: 4 instead of 5' wrong
 holds 'a func_id without a kernel' adopts 3 'scale.cpp:21: .*func_id 1' no_kernel
 holds 'arguments that do not match' adopts 3 'scale.cpp says that it needs 4 arguments; 3 tensors and 0 scalars are given' few
@@ -186,6 +193,17 @@ holds '- with as many clusters as are asked for' \
   says 1 '^unjudged +a5 ' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5virtual --no-compute --assume-zero --clusters 2
 holds '- in virtual time alone' says 2 '^ptosim: adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual$' \
   "$ptosim" adopt "$scenes/test_scenes.py" --no-compute
+mkdir -p "$work/above/scenes" && cp "$scenes"/*.cpp "$scenes/test_scenes.py" "$work/above/scenes"
+cat >"$work/above/scenes/conftest.py" <<END
+import pytest
+@pytest.fixture(scope="class")
+def st_worker(pool): pass
+END
+holds 'a test that cannot be set up is told' says 0 'TestScale/test_run  the test cannot be set up: fixture .pool. not found' \
+  "$ptosim" adopt "$work/above/scenes" --platform a5sim --list
+printf "import pytest\n@pytest.fixture(scope=\"session\")\ndef pool(): pass\n" >"$work/above/conftest.py"
+holds 'a conftest.py above the folder is read' says 0 '^a5 +768 .*TestScale/small' \
+  "$ptosim" adopt "$work/above/scenes" --platform a5sim --list
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
 holds 'pytest runs them, by name, without the manual one' says 0 '^2 passed, [0-9]+ deselected' \
   pytest "$scenes/test_scenes.py" --platform a2a3virtual -k 'TestScale'

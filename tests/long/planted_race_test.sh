@@ -22,7 +22,7 @@ reports() { # TOOL
   sed -n "${line%)}p" $source | grep 'planted: race'
 }
 
-holds 'the build with annotations' make -s ANNOTATE=1 all
+holds 'the build with annotations' make -s -j"$(nproc)" WERROR=1 ANNOTATE=1 all
 holds 'the planted program compiles' "${CC:-cc}" -std=c17 -O0 -g -fPIC -shared -Wall -Wextra -Wno-unused-parameter -Iinclude \
   -o "${work:?}/race.so" $source
 for tool in helgrind drd; do

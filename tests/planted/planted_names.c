@@ -5,6 +5,7 @@
  * Lines that reports are to name end in a comment "HERE: NAME", by which the test finds their numbers.
  */
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <pto/pto.h>
 
@@ -13,9 +14,11 @@ static int add_one(const struct pto_kernel_args *args) {
   for (uint64_t i = 0; i < args->tensors[0].shape[0]; i++) x[i] += 1;
   return 0;
 }
-static int *volatile nowhere;
+static int forever = 1;
+/* An address that the compiler does not see to be none. */
+static int *nowhere(void) { return (int *)(uintptr_t)strtoul("0x40", NULL, 16); }
 static int crash(const struct pto_kernel_args *args) {
-  *nowhere = (int)args->tensor_count; /* HERE: crash */
+  *nowhere() = (int)args->tensor_count; /* HERE: crash */
   return 0;
 }
 static const struct pto_kernel_param params[] = {{.name = "x", .mode = PTO_INOUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32)}};
@@ -54,9 +57,9 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   if (mistake[0] == 'r') (void)add_to(rt, &add, &numbers, "wrong type"); /* HERE: refused */
   if (mistake[0] == 'e') status = add_to(rt, &add, &numbers, NULL);      /* HERE: returned */
   if (mistake[0] == 'k') status = add_to(rt, &bad, &field, "to crash");
-  if (mistake[0] == 'c') *nowhere = 1; /* HERE: orchestration */
+  if (mistake[0] == 'c') *nowhere() = 1; /* HERE: orchestration */
   if (mistake[0] == 's') return PTO_OK;
-  for (volatile int i = 1; mistake[0] == 'l' && i;) {
+  while (mistake[0] == 'l' && __atomic_load_n(&forever, __ATOMIC_RELAXED)) {
   }
   return status ? status : pto_scope_end(rt);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/control/control.h>
 #include <tests/support/random_program.h>
 #include <tests/support/serial_port.h>
@@ -98,6 +99,7 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
   const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
   uint64_t count = count_text                ? strtoull(count_text, NULL, 10)
                    : getenv("PTO_TEST_LONG") ? 100000
+                   : PTO_HAS_SANITIZER       ? 1000
                                              : 3000,
            first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
   uint64_t fitted_count = 0, tasks = 0, edges = 0, hits = 0, manual_hits = 0, pto_hits = 0;

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/base/sanitizer.h>
 #include <tests/support/template_hits.h>
 #include <tests/support/runtime_fixture.h>
 
@@ -240,7 +241,7 @@ static void test_repeated_submits_give_the_bytes_and_edges_of_the_long_way(void 
                                           .params = fold_params[k],
                                           .param_count = fold_counts[k],
                                           .run = run_fold};
-  const uint64_t count = getenv("PTO_TEST_LONG") ? 20000 : 150;
+  const uint64_t count = getenv("PTO_TEST_LONG") ? 20000 : PTO_HAS_SANITIZER ? 50 : 150;
   for (uint64_t seed = 1; seed <= count; seed++) {
     run_varied(&slow, seed, true);
     const struct variety expected = variety;

@@ -13,9 +13,9 @@
  * Each runtime first runs the program spoiled: one core fails at one operation, or a signal that a core waits for is
  * left out.  That must be its error, or be found to wait for ever, and leave nothing behind.
  *
- * PTO_WAITING_PROGRAMS says how many (60; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first; every fourth is for
- * chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine, and under twenty
- * schedules of a port that explores them.
+ * PTO_WAITING_PROGRAMS says how many (60; with a sanitizer 20; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first;
+ * every fourth is for chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine, and
+ * under twenty schedules of a port that explores them.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -30,6 +30,7 @@
 
 #include <pto/pto.h>
 #include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
 #include <runtime/control/control.h>
 #include <tests/support/serial_port.h>
 
@@ -478,8 +479,9 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 static void test_random_programs_of_waiting_cores_equal_the_model(void **state) {
   static struct program program;
-  uint64_t first = number_of("PTO_SEED", 1),
-           count = number_of("PTO_WAITING_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000 : 60);
+  uint64_t first = number_of("PTO_SEED", 1), count = number_of("PTO_WAITING_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000
+                                                                                       : PTO_HAS_SANITIZER     ? 20
+                                                                                                               : 60);
   uint64_t tasks[KINDS] = {0}, operations = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     memset(&program, 0, sizeof program);

@@ -64,6 +64,11 @@ struct random_op {
   bool is_dropped; /* by the shrinker */
 };
 
+/* Those of its kernels: all but the predicate's. */
+static inline uint32_t random_op_tensor_count(const struct random_op *op) {
+  return op->param_count - (op->compare ? 1 : 0);
+}
+
 struct random_program {
   uint64_t seed;
   uint64_t kept_heap_bytes; /* not 0: scopes keep their buffers (config.keep_released), in heap rings of this size */
@@ -97,7 +102,7 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
 /* Through the runtime. */
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);
-/* Through the runtime, and what it submits kept (runtime/submit/replay.h).  The program has no reads and no
+/* Through the runtime, and what it submits kept (runtime/control/call_list.h).  The program has no reads and no
  * writes of elements; what it left is in `result`.  NULL where the run failed. */
 struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
                                         struct pto_runtime *rt, struct random_result *result);

@@ -2,7 +2,7 @@
 /*
  * For tests: the rules of docs/virtual-time.md once more, as a plain list of messages that is searched from end to end
  * for whatever happens next.  Slow, no queues, no heap; a scheduler that goes round in a loop does so turn by turn.
- * Shares nothing with the engine but the chip and the duration formula.
+ * Shares nothing with the engine but the chip, whose prices are without those of profiling, and the duration formula.
  */
 #ifndef PTO_TESTS_VIRTUAL_MODEL_H
 #define PTO_TESTS_VIRTUAL_MODEL_H
@@ -78,6 +78,11 @@ struct pto_model_next {
   uint32_t ticket, scheduler;
 };
 
+/* What recording adds to a price, where the chip records: a price of its own, not in the others here. */
+static inline uint64_t pto_model_recording(const struct pto_model *model, uint64_t ps) {
+  return model->chip.has_profiling ? ps : 0;
+}
+
 static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t core) {
   uint32_t owner = 0;
   if (model->chip.deals_clusters) {
@@ -128,6 +133,7 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
   }
   const bool has_waited = !group && *time > model->messages[ticket].arrival;
   *time += has_waited ? model->chip.pending_start_ps : model->chip.kernel_start_ps;
+  *time += pto_model_recording(model, has_waited ? model->chip.profiling_pending_ps : model->chip.profiling_start_ps);
   return true;
 }
 
@@ -381,7 +387,7 @@ static inline uint64_t pto_model_work(const struct pto_model *model, struct pto_
     return 0;
   }
   if (!chip->has_stages) return compute;
-  message->serial = chip->stages.start_ps + (bytes > 0 ? chip->stages.trip_ps : 0) + (is_vector ? compute : 0);
+  message->serial = (bytes > 0 ? chip->stages.start_ps + chip->stages.trip_ps : 0) + (is_vector ? compute : 0);
   const uint64_t moves =
       pto_model_divide_up(bytes * 1000000, is_vector ? chip->stages.gm_to_ub_mbps : chip->stages.gm_to_l1_mbps);
   return is_vector ? moves : pto_max_u64(moves, compute);
@@ -427,6 +433,7 @@ static inline void pto_model_send(struct pto_model *model, uint32_t scheduler, u
   for (uint32_t i = 0; i < ticket; i++) is_first &= model->messages[i].core != message->core;
   const bool is_more = model->has_sent[scheduler] && model->last_task[scheduler] == message->task;
   model->clocks[scheduler] += is_more ? model->chip.dispatch_more_ps : model->chip.work_ps[PTO_WORK_DISPATCH];
+  model->clocks[scheduler] += pto_model_recording(model, model->chip.profiling_dispatch_ps);
   model->has_sent[scheduler] = true;
   model->last_task[scheduler] = message->task;
   message->arrival = model->clocks[scheduler] + (is_first ? pto_model_cold_start(model, message->core) : 0);
@@ -437,6 +444,7 @@ static inline void pto_model_send(struct pto_model *model, uint32_t scheduler, u
 static inline void pto_model_take_in(struct pto_model *model, const struct pto_model_next *completion) {
   uint64_t *clock = &model->clocks[completion->scheduler];
   *clock = completion->time + model->chip.work_ps[PTO_WORK_POLL];
+  *clock += pto_model_recording(model, model->chip.profiling_poll_ps);
   model->messages[completion->ticket].state = PTO_MODEL_POLLED;
   model->actor = completion->scheduler;
   if (!model->chip.is_graph_prebuilt) return;

@@ -66,6 +66,11 @@ holds 'the oracle shows its own' exports build/oracle pto_small
 holds 'no path of this machine in the binaries' bash -c '! readelf -d build/ptosim build/libpto.so | grep -qE "RPATH|RUNPATH"'
 build all tests
 holds 'a second make makes nothing' nothing_made
+rm build/tests/runtime/base/small_test
+build TESTS=another tests
+holds 'where tests are named, no others are built' nothing_made
+build TESTS=small tests
+holds 'but these' linked build/tests/runtime/base/small_test
 
 touch runtime/task/value.h
 build all

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of an orchestration can be kept and what cannot, a case a reason; tests/runtime/recording_random_test.c
+ * What of an orchestration can be kept and what cannot, a case a reason; tests/runtime/call_list_random_test.c
  * holds what is kept against the orchestration itself.
  *
  * Each case asks for something between begin and end, with one given tensor, and says whether what was kept is usable;
@@ -84,7 +84,7 @@ static int ask_for_a_task_from_before(struct pto_runtime *rt, struct fixture *f,
 }
 static int ask_for_too_much(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
   const uint64_t least_bytes = sizeof(struct pto_tensor) + sizeof(struct pto_param);
-  for (uint64_t i = 0; i < PTO_RECORDING_BYTES / least_bytes;
+  for (uint64_t i = 0; i < PTO_CALL_LIST_BYTES / least_bytes;
        i += 16) { /* so many at a time as the window has room for */
     fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
     for (int k = 0; k < 16; k++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", given), PTO_OK);
@@ -100,11 +100,11 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
   from_before = fixture_managed(rt, 64);
   fixture_expect(rt, submit_write(rt, &from_before, &task_before), PTO_OK);
   uint64_t tasks = fixture_tasks(rt), edges = fixture_edges(rt);
-  struct pto_recording *submits = pto_recording_begin(rt, &given, 1);
+  struct pto_call_list *submits = pto_call_list_begin(rt, &given, 1);
   assert_non_null(submits);
   fixture_expect(rt, current->ask(rt, f, &given), PTO_OK);
-  assert_int_equal(pto_recording_end(rt, submits), current->is_usable);
-  assert_true(pto_recording_bytes(submits) <= PTO_RECORDING_BYTES);
+  assert_int_equal(pto_call_list_end(rt, submits), current->is_usable);
+  assert_true(pto_call_list_bytes(submits) <= PTO_CALL_LIST_BYTES);
   tasks = fixture_tasks(rt) - tasks;
   edges = fixture_edges(rt) - edges;
   fixture_drain(rt);
@@ -113,11 +113,11 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
   const uint64_t tasks_then = fixture_tasks(rt), edges_then = fixture_edges(rt);
   given = fixture_bytes(f, 8192, 256);
   if (current->is_usable) {
-    fixture_expect(rt, pto_recording_replay(rt, submits, &given, 1), PTO_OK);
+    fixture_expect(rt, pto_call_list_replay(rt, submits, &given, 1), PTO_OK);
     assert_int_equal(fixture_tasks(rt) - tasks_then, tasks);
     assert_int_equal(fixture_edges(rt) - edges_then, edges);
   }
-  pto_recording_destroy(submits);
+  pto_call_list_destroy(submits);
   return PTO_OK;
 }
 
@@ -150,6 +150,6 @@ int main(void) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
     tests[i] = (struct CMUnitTest){
         .name = cases[i].name, .test_func = run_case, .initial_state = (void *)(uintptr_t)&cases[i]};
-  pto_recording_destroy(NULL);
-  return _cmocka_run_group_tests("recording_test", tests, PTO_ARRAY_LENGTH(cases), NULL, NULL);
+  pto_call_list_destroy(NULL);
+  return _cmocka_run_group_tests("call_list_test", tests, PTO_ARRAY_LENGTH(cases), NULL, NULL);
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Bars, lines and tables.  Each bar and each number of a table is one of the documents in the page; none is made up here. */
+
+/* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us, isWait}]}]; each bar's width is its time. */
+function drawBars(element, rows, total) {
+  const width = Math.max(500, element.clientWidth || 900), left = 150, height = 24;
+  const x = d3.scaleLinear().domain([0, total]).range([left, width - 10]);
+  const svg = d3.select(element).html("").append("svg").attr("width", width).attr("height", rows.length * height + 28)
+    .attr("role", "img").attr("aria-label", "time of each resource by activity");
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${rows.length * height + 4})`)
+    .call(d3.axisBottom(x).ticks(8).tickFormat(timeText));
+  const row = svg.selectAll("g.row").data(rows).enter().append("g").attr("class", "row")
+    .attr("transform", (_, i) => `translate(0, ${i * height})`);
+  row.append("text").attr("x", left - 8).attr("y", 15).attr("text-anchor", "end").text(d => d.name);
+  const part = row.selectAll("g.part").data(d => {
+    let at = 0;
+    return d.parts.filter(p => p.us > 0).map(p => ({...p, resource: d.name, from: at, to: at += p.us}));
+  }).enter().append("g").attr("class", "part");
+  part.append("rect").attr("class", "bar").attr("x", d => x(d.from)).attr("y", 2).attr("height", height - 5)
+    .attr("width", d => x(d.to) - x(d.from)).style("fill", d => d.isWait ? "var(--idle)" : colourOf(d.name))
+    .attr("data-resource", d => d.resource).attr("data-activity", d => d.activity).attr("data-us", d => d.us)
+    .append("title").text(d => `${d.resource}: ${d.name} ${timeText(d.us)}, ${percentText(d.us / total)}`);
+  part.append("text").attr("class", "inside").style("fill", d => d.isWait ? null : inkOn(colourOf(d.name))).attr("x", d => x(d.from) + 4)
+    .attr("y", 15).text(d => {
+      const most = Math.floor((x(d.to) - x(d.from) - 8) / 6);
+      return most < 3 ? "" : d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name;
+    });
+  return x;
+}
+
+/* columns: [{name, value(row), text(row), pick(row)}].  A click on a head sorts by it; pick makes the cell a link. */
+function drawTable(element, columns, rows, most = 200) {
+  const table = d3.select(element).html("");
+  const body = () => {
+    table.select("tbody").remove();
+    table.append("tbody").selectAll("tr").data(rows.slice(0, most)).enter().append("tr").selectAll("td")
+      .data(row => columns.map(column => ({column, row}))).enter().append("td").each(function ({column, row}) {
+        const text = (column.text || column.value)(row);
+        if (column.pick && column.pick(row)) d3.select(this).append("a").attr("role", "button").attr("tabindex", 0).text(text)
+          .on("click", () => column.pick(row)());
+        else this.textContent = text;
+      });
+  };
+  table.append("thead").append("tr").selectAll("th").data(columns).enter().append("th").attr("scope", "col")
+    .append("button").attr("type", "button").text(d => d.name).on("click", column => {
+      column.isUp = !column.isUp;
+      rows = rows.slice().sort((a, b) => (column.isUp ? -1 : 1) * d3.ascending(column.value(a), column.value(b)));
+      body();
+    });
+  body();
+  if (rows.length > most) table.append("caption").style("caption-side", "bottom").text(`${most} of ${rows.length} rows`);
+}
+
+/* Lines of samples over time, each on a scale of its own; follows the timeline's view. */
+class SampleChart {
+  /* The high waters are the document's: samples are taken after a submit, which may have taken more for a while. */
+  constructor(element, samples, run, width) {
+    this.element = element;
+    this.samples = samples;
+    this.lines = [
+      {name: "window slots in use", values: samples.window, most: RESULT.window_high_water, text: d => `${d}`},
+      {name: "heap in use", values: samples.heap, most: RESULT.heap_high_water_bytes, text: bytesText},
+      {name: "ready tasks", values: samples.ready, text: d => `${d}`},
+      {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
+    ].map(line => ({...line, most: line.most || d3.max(line.values)}));
+    this.width = width;
+    this.buffers = null;
+    this.show(0, run.end);
+  }
+
+  /* Steps of one line as at most two points a pixel: the least and the most of what falls into it. */
+  points(line, begin, end, x) {
+    const {time, count} = this.samples, points = [];
+    let i = Math.max(0, d3.bisectRight(time, begin) - 1), value = i < count ? line.values[i] : 0;
+    points.push([x(begin), value]);
+    while (i < count && time[i] <= end) {
+      const pixel = Math.floor(x(time[i]));
+      let low = Infinity, high = -Infinity;
+      for (; i < count && time[i] <= end && Math.floor(x(time[i])) === pixel; i++) {
+        value = line.values[i];
+        low = Math.min(low, value);
+        high = Math.max(high, value);
+      }
+      if (pixel >= x.range()[0]) points.push([pixel, low], [pixel, high], [pixel, value]);
+    }
+    points.push([x(end), value]);
+    return points;
+  }
+
+  show(begin, end) {
+    this.view = [begin, end];
+    const width = this.width(), height = 70, left = LABEL_WIDTH;
+    const x = d3.scaleLinear().domain([begin, end]).range([left, width]);
+    const bars = this.buffers ? this.buffers.slice(0, 60) : [];
+    const svg = d3.select(this.element).html("").append("svg").attr("width", width)
+      .attr("height", this.lines.length * height + 24 + bars.length * 8).attr("role", "img")
+      .attr("aria-label", "window, heap, ready tasks and calls over time");
+    this.lines.forEach((line, i) => {
+      const y = d3.scaleLinear().domain([0, line.most || 1]).range([height - 6, 8]);
+      const g = svg.append("g").attr("transform", `translate(0, ${i * height})`);
+      g.append("text").attr("x", 4).attr("y", 20).text(line.name);
+      g.append("text").attr("x", 4).attr("y", 36).text(`most ${line.text(line.most || 0)}`);
+      g.append("path").attr("fill", "none").attr("stroke", PALETTE[i]).attr("data-line", line.name).attr("data-most", line.most)
+        .attr("d", d3.line().x(d => d[0]).y(d => y(d[1])).curve(d3.curveStepAfter)(this.points(line, begin, end, x)));
+    });
+    const rows = svg.append("g").attr("transform", `translate(0, ${this.lines.length * height})`);
+    rows.selectAll("rect").data(bars).enter().append("rect").attr("x", d => Math.max(left, x(d.begin)))
+      .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("y", (_, i) => i * 8)
+      .attr("height", 6).attr("fill", PALETTE[1]).attr("data-buffer", d => d.buffer)
+      .append("title").text(d => `buffer ${d.buffer}, ${bytesText(d.bytes)}: ${unitsText(d.begin)} to ${unitsText(d.end)}`);
+    if (bars.length)
+      rows.append("text").attr("x", 4).attr("y", 10).text(this.buffers.length > 60 ? `60 largest of ${this.buffers.length} buffers`
+                                                                                   : "buffers, first to last use");
+    svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${this.lines.length * height + bars.length * 8})`)
+      .call(d3.axisBottom(d3.scaleLinear().domain([begin / NAMES.units_per_us, end / NAMES.units_per_us]).range(x.range()))
+        .ticks(8).tickFormat(timeText));
+  }
+}

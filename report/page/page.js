@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* The page: what each section shows, and what a click does.  `run` has what the blocks say; RESULT is the document of --json. */
+
+const RESULT = documentOf("result") || {};
+
+/* Spans from here on are calls on cores. */
+const firstCall = spans => spans.first[NAMES.first_core];
+
+/* The whole of it, for the parts. */
+const run = {
+  spans: null, tasks: null, edges: null, tensors: null, path: null, end: 1,
+  colour: colourOf,
+  spansByTask: null,
+  /* The span of a task that ends last; -1: it has none. */
+  lastSpanOf(task) {
+    if (!this.lastSpan) {
+      this.lastSpan = new Int32Array(NAMES.tasks).fill(-1);
+            for (let i = firstCall(this.spans); i < this.spans.count; i++) {
+        const t = this.spans.task[i];
+        if (t >= 0 && t < NAMES.tasks && (this.lastSpan[t] < 0 || this.spans.end[i] > this.spans.end[this.lastSpan[t]]))
+          this.lastSpan[t] = i;
+      }
+    }
+    return this.lastSpan[task];
+  }
+};
+let timeline = null;
+
+function section(id, isThere) {
+  const element = document.getElementById(id);
+  element.classList.toggle("empty", !isThere);
+  if (isThere && !element.querySelector("h2")) {
+    d3.select(element).insert("h2", ":first-child").text(element.dataset.title);
+    d3.select("nav").html("").selectAll("a").data([...document.querySelectorAll("section")].filter(s => s.querySelector("h2")))
+      .enter().append("a").attr("href", s => `#${s.id}`).text(s => s.dataset.title);
+  }
+  return isThere ? d3.select(element) : null;
+}
+
+function drawHead() {
+  d3.select("#title").text([RESULT.program || NAMES.program, RESULT.case && `case ${RESULT.case}`].filter(Boolean).join(", "));
+  document.title = `${RESULT.program || NAMES.program}: report`;
+  const facts = [["chip", RESULT.chip], ["engine", RESULT.engine], ["dependencies", RESULT.deps], ["workers", RESULT.workers],
+                 ["tasks", RESULT.tasks], ["edges", RESULT.edges],
+                 ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
+                 ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
+                 ["records that did not fit", NAMES.dropped_records || null]];
+  d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
+    .each(function ([name, value]) {
+      d3.select(this).append("dt").text(name);
+      d3.select(this).append("dd").text(value);
+    });
+}
+
+/* ---- a task ---- */
+
+async function showTask(span) {
+  const box = d3.select("#task").html("");
+  if (span < 0) {
+    box.append("p").text("Click a span to see its task.");
+    return;
+  }
+  const {spans} = run, task = spans.task[span];
+  box.append("h3").text(NAMES.names[spans.name[span]]);
+  const list = box.append("ul");
+  const say = text => list.append("li").text(text);
+  say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
+  if (task < 0 || task >= NAMES.tasks) return;
+  say(`task ${task}${run.tasks.blocks[task] > 1 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
+  if (NAMES.nodes) say(`node ${NAMES.nodes[task]}`);
+  if (NAMES.places[run.tasks.place[task]]) say(`submitted at ${NAMES.places[run.tasks.place[task]]}`);
+  await loadGraph();
+  if (timeline.selected !== span) return;
+  timeline.draw();
+  sayWaits(list, task);
+  sayNeighbours(box, "producers", run.edges.producers, task);
+  sayNeighbours(box, "consumers", run.edges.consumers, task);
+  if (!run.tensors) run.tensors = await readTensors(NAMES.tasks, NAMES);
+  if (timeline.selected !== span) return;
+  box.append("h3").text("tensors");
+  box.append("ul").selectAll("li").data(run.tensors[task]).enter().append("li").text(t =>
+    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, buffer ${t.buffer} of ${bytesText(t.bytes)}` +
+    `${t.offset ? `, from element ${t.offset}` : ""}`);
+}
+
+/* From its submit to its first span: for a producer, then for a scheduler and a core. */
+function sayWaits(list, task) {
+  const {spans, edges} = run;
+  let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
+  for (let i = firstCall(spans); i < spans.count; i++) if (spans.task[i] === task) begin = Math.min(begin, spans.begin[i]);
+  for (let k = edges.producers.first[task]; k < edges.producers.first[task + 1]; k++) {
+    const span = run.lastSpanOf(edges.producers.items[k]);
+    if (span >= 0 && spans.end[span] > ready) {
+      ready = spans.end[span];
+      last = edges.producers.items[k];
+    }
+  }
+  list.append("li").text(`submitted at ${unitsText(run.tasks.submitted[task])}`);
+  if (last >= 0) list.append("li").text(`waited ${unitsText(ready - run.tasks.submitted[task])} for task ${last}, its last producer`);
+  if (begin < Infinity && begin >= ready)
+    list.append("li").text(`waited ${unitsText(begin - ready)} for a scheduler and a core`);
+}
+
+function sayNeighbours(box, title, list, task) {
+  const from = list.first[task], to = list.first[task + 1];
+  box.append("h3").text(`${to - from} ${title}`);
+  box.append("ul").attr("class", title).selectAll("li").data([...list.items.slice(from, Math.min(to, from + 50))]).enter()
+    .append("li").append("a").attr("role", "button").attr("tabindex", 0)
+    .text(d => `task ${d} ${NAMES.names[run.tasks.kernel[d]]}`).on("click", d => goTo(d));
+  if (to - from > 50) box.append("p").text(`and ${to - from - 50} more`);
+}
+
+/* Selects a task's last span and brings it into view. */
+function goTo(task) {
+  const span = run.lastSpanOf(task);
+  if (span < 0) return;
+  const [begin, end] = timeline.scale.domain(), length = run.spans.end[span] - run.spans.begin[span];
+  if (run.spans.begin[span] < begin || run.spans.end[span] > end)
+    timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
+  timeline.select(span);
+}
+
+async function loadGraph() {
+  if (!run.edges) run.edges = await readEdges(NAMES.tasks);
+}
+
+/* ---- search ---- */
+
+function startSearch() {
+  const form = document.getElementById("search"), output = form.querySelector("output");
+  let last = -1;
+  const matcher = text => {
+    const number = /^#?\d+$/.test(text) ? +text.replace("#", "") : -1, low = text.toLowerCase();
+    const hits = NAMES.names.map(name => name.toLowerCase().includes(low));
+    const places = NAMES.places.map(place => place.toLowerCase().includes(low));
+    return span => {
+      const task = run.spans.task[span];
+      if (number >= 0) return task === number;
+      if (hits[run.spans.name[span]]) return true;
+      if (task < 0 || task >= NAMES.tasks) return false;
+      return places[run.tasks.place[task]] || Boolean(NAMES.nodes && (NAMES.nodes[task] || "").toLowerCase().includes(low));
+    };
+  };
+  form.elements.text.addEventListener("input", () => {
+    const text = form.elements.text.value.trim();
+    last = -1;
+    timeline.matches = text ? matcher(text) : null;
+    let count = 0;
+    if (text) for (let i = 0; i < run.spans.count; i++) count += timeline.matches(i);
+    output.textContent = text ? `${count} spans` : "";
+    timeline.draw();
+  });
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    if (!timeline.matches) return;
+    for (let step = 1; step <= run.spans.count; step++) {
+      const span = (last + step) % run.spans.count;
+      if (!timeline.matches(span)) continue;
+      last = span;
+      const length = run.spans.end[span] - run.spans.begin[span];
+      timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
+      timeline.select(span);
+      return;
+    }
+  });
+  d3.selectAll("#search [data-do]").on("click", function () {
+    if (this.dataset.do === "all") timeline.show(0, run.end);
+    else timeline.canvas.call(timeline.zoom.scaleBy, this.dataset.do === "in" ? 2 : 0.5);
+  });
+  form.elements.path.addEventListener("change", () => {
+    timeline.showsPath = form.elements.path.checked;
+    timeline.draw();
+  });
+}
+
+/* The critical path as the timeline draws it: [{track, begin, end}]. */
+function stepsOnTracks(path) {
+  if (!path) return null;
+  const trackOf = resource => NAMES.tracks.findIndex(name => name === resource || name.startsWith(`${resource} `));
+  return path.steps.map(step => ({track: trackOf(step.resource), begin: step.begin_us * NAMES.units_per_us,
+                                  end: step.end_us * NAMES.units_per_us}));
+}
+
+/* ---- memory ---- */
+
+/* Of managed buffers, from the first span of a task that uses it to the last: largest first. */
+function buffersOf() {
+  const buffers = new Map(), begin = new Float64Array(NAMES.tasks).fill(Infinity);
+  for (let i = firstCall(run.spans); i < run.spans.count; i++) {
+    const task = run.spans.task[i];
+    if (task >= 0 && task < NAMES.tasks) begin[task] = Math.min(begin[task], run.spans.begin[i]);
+  }
+  run.tensors.forEach((tensors, task) => {
+    const span = run.lastSpanOf(task);
+    for (const tensor of tensors) {
+      if (!tensor.isManaged || span < 0) continue;
+      const buffer = buffers.get(tensor.buffer) || {buffer: tensor.buffer, bytes: tensor.bytes, begin: Infinity, end: 0};
+      buffer.begin = Math.min(buffer.begin, begin[task]);
+      buffer.end = Math.max(buffer.end, run.spans.end[span]);
+      buffers.set(tensor.buffer, buffer);
+    }
+  });
+  return [...buffers.values()].sort((a, b) => b.bytes - a.bytes || a.begin - b.begin);
+}
+
+/* ---- all of it ---- */
+
+async function draw() {
+  drawHead();
+  d3.select("#theme").on("click", () => {
+    const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark"
+                                                                       : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    if (timeline) timeline.draw();
+  });
+  drawResult();
+  run.spans = NAMES ? await readSpans() : null;
+  if (!section("lanes", run.spans && run.spans.count > 0)) return;
+  run.end = d3.max(run.spans.end) || 1;
+  run.tasks = await readTasks(NAMES.tasks);
+  run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
+  let chart = null;
+  timeline = new Timeline(document.querySelector("#lanes .chart"), {
+    run, onSelect: showTask, onView: (begin, end) => { if (chart) chart.show(begin, end); }});
+  startSearch();
+  window.addEventListener("resize", () => timeline.resize());
+  const samples = await readSamples();
+  if (section("memory", samples.count > 0)) chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
+  document.documentElement.dataset.ready = "timeline";
+  await new Promise(requestAnimationFrame);
+  await loadGraph();
+  if (section("tasks-graph", NAMES.tasks > 0))
+    drawGraph(document.querySelector("#tasks-graph .chart"), taskGraph(run), run, goTo);
+  if (chart && NAMES.tasks <= 20000) {
+    run.tensors = run.tensors || await readTensors(NAMES.tasks, NAMES);
+    chart.buffers = buffersOf();
+    chart.show(...chart.view);
+  }
+  document.documentElement.dataset.ready = "all";
+}
+
+/* What the document says, without the blocks. */
+function drawResult() {
+  const stats = RESULT.stats || {}, makespan = stats.makespan_us;
+  if (stats.verdict) {
+    const {bound_by, share, us, gains} = stats.verdict;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of the run, ${timeText(us)}`);
+    d3.select("#advice").selectAll("li").data(gains).enter().append("li")
+      .text(d => `${d.what} in half the time: the run takes ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+  }
+  if (RESULT.error) d3.select("#verdict").text(RESULT.error);
+  drawAccounts(stats.accounts || [], makespan);
+  drawKernels(stats.kernels || [], stats);
+  drawPath(stats.path, makespan);
+  section("findings", false);
+}
+
+const wordsOf = activity => (NAMES && NAMES.activities && NAMES.activities[activity]) || activity;
+
+/* A resource of several cores is drawn as the mean of them, so that each row is as long as the run. */
+function drawAccounts(accounts, makespan) {
+  if (!section("accounts", accounts.length > 0)) return;
+  const rows = accounts.map(account => ({
+    name: account.count > 1 ? `${account.count} ${account.resource}` : account.resource,
+    parts: Object.entries(account.us).map(([activity, us]) => ({
+      name: wordsOf(activity), activity, us: us / account.count, sum: us, isWait: /^(wait_|no_work)/.test(activity)}))
+  }));
+  drawBars(document.querySelector("#accounts .chart"), rows, makespan);
+  drawTable(document.querySelector("#accounts table"), [
+    {name: "resource", value: d => d.resource}, {name: "activity", value: d => d.name},
+    {name: "time", value: d => d.sum, text: d => timeText(d.sum)},
+    {name: "share", value: d => d.us / makespan, text: d => percentText(d.us / makespan)}
+  ], rows.flatMap(row => row.parts.filter(d => d.us > 0).map(d => ({...d, resource: row.name}))));
+}
+
+function drawKernels(kernels, stats) {
+  if (!section("kernels", kernels.length > 0)) return;
+  const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
+  const split = ["compute_us", "memory_us", "contention_us"].filter(key => typeof kernels[0][key] === "number")
+    .map(key => time(key.replace("_us", ""), d => d[key]));
+  drawTable(document.querySelector("#kernels table"), [
+    {name: "kernel", value: d => d.name, pick: d => () => findText(d.name)}, {name: "calls", value: d => d.calls},
+    {name: "share", value: d => d.total_us / total, text: d => percentText(d.total_us / total)},
+    time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split
+  ], kernels);
+}
+
+function drawPath(path, makespan) {
+  if (!section("path", path && path.steps.length > 0)) return;
+  drawBars(document.querySelector("#path .chart"), [{name: "critical path", parts: Object.entries(path.us).map(
+    ([activity, us]) => ({name: wordsOf(activity), activity, us, isWait: /^(wait_|no_work)/.test(activity)}))}], makespan);
+  drawTable(document.querySelector("#path table"), [
+    {name: "begin", value: d => d.begin_us, text: d => timeText(d.begin_us),
+     pick: d => () => showTime(d.begin_us, d.end_us)},
+    {name: "takes", value: d => d.end_us - d.begin_us, text: d => timeText(d.end_us - d.begin_us)},
+    {name: "on", value: d => d.resource},
+    {name: "what", value: d => d.kernel ? `${wordsOf(d.activity)}, ${d.kernel}` : wordsOf(d.activity)},
+    {name: "tasks", value: d => d.first_task,
+     text: d => d.first_task === null ? "" : d.first_task === d.last_task ? d.first_task : `${d.first_task} to ${d.last_task}`,
+     pick: d => d.first_task === null ? null : () => goTo(d.first_task)}
+  ], path.steps);
+}
+
+function showTime(beginUs, endUs) {
+  const units = NAMES.units_per_us, margin = (endUs - beginUs) / 2 + 0.001;
+  timeline.show(Math.max(0, (beginUs - margin) * units), Math.min(run.end, (endUs + margin) * units));
+  document.getElementById("lanes").scrollIntoView();
+}
+
+function findText(text) {
+  const form = document.getElementById("search");
+  form.elements.text.value = text;
+  form.elements.text.dispatchEvent(new Event("input"));
+  document.getElementById("lanes").scrollIntoView();
+}
+
+draw().catch(error => {
+  document.documentElement.dataset.ready = "failed";
+  d3.select("#verdict").text(`This page cannot be drawn: ${error.message}`);
+  console.error(error);
+});

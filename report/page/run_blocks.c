@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/page/run_blocks.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <report/findings/source_lines.h>
+#include <report/page/columns.h>
+#include <report/page/escaped_json.h>
+#include <report/run/trace_view.h>
+#include <runtime/trace/segment.h>
+
+#define LANES 3u
+#define NAME_SIZE 256
+
+/* Pointers in the order in which they were first met: names of kernels, places of calls.  There are few. */
+struct list {
+  const void **items;
+  size_t count, capacity, last;
+  bool has_failed;
+};
+
+static size_t index_of(struct list *list, const void *item) {
+  if (list->last < list->count && list->items[list->last] == item) return list->last;
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i] == item) return list->last = i;
+  if (list->count == list->capacity) {
+    const size_t capacity = 2 * list->capacity + 64;
+    const void **items = realloc(list->items, capacity * sizeof *items);
+    if (!items) {
+      list->has_failed = true;
+      return 0;
+    }
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count] = item;
+  return list->last = list->count++;
+}
+
+struct blocks {
+  const struct pto_trace *trace;
+  const struct pto_export_info *info;
+  FILE *to;
+  struct list names; /* of kernels and activities */
+  struct list places;
+  uint32_t has_resolver, scheduler_count;
+  int status;
+};
+
+static const struct {
+  const char *name, *text;
+} activities[] = {
+#define X(name, text, group) {#name, text},
+    PTO_ACTIVITY_LIST(X)
+#undef X
+};
+
+static uint32_t first_core(const struct blocks *b) { return 1 + b->has_resolver + b->scheduler_count; }
+
+static void count_schedulers(struct blocks *b) {
+  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
+    if (segment->resource.kind == PTO_RESOURCE_RESOLVER) b->has_resolver = 1;
+    if (segment->resource.kind == PTO_RESOURCE_SCHEDULER && segment->resource.index >= b->scheduler_count)
+      b->scheduler_count = segment->resource.index + 1u;
+  }
+}
+
+static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
+  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", id);
+  const int status = pto_columns_write(columns, count, b->to);
+  fputs("</script>\n", b->to);
+  if (b->status == PTO_OK) b->status = status;
+}
+
+/* ---- timeline ---- */
+
+struct span {
+  uint64_t begin, end;
+  uint32_t track, task; /* task + 1; 0: none */
+  uint32_t name, block;
+};
+
+static int compare_spans(const void *a, const void *b) {
+  const struct span *x = a, *y = b;
+  if (x->track != y->track) return x->track < y->track ? -1 : 1;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static uint64_t take_calls(struct blocks *b, struct span *spans) {
+  const struct pto_trace_span *span;
+  uint64_t count = 0;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(b->trace, &walk)) != NULL; count++) {
+    const struct pto_kernel *kernel = pto_trace_task_kernel(b->trace, span->task, span->role);
+    spans[count] = (struct span){.begin = span->begin,
+                                 .end = span->end,
+                                 .track = first_core(b) + span->core,
+                                 .task = span->task + 1,
+                                 .name = (uint32_t)index_of(&b->names, kernel ? kernel->name : "task"),
+                                 .block = span->block_index};
+  }
+  return count;
+}
+
+/* What the control thread did. */
+static uint64_t take_control(struct blocks *b, struct span *spans) {
+  for (uint64_t i = 0; i < b->trace->control.count; i++) {
+    const struct pto_trace_control *control = pto_trace_log_at(&b->trace->control, i);
+    spans[i] = (struct span){.begin = control->begin,
+                             .end = control->end,
+                             .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
+                             .name = (uint32_t)index_of(&b->names, pto_control_activity_name(control->activity))};
+  }
+  return b->trace->control.count;
+}
+
+/* What the orchestrator and the schedulers did, in virtual time. */
+static uint64_t take_segments(struct blocks *b, struct span *spans) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
+    const uint32_t kind = segment->resource.kind;
+    if (segment->activity >= PTO_ACTIVITY_COUNT || kind == PTO_RESOURCE_CORE || segment->end == segment->begin) continue;
+    spans[count++] = (struct span){
+        .begin = segment->begin,
+        .end = segment->end,
+        .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
+                 : kind == PTO_RESOURCE_RESOLVER   ? 1
+                                                   : 1 + b->has_resolver + segment->resource.index,
+        .task = segment->task == PTO_SEGMENT_NO_TASK ? 0 : segment->task + 1,
+        .name = (uint32_t)index_of(&b->names, activities[segment->activity].text)};
+  }
+  return count;
+}
+
+static void put_timeline(struct blocks *b) {
+  enum { COUNT, GAP, LENGTH, NAME, TASK, BLOCK, COLUMNS };
+  struct pto_column columns[COLUMNS] = {{0}};
+  const struct pto_trace_span *span;
+  uint64_t count = b->trace->control.count + b->trace->segments.count;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(b->trace, &walk)) != NULL;) count++;
+  struct span *spans = calloc(count + 1, sizeof *spans);
+  if (!spans) {
+    b->status = PTO_ENOMEM;
+    return;
+  }
+  count = take_calls(b, spans);
+  count += b->trace->segments.count ? take_segments(b, spans + count) : take_control(b, spans + count);
+  qsort(spans, count, sizeof *spans, compare_spans);
+  uint64_t at = 0;
+  for (uint32_t track = 0; track < first_core(b) + b->info->cluster_count * LANES; track++) {
+    const uint64_t first = at;
+    uint64_t last_end = 0;
+    int64_t last_task = 0;
+    for (; at < count && spans[at].track == track; at++) {
+      pto_column_put_signed(&columns[GAP], (int64_t)(spans[at].begin - last_end));
+      pto_column_put(&columns[LENGTH], spans[at].end - spans[at].begin);
+      pto_column_put(&columns[NAME], spans[at].name);
+      pto_column_put_signed(&columns[TASK], (int64_t)spans[at].task - last_task);
+      pto_column_put(&columns[BLOCK], spans[at].block);
+      last_end = spans[at].end;
+      last_task = spans[at].task;
+    }
+    pto_column_put(&columns[COUNT], at - first);
+  }
+  free(spans);
+  write_block(b, "timeline", columns, COLUMNS);
+}
+
+/* ---- the graph ---- */
+
+static void put_tasks(struct blocks *b) {
+  enum { KERNEL, SUBMITTED, PLACE, BLOCKS, SCOPE, COLUMNS };
+  struct pto_column columns[COLUMNS] = {{0}};
+  uint64_t last_time = 0, last_scope = 0;
+  for (uint64_t i = 0; i < b->trace->tasks.count; i++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&b->trace->tasks, i);
+    const struct pto_kernel *kernel = NULL;
+    for (uint32_t role = 0; role < LANES && !kernel; role++) kernel = task->kernels[role];
+    pto_column_put(&columns[KERNEL],
+                   index_of(&b->names, kernel ? kernel->name : pto_trace_task_kind_name(task->kind)));
+    pto_column_put_signed(&columns[SUBMITTED], (int64_t)(task->submit_time - last_time));
+    pto_column_put(&columns[PLACE], index_of(&b->places, task->call));
+    pto_column_put(&columns[BLOCKS], task->block_count);
+    pto_column_put_signed(&columns[SCOPE], (int64_t)(task->scope_serial - last_scope));
+    last_time = task->submit_time;
+    last_scope = task->scope_serial;
+  }
+  write_block(b, "tasks", columns, COLUMNS);
+}
+
+enum { PRODUCERS, BACK, REASONS, EDGE_COLUMNS };
+struct edges {
+  struct pto_column columns[EDGE_COLUMNS];
+  uint64_t consumer, count; /* of the consumer that goes on */
+};
+
+/* Counts of all consumers before this one are known. */
+static void end_consumers(struct edges *edges, uint64_t next) {
+  for (; edges->consumer < next; edges->consumer++, edges->count = 0)
+    pto_column_put(&edges->columns[PRODUCERS], edges->count);
+}
+
+static int put_edge(void *context, const struct pto_trace_edge_view *edge) {
+  struct edges *edges = context;
+  end_consumers(edges, edge->consumer);
+  pto_column_put(&edges->columns[BACK], edge->consumer - edge->producer);
+  pto_column_put(&edges->columns[REASONS], edge->reason_bits);
+  edges->count++;
+  return PTO_OK;
+}
+
+static void put_edges(struct blocks *b) {
+  struct edges edges = {0};
+  const int status = pto_trace_each_edge(b->trace, put_edge, &edges);
+  if (status) b->status = status;
+  end_consumers(&edges, b->trace->tasks.count);
+  write_block(b, "edges", edges.columns, EDGE_COLUMNS);
+}
+
+static void put_tensors(struct blocks *b) {
+  enum { PARAMS, MODE, BUFFER, DTYPE, RANK, SIZE, OFFSET, BYTES, COLUMNS };
+  struct pto_column columns[COLUMNS] = {{0}};
+  int64_t last_buffer = 0;
+  for (uint64_t i = 0; i < b->trace->tasks.count; i++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&b->trace->tasks, i);
+    const uint64_t first = pto_min_u64(task->first_param, b->trace->params.count),
+                   end = pto_min_u64(first + task->param_count, b->trace->params.count);
+    pto_column_put(&columns[PARAMS], end - first);
+    for (uint64_t k = first; k < end; k++) {
+      const struct pto_trace_param *param = pto_trace_log_at(&b->trace->params, k);
+      const struct pto_tensor *tensor = &param->tensor;
+      const uint32_t rank = tensor->ndims <= PTO_MAX_DIMS ? tensor->ndims : 0;
+      pto_column_put(&columns[MODE], param->mode << 1 | (param->index == UINT32_MAX));
+      pto_column_put_signed(&columns[BUFFER], (int64_t)param->buffer_number - last_buffer);
+      pto_column_put(&columns[DTYPE], tensor->dtype);
+      pto_column_put(&columns[RANK], rank);
+      for (uint32_t d = 0; d < rank; d++) pto_column_put(&columns[SIZE], tensor->shape[d]);
+      pto_column_put(&columns[OFFSET], tensor->start_offset);
+      pto_column_put(&columns[BYTES], tensor->buffer.size_bytes << 1 | (param->is_managed != 0));
+      last_buffer = (int64_t)param->buffer_number;
+    }
+  }
+  write_block(b, "tensors", columns, COLUMNS);
+}
+
+static void put_samples(struct blocks *b) {
+  enum { TIME, READY, IN_FLIGHT, WINDOW, HEAP, COLUMNS };
+  struct pto_column columns[COLUMNS] = {{0}};
+  uint64_t last_time = 0, last_heap = 0;
+  for (uint64_t i = 0; i < b->trace->samples.count; i++) {
+    const struct pto_trace_sample *sample = pto_trace_log_at(&b->trace->samples, i);
+    pto_column_put_signed(&columns[TIME], (int64_t)(sample->time - last_time));
+    pto_column_put(&columns[READY], sample->ready);
+    pto_column_put(&columns[IN_FLIGHT], sample->in_flight);
+    pto_column_put(&columns[WINDOW], sample->window_used);
+    pto_column_put_signed(&columns[HEAP], (int64_t)(sample->heap_used_bytes - last_heap));
+    last_time = sample->time;
+    last_heap = sample->heap_used_bytes;
+  }
+  write_block(b, "samples", columns, COLUMNS);
+}
+
+/* ---- names ---- */
+
+static void put_tracks(struct blocks *b, struct pto_json_writer *w) {
+  static const char *const lanes[LANES] = {"AIC", "AIV0", "AIV1"};
+  char name[64];
+  pto_json_put_array(w, "tracks");
+  pto_json_string(w, "orchestrator");
+  if (b->has_resolver) pto_json_string(w, "resolver");
+  for (uint32_t i = 0; i < b->scheduler_count; i++) {
+    snprintf(name, sizeof name, "scheduler %u", i);
+    pto_json_string(w, name);
+  }
+  for (uint32_t core = 0; core < b->info->cluster_count * LANES; core++) {
+    snprintf(name, sizeof name, "core %u %s", core, lanes[core % LANES]);
+    pto_json_string(w, name);
+  }
+  pto_json_array_end(w);
+}
+
+static void put_names(struct pto_json_writer *w, const void *context) {
+  struct blocks *b = (struct blocks *)context;
+  char text[NAME_SIZE];
+  pto_json_put_string(w, "program", b->info->program);
+  pto_json_put_bool(w, "virtual", b->trace->is_virtual);
+  pto_json_put_u64(w, "units_per_us", b->trace->is_virtual ? 1000000 : 1000);
+  pto_json_put_u64(w, "tasks", b->trace->tasks.count);
+  pto_json_put_u64(w, "dropped_records", pto_trace_dropped(b->trace));
+  put_tracks(b, w);
+  pto_json_put_u64(w, "first_core", first_core(b));
+  pto_json_put_object(w, "activities");
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(activities); i++)
+    pto_json_put_string(w, activities[i].name, activities[i].text);
+  pto_json_object_end(w);
+  pto_json_put_array(w, "names");
+  for (size_t i = 0; i < b->names.count; i++) pto_json_string(w, b->names.items[i]);
+  pto_json_array_end(w);
+  pto_json_put_array(w, "places");
+  struct pto_source_lines *lines = pto_source_lines_create();
+  for (size_t i = 0; i < b->places.count; i++)
+    pto_json_string(w, pto_source_lines_name(lines, b->places.items[i], NULL, text, sizeof text));
+  pto_source_lines_destroy(lines);
+  pto_json_array_end(w);
+  pto_json_put_array(w, "dtypes");
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) pto_json_string(w, pto_dtype_name(dtype));
+  pto_json_array_end(w);
+  pto_json_put_array(w, "modes");
+  for (uint32_t mode = 0; mode <= PTO_SCALAR; mode++) pto_json_string(w, pto_mode_name(mode));
+  pto_json_array_end(w);
+  if (b->info->groups) {
+    pto_json_put_array(w, "nodes");
+    for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_export_group(b->info, i));
+    pto_json_array_end(w);
+  }
+}
+
+int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {
+  struct blocks b = {.trace = trace, .info = info, .to = to};
+  count_schedulers(&b);
+  put_timeline(&b);
+  put_tasks(&b);
+  put_edges(&b);
+  put_tensors(&b);
+  put_samples(&b);
+  const int status = pto_escaped_json_write("names", put_names, &b, to);
+  if (b.names.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
+  free(b.names.items);
+  free(b.places.items);
+  return b.status ? b.status : status;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/run/run_path.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/base.h>
+#include <runtime/base/grow.h>
+#include <runtime/trace/trace_words.h>
+
+/* ---- words ---- */
+
+static const struct {
+  const char *name, *text;
+  uint32_t group;
+} activities[PTO_ACTIVITY_COUNT] = {
+#define X(name, text, group) {#name, text, PTO_GROUP_##group},
+    PTO_ACTIVITY_LIST(X)
+#undef X
+};
+
+static const struct {
+  const char *name, *text;
+} groups[PTO_GROUP_COUNT] = {
+#define X(id, name, text) {name, text},
+    PTO_ACTIVITY_GROUP_LIST(X)
+#undef X
+};
+
+const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
+const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
+uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+const char *pto_activity_group_name(uint32_t group) { return groups[group].name; }
+const char *pto_activity_group_text(uint32_t group) { return groups[group].text; }
+
+const char *pto_resource_name(struct pto_resource resource, char *text, size_t size) {
+  switch (resource.kind) {
+  case PTO_RESOURCE_ORCHESTRATOR:
+    snprintf(text, size, "orchestrator");
+    break;
+  case PTO_RESOURCE_SCHEDULER:
+    snprintf(text, size, "scheduler %u", resource.index);
+    break;
+  case PTO_RESOURCE_RESOLVER:
+    snprintf(text, size, "resolver");
+    break;
+  default:
+    snprintf(text, size, "core %u", resource.index);
+  }
+  return text;
+}
+
+/* ---- the path ---- */
+
+/* The activity that a node's time counts for: the begin of a run is the handshake, joins take none. */
+static uint32_t activity_of(const struct pto_event_graph *graph, uint32_t node) {
+  const struct pto_trace_segment *segment = pto_event_segment(graph, node);
+  if (!segment) return PTO_ACTIVITY_other;
+  if (segment->activity == PTO_MARK_BEGIN) return PTO_ACTIVITY_handshake;
+  return segment->activity < PTO_ACTIVITY_COUNT ? segment->activity : PTO_ACTIVITY_other;
+}
+
+static const struct pto_kernel *kernel_of(const struct pto_event_graph *graph, uint32_t node) {
+  const struct pto_trace_segment *segment = pto_event_segment(graph, node);
+  if (!segment || segment->resource.kind != PTO_RESOURCE_CORE) return NULL;
+  return pto_trace_task_kernel(graph->trace, segment->task, segment->role);
+}
+
+/* Steps are found from the last to the first. */
+static bool add_step(struct pto_run_path *path, const struct pto_event_graph *graph, uint32_t index) {
+  const struct pto_event_node *node = &graph->nodes[index];
+  const struct pto_trace_segment *segment = pto_event_segment(graph, index);
+  const struct pto_resource resource = segment ? segment->resource : (struct pto_resource){0, 0};
+  const uint32_t task = segment ? segment->task : PTO_SEGMENT_NO_TASK,
+                 group = activities[activity_of(graph, index)].group;
+  struct pto_path_step *last = path->step_count ? &path->steps[path->step_count - 1] : NULL;
+  const bool is_on_core = resource.kind == PTO_RESOURCE_CORE;
+  if (last && last->resource.kind == resource.kind && last->resource.index == resource.index && last->group == group &&
+      (!is_on_core || last->first_task == task)) {
+    last->begin = node->end - node->duration;
+    if (task != PTO_SEGMENT_NO_TASK) last->first_task = task;
+    if (last->last_task == PTO_SEGMENT_NO_TASK) last->last_task = task;
+    return true;
+  }
+  struct pto_path_step *step = pto_grow(&path->steps, &path->step_count, &path->step_capacity, sizeof *step);
+  if (!step) return false;
+  *step = (struct pto_path_step){.begin = node->end - node->duration,
+                                 .end = node->end,
+                                 .resource = resource,
+                                 .group = group,
+                                 .first_task = task,
+                                 .last_task = task,
+                                 .kernel = kernel_of(graph, index)};
+  return true;
+}
+
+static bool find_path(struct pto_run_path *path, const struct pto_event_graph *graph) {
+  for (uint32_t i = pto_event_graph_last(graph); i != PTO_NO_NODE; i = pto_event_graph_binding(graph, i)) {
+    const uint64_t duration = graph->nodes[i].duration;
+    if (duration == 0) continue;
+    path->times[activity_of(graph, i)] += duration;
+    if (!add_step(path, graph, i)) return false;
+  }
+  for (size_t i = 0; i < path->step_count / 2; i++) {
+    const struct pto_path_step step = path->steps[i];
+    path->steps[i] = path->steps[path->step_count - 1 - i];
+    path->steps[path->step_count - 1 - i] = step;
+  }
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) path->groups[activities[i].group] += path->times[i];
+  for (uint32_t i = 0; i < PTO_GROUP_COUNT; i++)
+    if (path->groups[i] > path->groups[path->group]) path->group = i;
+  return true;
+}
+
+/* ---- gains ---- */
+
+/* What takes half as long: some activities, on a core perhaps of one kernel alone. */
+struct trial {
+  const char *what;
+  uint64_t activities; /* a bit each */
+  const struct pto_kernel *kernel;
+  uint64_t path; /* ps of it on the path: the gain is at most half of that */
+};
+_Static_assert(PTO_ACTIVITY_COUNT <= 64, "a bit each");
+#define BIT(name) (UINT64_C(1) << PTO_ACTIVITY_##name)
+
+static const struct trial trials[] = {
+    {.what = "the fixed part of submits", .activities = BIT(submit)},
+    {.what = "parameters of submits", .activities = BIT(params)},
+    {.what = "lookups", .activities = BIT(lookups)},
+    {.what = "edges", .activities = BIT(edges)},
+    {.what = "allocation", .activities = BIT(allocation)},
+    {.what = "scopes", .activities = BIT(scope)},
+    {.what = "host accesses", .activities = BIT(host_access)},
+    {.what = "transfers", .activities = BIT(to_device) | BIT(to_host) | BIT(on_device)},
+    {.what = "the handshake", .activities = BIT(handshake)},
+    {.what = "looks of schedulers", .activities = BIT(look)},
+    {.what = "taking completions in", .activities = BIT(poll)},
+    {.what = "handling completions", .activities = BIT(completion)},
+    {.what = "notifying consumers", .activities = BIT(fan_out)},
+    {.what = "sending messages", .activities = BIT(dispatch)},
+    {.what = "starts and ends of kernels", .activities = BIT(start) | BIT(end) | BIT(signal)},
+    {.what = "moving bytes", .activities = BIT(memory) | BIT(contention)}};
+#define KERNEL_TRIALS 16u
+#define MOST_TRIALS (PTO_ARRAY_LENGTH(trials) + KERNEL_TRIALS)
+#define OF_KERNEL (BIT(compute) | BIT(memory) | BIT(contention))
+
+static bool is_of(const struct trial *trial, const struct pto_event_graph *graph, uint32_t node) {
+  const uint32_t activity = activity_of(graph, node);
+  return (trial->activities >> activity & 1) && (!trial->kernel || trial->kernel == kernel_of(graph, node));
+}
+
+static uint64_t halved(const void *context, const struct pto_event_graph *graph, uint32_t node) {
+  const uint64_t duration = graph->nodes[node].duration;
+  return is_of(context, graph, node) ? duration / 2 : duration;
+}
+
+static int order_trials(const void *left, const void *right) {
+  const struct trial *a = left, *b = right;
+  return (a->path < b->path) - (a->path > b->path);
+}
+
+/* The kernels of the path: each is a trial, as far as there is room. */
+static uint32_t add_kernels(const struct pto_run_path *path, struct trial *found, uint32_t count) {
+  const uint32_t first = count;
+  for (size_t i = 0; i < path->step_count; i++) {
+    const struct pto_path_step *step = &path->steps[i];
+    if (!step->kernel || step->group == PTO_GROUP_HOP) continue;
+    uint32_t k = first;
+    while (k < count && found[k].kernel != step->kernel) k++;
+    if (k == MOST_TRIALS) continue;
+    if (k == count) found[count++] = (struct trial){step->kernel->name, OF_KERNEL, step->kernel, 0};
+    found[k].path += step->end - step->begin;
+  }
+  return count;
+}
+
+static void add_gain(struct pto_run_path *path, const struct trial *trial, uint64_t gain) {
+  uint32_t at = path->gain_count;
+  while (at > 0 && path->gains[at - 1].gain < gain) at--;
+  if (at == PTO_PATH_GAINS || gain == 0) return;
+  if (path->gain_count < PTO_PATH_GAINS) path->gain_count++;
+  memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
+  path->gains[at].gain = gain;
+  snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
+}
+
+/* Trials in the order of what they could give, until no further one can be among the best. */
+static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *graph) {
+  static const struct trial nothing = {.what = "nothing"};
+  struct trial found[MOST_TRIALS];
+  uint32_t count = 0;
+  struct pto_event_replay replay;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(trials); i++) {
+    found[count] = trials[i];
+    for (uint32_t k = 0; k < PTO_ACTIVITY_COUNT; k++)
+      if (trials[i].activities >> k & 1) found[count].path += path->times[k];
+    count += found[count].path > 0;
+  }
+  count = add_kernels(path, found, count);
+  qsort(found, count, sizeof *found, order_trials);
+  if (pto_event_replay_init(graph, &replay)) return false;
+  const uint64_t before = pto_event_replay_run(&replay, halved, &nothing);
+  for (uint32_t i = 0; i < count; i++) {
+    if (path->gain_count == PTO_PATH_GAINS && path->gains[PTO_PATH_GAINS - 1].gain >= found[i].path / 2) break;
+    const uint64_t after = pto_event_replay_run(&replay, halved, &found[i]);
+    if (after < before) add_gain(path, &found[i], pto_min_u64(before - after, (found[i].path + 1) / 2));
+  }
+  pto_event_replay_fini(&replay);
+  return true;
+}
+
+int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path, struct pto_error *error) {
+  memset(path, 0, sizeof *path);
+  path->makespan = graph->end;
+  if (graph->end == 0 || find_path(path, graph)) return PTO_OK;
+  pto_run_path_fini(path);
+  return pto_error_set(error, PTO_ENOMEM, "no memory for the critical path of %zu nodes", graph->node_count);
+}
+
+int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph, struct pto_error *error) {
+  if (graph->end == 0 || find_gains(path, graph)) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for another run of %zu nodes", graph->node_count);
+}
+
+void pto_run_path_fini(struct pto_run_path *path) {
+  free(path->steps);
+  memset(path, 0, sizeof *path);
+}

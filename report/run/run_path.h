@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What bounds a run in virtual time: its critical path, and what would make it shorter.
+ *
+ * The path goes from the end of the run back, from each node of the event graph to the cause that ended last, and is
+ * told from its begin.  Each step takes the time from the end of the one before to its own, so the steps add up to the
+ * makespan.  Neighbours on one resource, of one group of activities and on a core of one task, are one step.
+ *
+ * A gain is by how much the run would be shorter, did something take half as long, all that the event graph holds
+ * stayed the same, and schedulers did first what comes up first.  It is never more than half of that something's time
+ * on the path.
+ *
+ * Owns its steps until fini.  Made from an event graph.
+ */
+#ifndef PTO_REPORT_RUN_RUN_PATH_H
+#define PTO_REPORT_RUN_RUN_PATH_H
+
+#include <report/run/event_graph.h>
+
+#define PTO_PATH_GAINS 3u
+
+struct pto_path_step {
+  uint64_t begin, end; /* ps */
+  struct pto_resource resource;
+  uint32_t group;                  /* enum pto_activity_group */
+  uint32_t first_task, last_task;  /* PTO_SEGMENT_NO_TASK: of none */
+  const struct pto_kernel *kernel; /* on a core */
+};
+
+struct pto_path_gain {
+  char what[96]; /* what takes half as long */
+  uint64_t gain; /* ps that the run would be shorter */
+};
+
+struct pto_run_path {
+  uint64_t makespan;                  /* ps; 0: there is no path */
+  uint64_t times[PTO_ACTIVITY_COUNT]; /* of the path, ps: they add up to the makespan */
+  uint64_t groups[PTO_GROUP_COUNT];
+  uint32_t group; /* that takes most of it */
+  struct pto_path_step *steps;
+  size_t step_count, step_capacity;
+  struct pto_path_gain gains[PTO_PATH_GAINS]; /* the largest first */
+  uint32_t gain_count;
+};
+
+/* PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path,
+                                     struct pto_error *error);
+/* What would make the run shorter; takes some replays of the graph, which is that of the path. */
+PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
+                                           struct pto_error *error);
+/* Takes zeroed ones. */
+void pto_run_path_fini(struct pto_run_path *path);
+
+/* "orchestrator", "scheduler 2", "resolver", "core 17".  Returns `text`. */
+const char *pto_resource_name(struct pto_resource resource, char *text, size_t size);
+/* "submit", "wait_core"; "submits", "waiting for cores"; its group. */
+const char *pto_activity_name(uint32_t activity);
+const char *pto_activity_text(uint32_t activity);
+uint32_t pto_activity_group(uint32_t activity);
+/* "submit"; "submitting tasks". */
+const char *pto_activity_group_name(uint32_t group);
+const char *pto_activity_group_text(uint32_t group);
+
+#endif

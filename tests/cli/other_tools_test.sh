@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# --sarif and --junit: the same list of findings as --json has, one result each, at the places that its sentence names; and a
+# testcase that is right, fails or has an error as the exit status says.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+command -v python3 >/dev/null || { echo 'no python3 to read SARIF and JUnit with'; exit 77; }
+. tests/support/holds.sh
+
+# agrees EXIT COMMAND…: what ptosim leaves with, and that the three files agree.
+agrees() {
+  local want=$1
+  shift
+  leaves_with "$want" "$ptosim" "$@" --quiet --json "$work/o.json" --sarif "$work/o.sarif" --junit "$work/o.xml" || return 1
+  python3 - "$work" "$want" <<'END'
+import json, re, sys, xml.etree.ElementTree as xml
+work, want = sys.argv[1], int(sys.argv[2])
+report, sarif = json.load(open(work + "/o.json")), json.load(open(work + "/o.sarif"))
+suite = xml.parse(work + "/o.xml").getroot()
+assert sarif["version"] == "2.1.0" and len(sarif["runs"]) == 1
+run = sarif["runs"][0]
+rules = run["tool"]["driver"]["rules"]
+findings = report.get("findings", [])
+assert len(findings) == len(run["results"])
+for finding, result in zip(findings, run["results"]):
+    assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]]["id"]
+    assert result["message"]["text"] == finding["sentence"]
+    assert (result["level"] == "note") == finding["note"]
+    places = result["locations"] + result.get("relatedLocations", [])
+    lines = [(p["physicalLocation"]["artifactLocation"]["uri"], p["physicalLocation"]["region"]["startLine"])
+             for p in places if "physicalLocation" in p]
+    assert lines == [(f, int(n)) for f, n in re.findall(r"([\w./+-]+\.[a-z]+):(\d+)", finding["sentence"])], lines
+    assert result["locations"][0]["logicalLocations"]
+assert run["invocations"][0]["executionSuccessful"] == (want < 2)
+cases = suite.findall("testcase")
+tags = [child.tag for case in cases for child in case]
+assert len(cases) == 1 == int(suite.get("tests"))
+assert tags == {0: [], 1: ["failure"]}.get(want, ["error"]), tags
+if want == 1: assert findings[0]["sentence"] in cases[0][0].get("message") + cases[0][0].text
+END
+}
+holds 'a clean program' agrees 0 check bgemm
+holds 'conflicting accesses' agrees 1 check inplace_update --deps pto
+holds 'a run that failed' agrees 3 check errors/kernel
+holds 'accesses that are watched' agrees 0 check vector_example --observe
+holds 'orders that differ' agrees 1 explore inplace_update --deps pto --schedules 20
+holds 'orders that do not' agrees 0 explore war_reuse --schedules 20
+"$ptosim" run bgemm --deps-json "$work/a.json" --quiet
+"$ptosim" run bgemm --case 500x128x2 --deps-json "$work/b.json" --quiet
+holds 'graphs that differ' agrees 1 diff "$work/a.json" "$work/b.json"
+"$ptosim" run vector_example --dump 1 "$work/kept" --quiet
+holds 'a task that is run again' agrees 0 task "$work/kept/1"
+
+case_of() { "$ptosim" "${@:2}" --junit "$work/o.xml" >/dev/null 2>&1; grep -c "<$1" "$work/o.xml" | grep -qx "${count:-1}"; }
+holds 'run has a testcase' case_of testcase run vector_example
+holds 'a run that fails has an error' case_of error run errors/kernel
+holds 'op has a testcase' case_of 'testcase classname="exp"' op test exp
+count=4 holds 'suite has one a row' case_of testcase suite vector_example errors/kernel war_reuse --engine virtual
+
+refused() { leaves_with 2 "$@" && [ ! -s "$work/none" ]; }
+holds 'a verb that finds nothing has no --sarif' refused "$ptosim" run vector_example --sarif "$work/none"
+holds 'a file that cannot be written is refused first' refused "$ptosim" check bgemm --sarif /nonexistent/x --json "$work/none"
+alone() { "$ptosim" check bgemm --sarif - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'; }
+holds 'on standard output it stands alone' alone
+
+holds_total

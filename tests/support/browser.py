@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""A report page in headless Chromium: what it shows is what its documents say, and each control does what it says.
+
+    browser.py PAGE.html [PICTURE.png]
+
+Prints a line for each statement that does not hold, then the counts.  Exit status 77: there is no browser or no selenium.
+"""
+import json
+import pathlib
+import sys
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options)
+except Exception as error:  # no package, no browser, or one that does not start here
+    print(f"no browser to look with: {str(error).splitlines()[0]}")
+    sys.exit(77)
+
+passed = failed = 0
+
+
+def holds(what, is_so):
+    global passed, failed
+    if is_so:
+        passed += 1
+    else:
+        failed += 1
+        print(f"{what}: not so")
+
+
+def script(text, *arguments):
+    return driver.execute_script(text, *arguments)
+
+
+def wait_for(what, text):
+    try:
+        WebDriverWait(driver, 120).until(lambda _: script(f"return {text}"))
+        holds(what, True)
+    except Exception:
+        holds(what, False)
+
+
+def close(a, b, slack):
+    return abs(a - b) <= slack
+
+
+def look():
+    wait_for("the whole page is drawn", "['all', 'failed'].includes(document.documentElement.dataset.ready)")
+    holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
+    holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
+    result = json.loads(script("return document.getElementById('result').textContent"))
+    names = json.loads(script("return document.getElementById('names').textContent"))
+    stats = result["stats"]
+    holds("the head names the program", result["program"] in driver.find_element(By.ID, "title").text)
+    if stats.get("verdict"):
+        holds("the verdict is that of the document", stats["verdict"]["bound_by"] in driver.find_element(By.ID, "verdict").text)
+    if "accounts" in stats:
+        look_at_accounts(stats)
+    look_at_kernels(stats)
+    look_at_timeline(result, names)
+    look_at_rest(result, names)
+
+
+def look_at_accounts(stats):
+    bars = {(b["resource"], b["activity"]): b for b in script(
+        "return [...document.querySelectorAll('#accounts rect.bar')].map(r => ({resource: r.dataset.resource,"
+        " activity: r.dataset.activity, us: +r.dataset.us, width: r.getBoundingClientRect().width}))")}
+    scale = script("const t = [...document.querySelectorAll('#accounts .axis path')][0].getBBox(); return t.width")
+    count = 0
+    for account in stats["accounts"]:
+        name = f"{account['count']} {account['resource']}" if account["count"] > 1 else account["resource"]
+        for activity, us in account["us"].items():
+            if us <= 0:
+                continue
+            count += 1
+            bar = bars.get((name, activity))
+            wanted = us / account["count"] / stats["makespan_us"] * scale
+            holds(f"the bar of {name}, {activity} is as long as its time", bar and close(bar["width"], wanted, 1.5))
+    holds("there is a bar for each time, and no other", count == len(bars))
+
+
+def look_at_kernels(stats):
+    rows = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    holds("the table has each kernel and its calls",
+          sorted((r[0], int(r[1])) for r in rows) == sorted((k["name"], k["calls"]) for k in stats["kernels"]))
+    script("document.querySelectorAll('#kernels th button')[1].click()")
+    calls = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => +r.cells[1].textContent)")
+    holds("a click on a head sorts by it", calls == sorted(calls, reverse=True) or calls == sorted(calls))
+
+
+def look_at_timeline(result, names):
+    canvas = driver.find_element(By.CSS_SELECTOR, "#lanes canvas")
+    spans = script("return run.spans.count")
+    holds("there are spans", spans > 0)
+    makespan = result["stats"].get("makespan_us", 1e18)
+    holds("the last span ends when the run does",
+          script("return run.end / NAMES.units_per_us") <= makespan * 1.000001)
+    # A span's box is as wide as its time.
+    for span in {0, spans // 2, spans - 1}:
+        box, begin, end = script("return [timeline.boxOf(arguments[0]), run.spans.begin[arguments[0]], run.spans.end[arguments[0]]]", span)
+        width = script("return (timeline.width - 150)")
+        run_end = script("return run.end")
+        holds(f"span {span} is as wide as its time", close(box["width"], (end - begin) / run_end * width, 0.01))
+    # Its colour is there, in the picture.
+    span = script("let best = 0; for (let i = firstCall(run.spans); i < run.spans.count; i++)"
+                  " if (run.spans.end[i] - run.spans.begin[i] > run.spans.end[best] - run.spans.begin[best]"
+                  " || best < firstCall(run.spans)) best = i; return best")
+    script("const s = arguments[0]; timeline.show(run.spans.begin[s], run.spans.end[s] + 1)", span)
+    box = script("return timeline.boxOf(arguments[0])", span)
+    pixel = script("const c = timeline.canvas.node(), r = window.devicePixelRatio || 1;"
+                   "return [...c.getContext('2d').getImageData((arguments[0]) * r, (arguments[1]) * r, 1, 1).data]",
+                   box["x"] + box["width"] * 0.75, box["y"] + 3)
+    wanted = script("const c = d3.rgb(run.colour(NAMES.names[run.spans.name[arguments[0]]])); return [c.r, c.g, c.b]", span)
+    holds("the picture has the colour of the kernel", all(close(a, b, 3) for a, b in zip(pixel, wanted)))
+    # Select by a click.
+    script("document.querySelector('#lanes').scrollIntoView(); document.querySelector('#lanes .chart').scrollTop = arguments[0]",
+           max(0, box["y"] - 60))
+    size = canvas.size
+    ActionChains(driver).move_to_element_with_offset(
+        canvas, int(box["x"] + box["width"] * 0.6 - size["width"] / 2), int(box["y"] + 6 - size["height"] / 2)).click().perform()
+    holds("a click selects the span under it", script("return timeline.selected") == span)
+    wait_for("the selected task is told with its tensors", "document.querySelectorAll('#task h3').length >= 4")
+    text = driver.find_element(By.ID, "task").text
+    task = script("return run.spans.task[arguments[0]]", span)
+    holds("its number and kernel are told", f"task {task}" in text and script("return NAMES.names[run.spans.name[arguments[0]]]", span) in text)
+    producers = script("const t = arguments[0]; return run.edges.producers.first[t + 1] - run.edges.producers.first[t]", task)
+    holds("its producers are counted", f"{producers} producers" in text)
+    # Zoom and pan.
+    for button, grows in (("in", False), ("out", True)):
+        before = script("const d = timeline.scale.domain(); return d[1] - d[0]")
+        driver.find_element(By.CSS_SELECTOR, f"[data-do={button}]").click()
+        after = script("const d = timeline.scale.domain(); return d[1] - d[0]")
+        holds(f"the button {button} zooms", after > before if grows else after < before)
+    script("timeline.show(0, run.end / 4)")
+    before = script("return timeline.scale.domain()[0]")
+    script("timeline.canvas.node().focus()")
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    holds("an arrow key pans", script("return timeline.scale.domain()[0]") > before)
+    driver.find_element(By.CSS_SELECTOR, "[data-do=all]").click()
+    domain = script("return timeline.scale.domain()")
+    holds("the whole run is shown again", close(domain[0], 0, 1e-6 * script("return run.end")) and close(domain[1], script("return run.end"), 1e-6 * script("return run.end")))
+    # Search.
+    kernel = result["stats"]["kernels"][0]
+    field = driver.find_element(By.CSS_SELECTOR, "#search input[type=search]")
+    field.send_keys(kernel["name"])
+    found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
+    holds("the search finds each call of a kernel", found >= kernel["calls"])
+    field.send_keys(Keys.ENTER)
+    holds("return goes to one of them", kernel["name"] in script("return NAMES.names[run.spans.name[timeline.selected]]"))
+    field.clear()
+    field.send_keys("0")
+    field.send_keys(Keys.ENTER)
+    holds("a number finds the task", script("return run.spans.task[timeline.selected]") == 0)
+    canvas.send_keys(Keys.ESCAPE)
+    holds("escape selects nothing", script("return timeline.selected") == -1)
+    path = driver.find_element(By.CSS_SELECTOR, "#search input[name=path]")
+    path.click()
+    holds("the critical path can be hidden", script("return timeline.showsPath") is False)
+    path.click()
+
+
+def look_at_rest(result, names):
+    most = {line["name"]: line["most"] for line in script(
+        "return [...document.querySelectorAll('#memory path[data-line]')].map(p => ({name: p.dataset.line, most: +p.dataset.most}))")}
+    holds("the window's line reaches its high water", most.get("window slots in use") == result["window_high_water"])
+    holds("the heap's line reaches its high water", most.get("heap in use") == result["heap_high_water_bytes"])
+    nodes = script("return [...document.querySelectorAll('#tasks-graph rect')].map(r => +r.dataset.count)")
+    holds("the graph stands for each task", sum(nodes) == names["tasks"])
+    edges = script("return run.edges.count")
+    holds("the graph has each edge", edges == result["edges"])
+    script("document.querySelector('#tasks-graph g.node').dispatchEvent(new Event('click'))")
+    holds("a click on a box goes to its task", script("return timeline.selected") >= 0 or nodes == [])
+    ink = script("return getComputedStyle(document.body).color")
+    driver.find_element(By.ID, "theme").click()
+    holds("the page has a dark and a light side", script("return getComputedStyle(document.body).color") != ink)
+    driver.find_element(By.ID, "theme").click()
+
+
+try:
+    driver.get(pathlib.Path(sys.argv[1]).resolve().as_uri())
+    look()
+    if len(sys.argv) > 2:
+        script("window.scrollTo(0, 0); timeline.select(-1); timeline.show(0, run.end)")
+        driver.set_window_size(1400, 1500)
+        script("return new Promise(requestAnimationFrame)")
+        driver.save_screenshot(sys.argv[2])
+finally:
+    driver.quit()
+print(f"\n{passed} passed, {failed} failed")
+sys.exit(failed != 0)
