@@ -117,6 +117,8 @@ int pto_check_order(const struct pto_run_options *options) {
   int code = pto_judged_run_open(&check.session, options);
   if (pto_session_trace(&check.session) && judge(&check, code == PTO_EXIT_OK, &error) && code == PTO_EXIT_OK)
     code = pto_session_end(&check.session, PTO_EXIT_FAILED, &error);
+  pto_judged_run_page(&check.session, options, &check.findings);
+  if (code == PTO_EXIT_OK) code = check.session.result.exit_code;
   code = finish(&check, options, code);
   pto_judged_run_close(&check.session);
   pto_findings_fini(&check.findings);

@@ -82,15 +82,31 @@ static void note_failure(struct pto_session *session, const struct pto_error *er
   if (session->result.exit_code == PTO_EXIT_OK) (void)pto_session_end(session, PTO_EXIT_FAILED, error);
 }
 
+static void write_exports(struct pto_session *session, const char *const paths[PTO_EXPORT_COUNT],
+                          const struct pto_findings *findings) {
+  struct pto_export_info info = pto_session_info(session);
+  struct pto_error error;
+  info.findings = findings;
+  if (pto_exports_write(paths, pto_session_trace(session), &info, &error)) note_failure(session, &error);
+}
+
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options) {
-  const struct pto_export_info info = pto_session_info(session);
   struct pto_error error;
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
   if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session) &&
       pto_session_take_account(session, &error))
     note_failure(session, &error);
-  if (pto_exports_write(options->exports, pto_session_trace(session), &info, &error)) note_failure(session, &error);
+  write_exports(session, options->exports, NULL);
+}
+
+void pto_judged_run_page(struct pto_session *session, const struct pto_run_options *options,
+                         const struct pto_findings *findings) {
+  const char *paths[PTO_EXPORT_COUNT] = {[PTO_EXPORT_page] = options->exports[PTO_EXPORT_page]};
+  struct pto_error error;
+  if (!paths[PTO_EXPORT_page] || !pto_session_trace(session)) return;
+  if (pto_session_take_account(session, &error)) note_failure(session, &error);
+  write_exports(session, paths, findings);
 }
 
 int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options,
@@ -113,6 +129,8 @@ static int run(struct pto_session *session, const struct pto_run_options *option
   struct pto_run_options files = *options;
   struct pto_error error;
   files.json_path = NULL; /* the verb's own */
+  if (pto_exports_probe(files.exports, &error)) return pto_session_end(session, PTO_EXIT_USAGE, &error);
+  files.exports[PTO_EXPORT_page] = NULL; /* with what is found */
   if (pto_run_files_probe(&files, &error)) return pto_session_end(session, PTO_EXIT_USAGE, &error);
   int code = pto_session_init_judged(session, &asked);
   if (code != PTO_EXIT_OK) return code;

@@ -34,6 +34,7 @@ static int explain(const struct pto_run_options *options, const struct pto_why_r
     const int answered = answer(&session, options, request);
     if (code == PTO_EXIT_OK) code = answered;
   }
+  pto_judged_run_page(&session, options, NULL);
   pto_judged_run_close(&session);
   return code;
 }

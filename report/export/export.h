@@ -48,6 +48,7 @@ enum pto_export {
 /* More tasks than this are drawn by kernel instead of one by one. */
 #define PTO_EXPORT_DOT_MAX_TASKS 500
 
+struct pto_findings;
 struct pto_run_result;
 
 /* What the trace does not know of the run. */
@@ -57,6 +58,7 @@ struct pto_export_info {
   const struct pto_task_groups *groups;   /* NULL: none */
   const struct pto_wait_picture *stopped; /* NULL: it did not stop */
   const struct pto_run_result *result;    /* as --json tells it; NULL: nothing is told */
+  const struct pto_findings *findings;    /* against the program; NULL: nobody has looked */
 };
 /* The name of a task's group; NULL where it has none. */
 static inline const char *pto_export_group(const struct pto_export_info *info, uint64_t task) {

@@ -184,7 +184,9 @@ const percentText = share => `${(100 * share).toFixed(1)} %`;
 /* Colours that the colour-blind tell apart (Okabe and Ito 2008), and lighter ones of the same. */
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b0a000", "#7a5195",
                  "#5b9bd5", "#f2c14e", "#58c3a3", "#e3aecb", "#8f8f8f", "#a65628", "#4daf4a", "#984ea3"];
-const colourOf = d3.scaleOrdinal(PALETTE);
+const IDLE = "#cfcfca"; /* waiting, in every chart */
+const ordinal = d3.scaleOrdinal(PALETTE);
+const colourOf = name => /^(wait|nothing to do)/.test(name) ? IDLE : ordinal(name);
 /* Black or white, whichever is read better on a colour (WCAG 2.1, relative luminance). */
 function inkOn(colour) {
   const {r, g, b} = d3.rgb(colour);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bars, lines and tables.  Each bar and each number of a table is one of the documents in the page; none is made up here. */
 
-/* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us, isWait}]}]; each bar's width is its time. */
+/* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time. */
 function drawBars(element, rows, total) {
   const width = Math.max(500, element.clientWidth || 900), left = 150, height = 24;
   const x = d3.scaleLinear().domain([0, total]).range([left, width - 10]);
@@ -17,10 +17,10 @@ function drawBars(element, rows, total) {
     return d.parts.filter(p => p.us > 0).map(p => ({...p, resource: d.name, from: at, to: at += p.us}));
   }).enter().append("g").attr("class", "part");
   part.append("rect").attr("class", "bar").attr("x", d => x(d.from)).attr("y", 2).attr("height", height - 5)
-    .attr("width", d => x(d.to) - x(d.from)).style("fill", d => d.isWait ? "var(--idle)" : colourOf(d.name))
+    .attr("width", d => x(d.to) - x(d.from)).style("fill", d => colourOf(d.name))
     .attr("data-resource", d => d.resource).attr("data-activity", d => d.activity).attr("data-us", d => d.us)
     .append("title").text(d => `${d.resource}: ${d.name} ${timeText(d.us)}, ${percentText(d.us / total)}`);
-  part.append("text").attr("class", "inside").style("fill", d => d.isWait ? null : inkOn(colourOf(d.name))).attr("x", d => x(d.from) + 4)
+  part.append("text").attr("class", "inside").style("fill", d => inkOn(colourOf(d.name))).attr("x", d => x(d.from) + 4)
     .attr("y", 15).text(d => {
       const most = Math.floor((x(d.to) - x(d.from) - 8) / 6);
       return most < 3 ? "" : d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name;

@@ -252,7 +252,23 @@ function drawResult() {
   drawAccounts(stats.accounts || [], makespan);
   drawKernels(stats.kernels || [], stats);
   drawPath(stats.path, makespan);
-  section("findings", false);
+  drawFindings(documentOf("found"));
+}
+
+/* The sentence of each, with links to its tasks. */
+function drawFindings(found) {
+  if (!section("findings", found)) return;
+  if (!found.findings.length) d3.select("#findings").append("p").text("Nothing was found.");
+  const item = d3.select("#findings ol").selectAll("li").data(found.findings).enter().append("li");
+  item.append("strong").text(d => `${d.kind}: `);
+  item.append("span").text(d => `${d.sentence}${d.more ? ` (and ${d.more} more like it)` : ""} `);
+  item.each(function (d) {
+    d3.select(this).selectAll("a").data(d.tasks.filter(task => task !== null)).enter().append("a").attr("role", "button")
+      .attr("tabindex", 0).text(task => ` task ${task}`).on("click", task => {
+        goTo(task);
+        document.getElementById("lanes").scrollIntoView();
+      });
+  });
 }
 
 const wordsOf = activity => (NAMES && NAMES.activities && NAMES.activities[activity]) || activity;
@@ -263,7 +279,7 @@ function drawAccounts(accounts, makespan) {
   const rows = accounts.map(account => ({
     name: account.count > 1 ? `${account.count} ${account.resource}` : account.resource,
     parts: Object.entries(account.us).map(([activity, us]) => ({
-      name: wordsOf(activity), activity, us: us / account.count, sum: us, isWait: /^(wait_|no_work)/.test(activity)}))
+      name: wordsOf(activity), activity, us: us / account.count, sum: us }))
   }));
   drawBars(document.querySelector("#accounts .chart"), rows, makespan);
   drawTable(document.querySelector("#accounts table"), [
@@ -288,7 +304,7 @@ function drawKernels(kernels, stats) {
 function drawPath(path, makespan) {
   if (!section("path", path && path.steps.length > 0)) return;
   drawBars(document.querySelector("#path .chart"), [{name: "critical path", parts: Object.entries(path.us).map(
-    ([activity, us]) => ({name: wordsOf(activity), activity, us, isWait: /^(wait_|no_work)/.test(activity)}))}], makespan);
+    ([activity, us]) => ({name: wordsOf(activity), activity, us }))}], makespan);
   drawTable(document.querySelector("#path table"), [
     {name: "begin", value: d => d.begin_us, text: d => timeText(d.begin_us),
      pick: d => () => showTime(d.begin_us, d.end_us)},
