@@ -383,6 +383,7 @@ void pto_progress_resume(struct pto_runtime *rt) {
 }
 
 int pto_progress_wait(struct pto_runtime *rt) {
+  if (PTO_UNLIKELY(rt->config.stop != NULL) && pto_runtime_stops(rt)) return rt->error.status;
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (!rt->scheduler.cores.in_flight)
     return pto_runtime_fail(

@@ -219,6 +219,9 @@ struct pto_port {
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */
   void (*call)(struct pto_port *port);
+  /* Control thread → watchdog, while pto_run calls an orchestration: how many tasks it has submitted, and behind that
+   * how many have completed.  Release and acquire hand over the pointer; the counts are sampled on purpose. */
+  _Atomic(const uint64_t *) orchestration;
   const char *name;      /* "threads", "virtual" */
   const char *chip_name; /* for sentences */
 };

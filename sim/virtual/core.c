@@ -48,10 +48,11 @@ static uint64_t now_ns(struct pto_waiting_core *waiting);
 static const struct pto_waiting_hooks hooks = {
     .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work, .now_ns = now_ns};
 
-int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
-                           struct pto_error *error) {
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_port *port,
+                           const struct pto_engine_config *config, struct pto_error *error) {
   const struct pto_chip *chip = config->chip;
   memset(cores, 0, sizeof *cores);
+  cores->port = port;
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
   cores->pending_start_ps = chip->pending_start_ps;
@@ -77,7 +78,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
   cores->l2_chip_bandwidth_mbps = chip->l2_chip_bandwidth_mbps;
   int status = pto_call_times_init(&cores->call_times, chip, &cores->timing, error);
   if (status == PTO_OK)
-    status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
+    status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, cores->port, error);
   if (status != PTO_OK) {
     pto_call_times_fini(&cores->call_times);
     pto_reserve_fini(&cores->memory);

@@ -144,9 +144,10 @@ struct pto_virtual_cores {
 #define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
 #define PTO_VIRTUAL_NO_CORE UINT32_MAX
 
-/* PTO_OK, or a negative status with the sentence in `error`, half-made parts freed. */
-PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
-                                          struct pto_error *error);
+/* `port` is the engine's, complete.  PTO_OK, or a negative status with the sentence in `error`, half-made parts freed.
+ */
+PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_port *port,
+                                          const struct pto_engine_config *config, struct pto_error *error);
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
 /* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
  * which may be NULL, is told of kernel calls. */

@@ -563,7 +563,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  const int status = pto_virtual_cores_init(&engine->cores, config, error);
+  const int status = pto_virtual_cores_init(&engine->cores, &engine->port, config, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;
