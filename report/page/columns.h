@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Columns of integers as the page keeps them: LEB128 numbers one behind the other, signed ones zigzag.  A block is a few
- * columns, each with its length before it, compressed by zlib and written in base64.
+ * Columns of integers as the page keeps them: LEB128 numbers one behind the other, signed ones zigzag.  A block is a
+ * few columns, each with its length before it, compressed by zlib and written in base64.
  *
  *   block = base64(zlib(column*))     column = length in bytes (4, little-endian), numbers
  *
@@ -28,8 +28,8 @@ void pto_column_put_signed(struct pto_column *column, int64_t value);
 
 /* Whether this build has zlib. */
 bool pto_columns_can_write(void);
-/* Writes the block and frees the columns, which are then empty.  PTO_OK, PTO_ENOMEM or PTO_ENOTSUP; what goes wrong with
- * the file is kept by the stream. */
+/* Writes the block and frees the columns, which are then empty.  PTO_OK, PTO_ENOMEM or PTO_ENOTSUP; what goes wrong
+ * with the file is kept by the stream. */
 int pto_columns_write(struct pto_column *columns, uint32_t count, FILE *to);
 /* Frees the columns, which are then empty. */
 void pto_columns_fini(struct pto_column *columns, uint32_t count);

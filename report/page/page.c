@@ -2,8 +2,8 @@
 /*
  * --report: one HTML file that any browser opens from its path, without a network.
  *
- * In it: the document of --json, findings where a judge has any, what was recorded as blocks (report/page/run_blocks.h), and the scripts that draw them.
- * Each number of the page is read from these.
+ * In it: the document of --json, findings where a judge has any, what was recorded as blocks
+ * (report/page/run_blocks.h), and the scripts that draw them. Each number of the page is read from these.
  */
 #include <report/export/export.h>
 

@@ -122,15 +122,16 @@ static uint64_t take_segments(struct blocks *b, struct span *spans) {
   for (uint64_t i = 0; i < b->trace->segments.count; i++) {
     const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
     const uint32_t kind = segment->resource.kind;
-    if (segment->activity >= PTO_ACTIVITY_COUNT || kind == PTO_RESOURCE_CORE || segment->end == segment->begin) continue;
-    spans[count++] = (struct span){
-        .begin = segment->begin,
-        .end = segment->end,
-        .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
-                 : kind == PTO_RESOURCE_RESOLVER   ? 1
-                                                   : 1 + b->has_resolver + segment->resource.index,
-        .task = segment->task == PTO_SEGMENT_NO_TASK ? 0 : segment->task + 1,
-        .name = (uint32_t)index_of(&b->names, activities[segment->activity].text)};
+    if (segment->activity >= PTO_ACTIVITY_COUNT || kind == PTO_RESOURCE_CORE || segment->end == segment->begin)
+      continue;
+    spans[count++] =
+        (struct span){.begin = segment->begin,
+                      .end = segment->end,
+                      .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
+                               : kind == PTO_RESOURCE_RESOLVER   ? 1
+                                                                 : 1 + b->has_resolver + segment->resource.index,
+                      .task = segment->task == PTO_SEGMENT_NO_TASK ? 0 : segment->task + 1,
+                      .name = (uint32_t)index_of(&b->names, activities[segment->activity].text)};
   }
   return count;
 }
@@ -179,8 +180,7 @@ static void put_tasks(struct blocks *b) {
     const struct pto_trace_task *task = pto_trace_log_at(&b->trace->tasks, i);
     const struct pto_kernel *kernel = NULL;
     for (uint32_t role = 0; role < LANES && !kernel; role++) kernel = task->kernels[role];
-    pto_column_put(&columns[KERNEL],
-                   index_of(&b->names, kernel ? kernel->name : pto_trace_task_kind_name(task->kind)));
+    pto_column_put(&columns[KERNEL], index_of(&b->names, kernel ? kernel->name : pto_trace_task_kind_name(task->kind)));
     pto_column_put_signed(&columns[SUBMITTED], (int64_t)(task->submit_time - last_time));
     pto_column_put(&columns[PLACE], index_of(&b->places, task->call));
     pto_column_put(&columns[BLOCKS], task->block_count);

@@ -9,8 +9,8 @@
  *   tensors    of each task, its parameters
  *   samples    window, heap, ready tasks and calls in flight over time
  *
- * Tracks are the orchestrator, a resolver, the schedulers and the cores.  In virtual time those before the cores are what
- * segments say; on threads the orchestrator's is what the control thread did, and there are no schedulers.
+ * Tracks are the orchestrator, a resolver, the schedulers and the cores.  In virtual time those before the cores are
+ * what segments say; on threads the orchestrator's is what the control thread did, and there are no schedulers.
  *
  * Times are in the trace's unit; most are differences to what stands before.  Reads the trace only; memory is one
  * block's at a time, and 32 bytes a span for the sort.

@@ -568,7 +568,6 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
     pto_reserve_fini(&memory);
     return status;
   }
-  engine->cores.port = &engine->port;
   if (engine->cores.kernel_calls.worker_count) engine->port.worker_count = engine->cores.kernel_calls.worker_count;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);

@@ -102,8 +102,9 @@ static uint32_t spin_rounds(uint32_t worker_count) {
 
 static int start_threads(struct pto_kernel_calls *calls, const struct pto_engine_config *config,
                          struct pto_error *error) {
-  const struct pto_watchdog_config watch = {config->timeout_ms, config->on_timeout, config->on_timeout_context,
-                                            calls->callers[0].line, calls->worker_count};
+  const struct pto_watchdog_config watch = {
+      config->timeout_ms,     config->on_timeout,  config->on_timeout_context,
+      calls->callers[0].line, calls->worker_count, NULL /* the one of solo watches the orchestration */};
   if (pto_watchdog_init(&calls->watchdog, &watch) != PTO_OK)
     return pto_error_set(error, PTO_ESYSTEM, "virtual engine of chip %s: the watchdog's thread does not start",
                          config->chip->name);
