@@ -8,6 +8,9 @@
  * build/adopted (or $PTO_ADOPTED), which `make adopt-test` leaves there; those that are not there are named and left
  * out.
  *
+ * Beside other work threads wait for a CPU at each hand-over, and virtual time does not: compare the engines on a quiet
+ * machine, or with `chrt -r 10`.
+ *
  * The peer would be the existing runtime's own simulator.  It is not run: its build asks for g++ 15, which Debian 12
  * has not.
  *

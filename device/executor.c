@@ -125,7 +125,9 @@ struct given {
 /* Scopes that it leaves open would have what comes after it inside them. */
 static int call_program(struct pto_context *context, const struct given *given) {
   const uint32_t depth = pto_host_scope_depth(context->rt);
+  pto_host_begin_orchestration(context->rt, __builtin_frame_address(0));
   const int status = given->program->orchestrate(context->rt, &given->bound);
+  pto_host_end_orchestration(context->rt);
   const uint32_t depth_after = pto_host_scope_depth(context->rt);
   char sentence[PTO_SENTENCE_SIZE];
   if (status || depth_after == depth) return status;

@@ -2,8 +2,9 @@
 /*
  * Files that are written anew, whole or not at all.
  *
- * Owns the stream between create and finish.  Always true: of what could not be written to its end nothing stays, but
- * for a device, pipe or link that a user named to write to.  Any thread.
+ * Owns the stream or descriptor between create and finish.  Always true: what is written stands in a file beside, and
+ * takes the place of the one that was there when it is whole; a device, a pipe, or a file in a folder that takes no
+ * other is written in place.  Neither allocates nor locks, but for the stream.  Any thread; one path at a time.
  */
 #ifndef PTO_NEW_FILE_H
 #define PTO_NEW_FILE_H
@@ -12,9 +13,13 @@
 
 #include <runtime/base/error.h>
 
-/* The stream, or NULL with "PATH: reason" (PTO_ESYSTEM). */
-FILE *pto_new_file_create(const char *path, struct pto_error *error);
+/* The descriptor through *fd_out, or PTO_ESYSTEM with "PATH: reason". */
+PTO_MUST_CHECK int pto_new_file_open(const char *path, int *fd_out, struct pto_error *error);
 /* Closes it.  `reason` is the errno of what went wrong before, or 0; PTO_OK, or PTO_ESYSTEM with "PATH: reason". */
+PTO_MUST_CHECK int pto_new_file_close(const char *path, int fd, int reason, struct pto_error *error);
+
+/* The same through a stream; NULL with the sentence. */
+FILE *pto_new_file_create(const char *path, struct pto_error *error);
 PTO_MUST_CHECK int pto_new_file_finish(const char *path, FILE *file, int reason, struct pto_error *error);
 /* Removes one that was finished, if it is a regular file; errno is as it was. */
 void pto_new_file_remove(const char *path);

@@ -29,7 +29,8 @@ static const char *describe_places(const struct pto_explore *explore, uint64_t f
   const uint64_t tasks[2] = {first, second};
   for (int i = 0; i < 2; i++)
     if (tasks[i] < explore->graph.task_count)
-      pto_source_lines_name(explore->lines, explore->graph.tasks[tasks[i]].call, places[i], sizeof places[i]);
+      pto_source_lines_name(explore->lines, explore->graph.tasks[tasks[i]].call, explore->graph.tasks[tasks[i]].outer,
+                            places[i], sizeof places[i]);
   text[0] = '\0';
   if (first == second && places[0][0])
     snprintf(text, size, "; submitted at %s", places[0]);

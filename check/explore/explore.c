@@ -15,6 +15,8 @@ static void report_progress(const struct pto_explore *explore, uint64_t done, ui
   if (explore->progress) explore->progress(done, count);
 }
 
+static bool is_stopped(const struct pto_explore *explore) { return explore->stop && pto_stop_is_asked(explore->stop); }
+
 /* ---- distinct orders ---- */
 
 static bool insert_order(uint64_t *table, uint64_t capacity, uint64_t hash) {
@@ -135,7 +137,7 @@ void pto_explore_fini(struct pto_explore *explore) {
 
 int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t seed, struct pto_error *error) {
   int status = PTO_OK;
-  for (uint64_t i = 0; i < count && status == PTO_OK; i++) {
+  for (uint64_t i = 0; i < count && status == PTO_OK && !is_stopped(explore); i++) {
     struct pto_explore_outcome outcome;
     const struct pto_schedule_name name = pto_schedule_plan(i, count, seed, explore->graph.task_count);
     report_progress(explore, i, count);
@@ -231,7 +233,7 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
                          PTO_EXPLORE_CLOSURE_MAX, (unsigned long long)explore->graph.task_count);
   struct pto_explore_all *all = pto_explore_all_create(&relation);
   int status = all ? PTO_OK : PTO_ENOMEM;
-  for (uint64_t i = 0; i < limit && state.has_more && status == PTO_OK; i++) {
+  for (uint64_t i = 0; i < limit && state.has_more && status == PTO_OK && !is_stopped(explore); i++) {
     report_progress(explore, i, limit);
     status = explore_one(explore, all, &state);
   }
@@ -255,7 +257,7 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
 
 int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads, uint64_t count, uint64_t seed,
                         struct pto_error *error) {
-  for (uint64_t i = 0; i < count; i++) {
+  for (uint64_t i = 0; i < count && !is_stopped(explore); i++) {
     struct pto_explore_outcome outcome;
     report_progress(explore, i, count);
     pto_engine_delays_set(pto_runtime_port(threads), seed + i + 1);

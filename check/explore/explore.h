@@ -25,6 +25,7 @@
 #include <report/findings/findings.h>
 #include <report/findings/source_lines.h>
 #include <orchestration/loader/program_run.h>
+#include <runtime/base/stop.h>
 
 /* Runs that the shrinking of one difference may take. */
 #define PTO_EXPLORE_SHRINK_RUNS 400u
@@ -56,6 +57,7 @@ struct pto_explore {
   struct pto_program_run *run;
   struct pto_runtime *rt;
   struct pto_findings *findings;
+  const struct pto_stop *stop;                     /* no schedule begins once it is asked; NULL: none is */
   void (*progress)(uint64_t done, uint64_t count); /* NULL: none */
   struct pto_explore_counts counts;
   struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */

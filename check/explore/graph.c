@@ -6,16 +6,18 @@
 #include <string.h>
 
 #include <runtime/base/text.h>
+#include <runtime/trace/trace_words.h>
 
 /* ---- tasks ---- */
 
 static void name_task(const struct pto_trace_task *record, struct pto_explore_task *task) {
-  static const char *const kinds[] = {"kernel", "barrier", "alloc"};
-  if (record->kind != PTO_TASK_KERNEL) snprintf(task->name, sizeof task->name, "%s", kinds[record->kind]);
+  if (record->kind != PTO_TASK_KERNEL)
+    snprintf(task->name, sizeof task->name, "%s", pto_trace_task_kind_name(record->kind));
   for (int i = 0; record->kind == PTO_TASK_KERNEL && i < 3; i++) {
     const struct pto_kernel *kernel = record->kernels[i];
     if (kernel) pto_text_append(task->name, sizeof task->name, "%s%s", task->name[0] ? "+" : "", kernel->name);
   }
+  if (record->label) pto_text_append(task->name, sizeof task->name, " \"%s\"", record->label);
 }
 
 static bool takes_turns(const struct pto_trace_task *record) {
@@ -92,6 +94,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_run
     name_task(record, task);
     task->block_count = record->block_count;
     task->call = record->call;
+    task->outer = record->outer_call;
     take_params(graph, trace, record, task);
     take_edges(graph, trace, record, task);
   }

@@ -35,7 +35,8 @@ struct pto_explore_task {
   uint64_t first_touch, first_producer;
   uint32_t touch_count, producer_count;
   uint32_t block_count;
-  const void *call;   /* where the program's call that submitted it returns to */
+  const void *call;   /* where the program's call that submitted it returns to, as of struct pto_trace_task */
+  const void *outer;  /* outer_call of that */
   bool is_sequential; /* its blocks run one after another */
 };
 

@@ -84,7 +84,9 @@ void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
   pto_program_run_retry(explore->run);
   outcome->status = pto_program_run_orchestrate(explore->run, rt);
   if (!explore->has_reference) return;
-  if (outcome->status != PTO_OK) {
+  if (outcome->status == PTO_EINTERRUPTED) {
+    outcome->is_different = false; /* it says nothing of the program */
+  } else if (outcome->status != PTO_OK) {
     outcome->is_different = true;
     snprintf(outcome->text, sizeof outcome->text, "the run ended with %s (%.800s)", pto_status_name(outcome->status),
              pto_program_run_error(explore->run)->sentence);

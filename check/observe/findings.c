@@ -136,7 +136,8 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
   if (is_free(o, lo))
     snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
   else
-    snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
+    pto_runtime_name_bytes(o->rt, lo, object->name, sizeof object->name);
+  if (!object->name[0]) snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
 }
 
 static void describe(const struct pto_observation *o, uint64_t lo, struct object *object) {
@@ -255,7 +256,7 @@ static const char *describe_place(struct pto_observation *o, uint64_t task, char
   if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return text;
   if (!o->lines) o->lines = pto_source_lines_create();
   const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
-  if (pto_source_lines_name(o->lines, record->call, place, sizeof place)[0])
+  if (pto_source_lines_name(o->lines, record->call, record->outer_call, place, sizeof place)[0])
     snprintf(text, size, "; submitted at %s", place);
   return text;
 }

@@ -205,9 +205,10 @@ const char *pto_text_node(const struct pto_access_text *text, uint32_t node, cha
 }
 
 const char *pto_text_place(const struct pto_access_text *text, uint32_t node, char *out, size_t size) {
-  const void *call = text->graph->nodes[node].is_host ? pto_graph_host(text->graph, node)->call
-                                                      : pto_graph_task(text->graph, node)->call;
-  return pto_source_lines_name(text->lines, call, out, size);
+  const bool is_host = text->graph->nodes[node].is_host;
+  const void *call = is_host ? pto_graph_host(text->graph, node)->call : pto_graph_task(text->graph, node)->call;
+  const void *outer = is_host ? NULL : pto_graph_task(text->graph, node)->outer_call;
+  return pto_source_lines_name(text->lines, call, outer, out, size);
 }
 
 const char *pto_text_param(const struct pto_access_text *text, uint32_t access, char *out, size_t size) {
@@ -231,8 +232,9 @@ uint64_t pto_text_buffer_number(const struct pto_access_text *text, uint32_t acc
 }
 
 const char *pto_text_buffer(const struct pto_access_text *text, uint32_t access, char *out, size_t size) {
-  const bool is_external = text->graph->accesses[access].space == 0;
-  const char *name = is_external && text->name_of ? text->name_of(text->context, base_of(text, access)) : NULL;
+  const struct pto_graph_access *a = &text->graph->accesses[access];
+  const char *name = a->param ? a->param->buffer_label : pto_graph_host(text->graph, a->node)->buffer_label;
+  if (!name && a->space == 0 && text->name_of) name = text->name_of(text->context, base_of(text, access));
   const uint64_t number = pto_text_buffer_number(text, access);
   if (name)
     snprintf(out, size, "buffer %" PRIu64 " (%s)", number, name);

@@ -21,7 +21,8 @@ struct pto_source_lines *pto_source_lines_create(void) {
   return NULL;
 }
 void pto_source_lines_destroy(struct pto_source_lines *lines) { (void)lines; }
-const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size) {
+const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,
+                                  size_t size) {
   (void)lines, (void)call, (void)size;
   text[0] = '\0';
   return text;

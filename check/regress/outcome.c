@@ -194,26 +194,19 @@ static void write_case(FILE *out, const char *text, json_t *value, bool is_last)
 static int write_cases(const struct pto_baseline *baseline, const char *path, struct pto_error *error) {
   const size_t count = json_object_size(baseline->cases);
   const char **texts = malloc((count + 1) * sizeof *texts), *text;
-  char *written = NULL;
   json_t *value;
   size_t i = 0;
   FILE *out;
-  if (!texts || asprintf(&written, "%s.new", path) < 0) {
-    free(texts);
-    return pto_error_set(error, PTO_ENOMEM, "no memory for %s", path);
-  }
+  if (!texts) return pto_error_set(error, PTO_ENOMEM, "no memory for %s", path);
   json_object_foreach(baseline->cases, text, value) texts[i++] = text;
   qsort(texts, count, sizeof *texts, by_text);
-  int status = pto_output_open_stream(written, &out, error);
+  int status = pto_output_open_stream(path, &out, error);
   if (status == PTO_OK) {
     fputs("{\"cases\": {\n", out);
     for (i = 0; i < count; i++) write_case(out, texts[i], json_object_get(baseline->cases, texts[i]), i + 1 == count);
     fputs("}}\n", out);
-    status = pto_output_close_stream(written, out, error);
-    if (status == PTO_OK && rename(written, path) != 0)
-      status = pto_error_set(error, PTO_ESYSTEM, "%s cannot take the place of %s", written, path);
+    status = pto_output_close_stream(path, out, error);
   }
-  free(written);
   free(texts);
   return status;
 }

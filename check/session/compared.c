@@ -58,7 +58,7 @@ static int run_side(const struct pto_session_options *options, struct pto_graph_
   struct pto_session *session = calloc(1, sizeof *session);
   const int fd = memfd_create("graph", MFD_CLOEXEC);
   config.size = sizeof config;
-  config.record |= PTO_RECORD_GRAPH;
+  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
   if (!config.engine) config.engine = "virtual";
   if (side->is_capture) {
     asked.case_name = NULL;

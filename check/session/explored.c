@@ -24,7 +24,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   if (pto_session_copy_options(&options, &config, given, &explored->error)) return PTO_EXIT_USAGE;
   config.engine = "explore";
   config.poison = true; /* or what one run leaves in memory is right for the next */
-  config.record |= PTO_RECORD_GRAPH;
+  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
   const int code = pto_session_init(session, &options);
   if (code != PTO_EXIT_OK) {
     explored->error = session->result.error;
@@ -41,10 +41,13 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count)) {
   static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
-  explored->explore = (struct pto_explore){
-      .run = session->run, .rt = session->rt, .findings = &explored->findings, .progress = progress};
+  explored->explore = (struct pto_explore){.run = session->run,
+                                           .rt = session->rt,
+                                           .findings = &explored->findings,
+                                           .progress = progress,
+                                           .stop = session->config.stop};
   if (session->options.progress) session->options.progress("running in sequence", 0, 0);
-  if (pto_explore_init(&explored->explore, &explored->error)) return PTO_EXIT_FAILED;
+  if (pto_explore_init(&explored->explore, &explored->error)) return pto_exit_of_run(explored->error.status);
   session->result.stats.size = sizeof session->result.stats;
   pto_runtime_stats(session->rt, &session->result.stats);
   session->result.has_run = true; /* a case may state counts */
@@ -58,6 +61,7 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
 }
 
 int pto_explored_exit(const struct pto_explored *explored, int status) {
+  if (explored->explore.stop && pto_stop_is_asked(explored->explore.stop)) return PTO_EXIT_INTERRUPTED;
   if (status) return status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
   return pto_findings_is_clean(&explored->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
 }

@@ -208,11 +208,11 @@ static void say_who(const struct pto_trace *trace, const struct pto_value_questi
   char line[128] = "", name[128] = "";
   if (question->is_predicate && question->task < trace->tasks.count) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, question->task);
-    pto_source_lines_name(lines, task->call, line, sizeof line);
+    pto_source_lines_name(lines, task->call, task->outer_call, line, sizeof line);
     snprintf(text, size, "the predicate of task %" PRIu64 " (%s), %s,", question->task,
              pto_trace_task_name(task, name, sizeof name), line);
   } else {
-    pto_source_lines_name(lines, question->call, line, sizeof line);
+    pto_source_lines_name(lines, question->call, NULL, line, sizeof line);
     snprintf(text, size, "the orchestration, %s, before task %" PRIu64 ",", line, question->task);
   }
   pto_source_lines_destroy(lines);

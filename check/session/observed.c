@@ -81,7 +81,7 @@ int pto_observed_open(struct pto_observed *observed, const struct pto_session_op
   struct pto_run_result *result = &observed->session.result;
   if (pto_session_copy_options(&options, &config, given, &result->error)) return result->exit_code = PTO_EXIT_USAGE;
   config.engine = "observe";
-  config.record |= PTO_RECORD_GRAPH;
+  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   const int code = pto_session_init(&observed->session, &options);
   return code == PTO_EXIT_OK ? watch(observed) : code;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
+#include <report/findings/source_lines.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
@@ -60,6 +61,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(jitter_ppm);
   TAKE(jitter_seed);
   TAKE(made_chip);
+  TAKE(stop);
 #undef TAKE
   if ((config->no_compute || config->jitter_ppm) && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
@@ -70,7 +72,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
   if (is_judged) {
     if (!asked->engine) config->engine = "virtual";
     if (!pto_session_is_lowered(session)) config->deps = PTO_DEPS_EXACT;
-    config->record |= PTO_RECORD_GRAPH;
+    config->record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
   }
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
   /* Who wrote an element last is what the graph says. */
@@ -154,12 +156,53 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
                                    : PTO_OK;
 }
 
+/* ---- refused submits ---- */
+
+/* "moe.c:52 (moe.c:39)". */
+static void name_place(const void *call, const void *outer, char *text, size_t size) {
+  struct pto_source_lines *lines = pto_source_lines_create();
+  pto_source_lines_name(lines, call, outer, text, size);
+  pto_source_lines_destroy(lines);
+}
+
+/* What the run of a runtime has refused, added to that of others. */
+static void take_refusals(struct pto_session *session, const struct pto_runtime *rt) {
+  const struct pto_refusals *refusals = pto_runtime_refusals(rt);
+  struct pto_run_result *result = &session->result;
+  char place[PTO_SENTENCE_SIZE / 4];
+  if (refusals->count && !result->refused) {
+    name_place(refusals->call, refusals->outer_call, place, sizeof place);
+    snprintf(session->refusal, sizeof session->refusal, "task %" PRIu64 " (%s) at %s, on %s: %.300s",
+             refusals->task_number, refusals->task, place[0] ? place : "a place that is not known",
+             refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
+    result->first_refusal = session->refusal;
+  }
+  result->refused += refusals->count;
+}
+
+/* The sentence of a run that has failed, with the place that it is about. */
+static void add_place(struct pto_session *session) {
+  struct pto_error *error = &session->result.error;
+  const struct pto_refusals *refusals = session->rt ? pto_runtime_refusals(session->rt) : NULL;
+  const void *left_open = session->rt ? pto_runtime_left_open(session->rt) : NULL;
+  char place[PTO_SENTENCE_SIZE / 4];
+  if (left_open) {
+    name_place(left_open, NULL, place, sizeof place);
+    pto_error_append(error, ", the innermost opened at %s", place);
+  } else if (refusals && refusals->count && strstr(error->sentence, refusals->error.sentence)) {
+    name_place(refusals->call, refusals->outer_call, place, sizeof place);
+    pto_error_append(error, " (task %" PRIu64 ", %s, at %s, on %s)", refusals->task_number, refusals->task, place,
+                     refusals->tensors);
+  }
+}
+
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
   if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters);
   if (session->context_rt == rt) session->context_rt = NULL;
+  take_refusals(session, rt);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }
@@ -330,6 +373,7 @@ static void take_stats(struct pto_session *session) {
   }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
+  take_refusals(session, session->rt);
   result->has_run = true;
   result->stopped = pto_runtime_wait_picture(session->rt);
   take_digest(session);
@@ -343,6 +387,8 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   if (round > 0) pto_program_run_rewind(session->run);
   if (session->recording.record) pto_trace_begin_run(&session->recording, result->is_virtual);
   session->reported_ps = session->reported_count = session->dispatches = 0;
+  result->refused = 0;
+  result->first_refusal = NULL;
   const double begin = pto_clock_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = pto_clock_seconds() - begin;
@@ -350,7 +396,11 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
     session->listener.round_ended(session->listener.argument, pto_session_trace(session));
   take_stats(session);
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
-  if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  if (status) {
+    end_as_run(session, pto_exit_of_run(status));
+    add_place(session);
+    return result->exit_code;
+  }
   if (session->config.no_compute) {
     result->is_priced_alone = true;
     pto_given_values_count(session->values, pto_session_trace(session), &result->priced);
@@ -417,6 +467,19 @@ static int check_counts(struct pto_session *session) {
   return PTO_EXIT_OK;
 }
 
+bool pto_session_has_bad_refusals(const struct pto_session *session) {
+  return session->result.refused && !session->subject.program->expects_refusals;
+}
+
+/* The orchestration went on, and perhaps did not notice. */
+static int check_refusals(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  if (!pto_session_has_bad_refusals(session)) return PTO_EXIT_OK;
+  pto_error_set(&result->error, PTO_OK, "%" PRIu64 " submit%s refused, the first: %.900s", result->refused,
+                result->refused == 1 ? " was" : "s were", result->first_refusal);
+  return end(session, PTO_EXIT_FINDINGS);
+}
+
 int pto_session_judge(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_session_options *options = &session->options;
@@ -441,7 +504,10 @@ int pto_session_judge(struct pto_session *session) {
     result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
     result->max_abs_error = comparison.max_abs_error;
   }
-  if (result->verified != PTO_VERDICT_FALSE) return check_counts(session);
+  if (result->verified != PTO_VERDICT_FALSE) {
+    const int code = check_counts(session);
+    return code == PTO_EXIT_OK ? check_refusals(session) : code;
+  }
   pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
   return end(session, PTO_EXIT_FINDINGS);
 }
@@ -523,6 +589,9 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
                                               .context = (void *)(uintptr_t)session};
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
+  if (status == PTO_OK && pto_session_has_bad_refusals(session))
+    pto_findings_add(findings, &(struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)}, NULL, "%s",
+                     session->result.first_refusal);
   for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
   return status;
 }

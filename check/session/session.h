@@ -64,6 +64,7 @@ struct pto_session {
   struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
   struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
   FILE *nowhere;                    /* where the program's text goes that is not shown */
+  char refusal[PTO_SENTENCE_SIZE];  /* result.first_refusal */
   struct pto_chip chip;
   struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;
@@ -87,6 +88,8 @@ int pto_session_init(struct pto_session *session, const struct pto_session_optio
 int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options);
 int pto_session_execute(struct pto_session *session);
 int pto_session_judge(struct pto_session *session);
+/* Whether submits of the last round were refused that the program does not expect to be. */
+bool pto_session_has_bad_refusals(const struct pto_session *session);
 /* Takes a zeroed one. */
 void pto_session_fini(struct pto_session *session);
 

@@ -36,7 +36,10 @@ static int check_order(struct check *check, struct pto_error *error) {
 /* A run that ended well and is wrong has something that the accesses do not say. */
 static void check_result(struct check *check) {
   const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
-  if (pto_session_judge(&check->session) == PTO_EXIT_FINDINGS)
+  const struct pto_session *session = &check->session;
+  if (pto_session_judge(&check->session) != PTO_EXIT_FINDINGS) return;
+  /* refused submits are a finding already, where they are all that is wrong */
+  if (session->result.verified == PTO_VERDICT_FALSE || !pto_session_has_bad_refusals(session))
     pto_findings_add(&check->findings, &wrong, NULL, "%s, under rules exact", check->session.result.error.sentence);
 }
 
@@ -54,9 +57,9 @@ static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 /* "2 findings"; of a run that failed, that this is not all. */
 static const char *format_found(const struct check *check, int code, char *text, size_t size) {
   const uint64_t total = check->findings.total;
-  if (code == PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
+  if (code >= PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
   snprintf(text, size, "%" PRIu64 " finding%s%s", total, plural(total),
-           code == PTO_EXIT_FAILED ? " until the run failed" : "");
+           code >= PTO_EXIT_FAILED ? " until the run failed" : "");
   return text;
 }
 

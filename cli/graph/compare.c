@@ -27,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <graph/fuse/fusion.h>
 #include <graph/file/json.h>
 #include <graph/reference/rounding_bound.h>
@@ -302,6 +304,10 @@ static int compare_node(struct comparison *c, uint32_t node, const struct pto_re
 static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results,
                            const struct pto_reference_sums *sums) {
   struct comparison *c = context;
+  pto_progress_line_stage("comparing nodes", node + 1, c->command->graph->node_count);
+  if (pto_interrupted())
+    return pto_error_set(&c->error, PTO_EINTERRUPTED, "interrupted after %" PRIu32 " of %" PRIu32 " nodes", node,
+                         c->command->graph->node_count);
   if (c->is_inside[node]) {
     c->command->divergence.fused_nodes++;
     return keep_bounds(c, node, results, sums);

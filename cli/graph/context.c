@@ -186,8 +186,8 @@ int pto_graph_run_on_device(const struct pto_graph_job *job, struct pto_error *e
   status = compute(job, job->graph, context, job->outputs, error);
   record->wall_seconds = pto_clock_seconds() - begin;
   job->graph->watch = NULL;
+  pto_program_report(job->run, context); /* where anything is recorded its run ends, and all that is in it counts */
   pto_graph_record_take(record, context);
-  pto_program_report(job->run, context);
   if (status == PTO_OK && job->observe) status = observe_all(job, context, error);
   pto_context_destroy(context);
   return status;

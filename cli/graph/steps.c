@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cli/graph/command.h>
+#include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <formats/units.h>
 #include <report/run/result.h>
@@ -287,6 +288,7 @@ static int run_steps(struct stepping *s) {
   int status = create_tensors(s);
   for (uint64_t t = 0; t < command->steps.count && status == PTO_OK; t++) {
     const double begin = pto_clock_seconds();
+    pto_progress_line_stage("running steps", (unsigned)t + 1, (unsigned)command->steps.count);
     status = step(s, t);
     count_seconds(&command->stepped, t, pto_clock_seconds() - begin);
     if (status == PTO_OK && t == 0) count(s, &command->stepped.first);

@@ -12,9 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cli/main/interrupt.h>
+#include <runtime/base/clock.h>
 #include <runtime/base/process.h>
 
 #define JSON_FD 3 /* PTO_CHILD_JSON_PATH */
+#define LOOK_MS 100
 #define MOST_OUTPUT_BYTES (16u << 20)
 
 /* All that was written to the file, as a string. */
@@ -50,9 +53,15 @@ static bool wait_until(pid_t pid, uint32_t timeout_ms) {
   int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd < 0) return true; /* an old kernel: waitpid then waits without limit */
   struct pollfd ending = {.fd = fd, .events = POLLIN};
-  int answer;
-  do answer = poll(&ending, 1, timeout_ms ? (int)timeout_ms : -1);
-  while (answer < 0 && errno == EINTR);
+  const uint64_t end_ns = pto_clock_ns() + timeout_ms * UINT64_C(1000000);
+  bool is_told = false;
+  int answer = 0;
+  /* ^C of a terminal reaches the child by itself; one that was sent to this process alone is passed on */
+  while (answer <= 0 && (!timeout_ms || pto_clock_ns() < end_ns)) {
+    answer = poll(&ending, 1, LOOK_MS);
+    if (answer < 0 && errno != EINTR) break;
+    if (!is_told && pto_interrupted()) is_told = kill(pid, SIGINT) == 0;
+  }
   close(fd);
   return answer != 0;
 }

@@ -2,6 +2,7 @@
 #include <cli/main/fault_report.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -9,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cli/main/verb.h>
+#include <report/findings/source_lines.h>
+#include <runtime/base/call_stack.h>
 #include <runtime/base/valgrind_requests.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sanitizer.h>
@@ -20,6 +24,9 @@
 #include <sim/rendezvous/waiting_core.h>
 
 #define STACK_BYTES (64u << 10)
+#define MOST_CALLS 16u
+#define SHOWN_CALLS 4u
+#define PLACE_SECONDS 2 /* that finding lines may take */
 
 static const struct fault {
   int signal;
@@ -45,7 +52,13 @@ static struct {
    */
   sem_t wake;
   atomic_bool is_ending;
+  int status;
   char sentence[PTO_SENTENCE_SIZE];
+  const void *calls[MOST_CALLS]; /* the fault's, as of runtime/base/call_stack.h */
+  size_t call_count;
+  const struct pto_message *message; /* of the kernel; NULL: in none */
+  pto_fault_describer *describer;
+  void *describer_context;
 } faulted;
 static char signal_stack[STACK_BYTES];
 
@@ -81,12 +94,19 @@ static void describe(int signal, const siginfo_t *info) {
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
   char kernel[PTO_SENTENCE_SIZE - 128];
+  faulted.message = pto_engine_current.message;
+  faulted.status = PTO_EKERNEL;
   /* A fault while describing comes back here nested and reports what there is so far. */
   if (pto_engine_describe_current(kernel, sizeof kernel)) {
     used = append(used, " in ");
     append(used, kernel);
   } else
     append(used, " outside of any kernel");
+  /* last: where the stack is damaged, the rest is there */
+  const struct pto_message *message = faulted.message;
+  faulted.call_count =
+      pto_call_stack_take(message ? (const void *)(uintptr_t)message->payload->kernels[message->role]->run : NULL,
+                          faulted.calls, MOST_CALLS);
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
@@ -105,14 +125,72 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
   sleep_for_ever();
 }
 
+bool pto_fault_report_interrupt(void) {
+  int unclaimed = 0;
+  if (!faulted.is_installed) return false;
+  if (atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
+                                              memory_order_relaxed)) {
+    faulted.status = PTO_EINTERRUPTED;
+    append(0, "interrupted, and what ran did not end by itself");
+    sem_post(&faulted.wake);
+  }
+  return true;
+}
+
+/* ---- functions and lines, in a process forked off ---- */
+
+static size_t add_calls(char *text, size_t size) {
+  struct pto_source_lines *lines = pto_source_lines_create();
+  size_t used = 0;
+  for (size_t i = 0; i < faulted.call_count && i < SHOWN_CALLS && used < size; i++) {
+    char name[256];
+    /* but the first, calls stand before the address that they return to */
+    pto_source_lines_function(lines, (const char *)faulted.calls[i] - (i > 0), name, sizeof name);
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", called by " : "; in ", name);
+  }
+  return used;
+}
+
+_Noreturn static void explain(int fd) {
+  char text[PTO_SENTENCE_SIZE / 2] = "";
+  size_t used;
+  for (size_t i = 0; i < FAULT_COUNT; i++) signal(faults[i].signal, SIG_DFL);
+  signal(SIGALRM, SIG_DFL);
+  alarm(PLACE_SECONDS);
+  used = add_calls(text, sizeof text);
+  if (faulted.message && faulted.describer && used + 2 < sizeof text) {
+    snprintf(text + used, sizeof text - used, "; ");
+    faulted.describer(faulted.describer_context, faulted.message, text + used + 2, sizeof text - used - 2);
+  }
+  (void)!write(fd, text, strnlen(text, sizeof text));
+  _exit(0);
+}
+
+/* _Fork takes no locks: who holds them may be stuck.  The child ends by its alarm where it is. */
+static void add_explanation(void) {
+  int ends[2];
+  const size_t used = strlen(faulted.sentence);
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  const pid_t child = _Fork();
+  if (child == 0) explain(ends[1]);
+  close(ends[1]);
+  if (child > 0) {
+    const ssize_t count = read(ends[0], faulted.sentence + used, sizeof faulted.sentence - 1 - used);
+    faulted.sentence[used + (count > 0 ? (size_t)count : 0)] = '\0';
+    (void)waitpid(child, NULL, 0);
+  }
+  close(ends[0]);
+}
+
 /* ---- on ordinary threads ---- */
 
 static void *report_main(void *unused) {
   while (sem_wait(&faulted.wake) != 0 && errno == EINTR) {
   }
   /* Acquire: pairs with the release in fini; the sentence itself is handed over by the semaphore. */
-  if (!atomic_load_explicit(&faulted.is_ending, memory_order_acquire))
-    faulted.report(faulted.context, PTO_EKERNEL, faulted.sentence);
+  if (atomic_load_explicit(&faulted.is_ending, memory_order_acquire)) return NULL;
+  if (faulted.status == PTO_EKERNEL) add_explanation();
+  faulted.report(faulted.context, faulted.status, faulted.sentence);
   return NULL;
 }
 
@@ -129,6 +207,8 @@ static bool install(size_t index) {
 int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
   faulted.report = report;
   faulted.context = context;
+  faulted.describer = NULL;
+  faulted.call_count = 0;
   atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
   if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
@@ -172,10 +252,14 @@ void pto_fault_report_on_timeout(void *context, const char *sentence) {
   faulted.report(faulted.context, PTO_ETIMEOUT, sentence);
 }
 
+void pto_fault_report_set_describer(pto_fault_describer *describer, void *context) {
+  faulted.describer = describer;
+  faulted.describer_context = context;
+}
+
 void pto_fault_report_say(void *context, int status, const char *sentence) {
   char line[PTO_SENTENCE_SIZE + 32];
-  (void)status;
   const int length = snprintf(line, sizeof line, "ptosim: %s%s\n", context ? (const char *)context : "", sentence);
   if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  _exit(PTO_EXIT_FAILED);
+  _exit(pto_exit_of_run(status));
 }

@@ -8,6 +8,10 @@
  * A fault: the handler, on the faulting thread, does nothing that is not async-signal-safe; it describes the kernel
  * (pto_engine_describe_current), wakes the reporter and sleeps for ever.  The reporter, an ordinary thread, calls
  * `report`.  A time-out: the watchdog's thread calls `report` itself.  The first one wins; a later thread sleeps.
+ * Before that, functions and lines of the fault, and what its tensors are called, are found in a process forked off,
+ * for debug information takes memory, whose lock the faulting thread may hold; without an answer in time the sentence
+ * does without.
+ *
  * `report` must end in _exit: the other threads still run, so nothing may be taken down, and no lock that they could
  * hold may be waited for (malloc's and stdio's among them).
  *
@@ -17,9 +21,13 @@
 #ifndef PTO_CLI_MAIN_FAULT_REPORT_H
 #define PTO_CLI_MAIN_FAULT_REPORT_H
 
-#include <runtime/base/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Never returns.  `status` is PTO_EKERNEL or PTO_ETIMEOUT. */
+#include <runtime/base/error.h>
+#include <runtime/port/port.h>
+
+/* Never returns.  `status` is PTO_EKERNEL, PTO_ETIMEOUT or PTO_EINTERRUPTED. */
 typedef void pto_fault_reporter(void *context, int status, const char *sentence);
 
 /* A reporter that says the sentence on standard error, behind the text that `context` is (NULL: none), and leaves as
@@ -30,6 +38,14 @@ pto_fault_reporter pto_fault_report_say;
 PTO_MUST_CHECK int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error);
 /* Takes the handlers away and ends the reporter.  Also where init failed or was not called. */
 void pto_fault_report_fini(void);
+
+/* What is known of a kernel call besides, "tensors a, l": for a fault's sentence.  Called in a process forked off,
+ * whose one thread it is on, with the message of the kernel that faulted.  NULL: nothing is. */
+typedef void pto_fault_describer(void *context, const struct pto_message *message, char *text, size_t size);
+void pto_fault_report_set_describer(pto_fault_describer *describer, void *context);
+
+/* For a signal handler: reports PTO_EINTERRUPTED.  False where nothing is installed. */
+bool pto_fault_report_interrupt(void);
 
 /* For pto_config.on_timeout; the context is not used. */
 void pto_fault_report_on_timeout(void *context, const char *sentence);

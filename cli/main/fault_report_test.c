@@ -97,6 +97,13 @@ static void act_with_stdio_locked(void) {
   act_wild_pointer();
 }
 
+/* What follows the sentence are functions and lines, where they could be found. */
+static void expect_sentence(const char *text, const char *expected) {
+  const size_t length = strlen(expected);
+  assert_int_equal(strncmp(text, expected, length), 0);
+  assert_true(text[length] == '\0' || strncmp(text + length, "; in ", 5) == 0);
+}
+
 static void test_each_kind_of_fault_is_named(void **state) {
   static const struct {
     void (*act)(void);
@@ -111,7 +118,9 @@ static void test_each_kind_of_fault_is_named(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char text[2048];
     assert_int_equal(sentence_of(rows[i].act, text, sizeof text), LEFT_WELL);
-    assert_string_equal(text, rows[i].text);
+    expect_sentence(text, rows[i].text);
+    if (rows[i].act == act_wild_pointer && !strstr(text, "+0x")) /* built with libdw */
+      assert_non_null(strstr(text, "; in act_wild_pointer (fault_report_test.c:"));
   }
 }
 
@@ -126,7 +135,7 @@ static void test_of_many_faults_one_is_reported(void **state) {
   char text[2048];
   if (PTO_HAS_SANITIZER) skip();
   assert_int_equal(sentence_of(act_many_at_once, text, sizeof text), LEFT_WELL);
-  assert_string_equal(text, "PTO_EKERNEL SIGSEGV at address 0x40 outside of any kernel");
+  expect_sentence(text, "PTO_EKERNEL SIGSEGV at address 0x40 outside of any kernel");
 }
 
 static void test_a_timeout_is_reported_by_the_thread_that_calls(void **state) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/main/verb.h>
 
+#include <cli/main/interrupt.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +78,7 @@ static int help(void) {
       "  ptosim --version, -V  the version, the libraries, and the instruction sets of kernels\n\n"
       "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
       "run\n"
-      "failed.  Colours are for terminals, where NO_COLOR is not set.\n"
+      "failed, 130 where ^C ended it.  Colours are for terminals, where NO_COLOR is not set.\n"
       "%s has every verb, option and key.\n",
       pto_page("cli.md"));
   return PTO_EXIT_OK;
@@ -100,5 +102,6 @@ int pto_ptosim(int argc, char **argv) {
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return pto_print_version(), PTO_EXIT_OK;
   const struct pto_verb *verb = find_verb(argv[1]);
   if (!verb) return refuse_verb(argv[1]);
+  pto_interrupt_begin();
   return verb->main(argc - 1, argv + 1);
 }

@@ -183,7 +183,7 @@ static const struct pto_option_spec specs[] = {
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
     {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
      ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
-    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
+    {"workers", "N", "threads that kernels run on, the control thread counted (default: the CPUs; virtual: 1)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/run/request.h>
 
+#include <stdio.h>
+
 #include <cli/main/fault_report.h>
+#include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/judgement.h>
 #include <report/file/output_file.h>
+#include <runtime/control/control.h>
 
 static struct pto_words words_of(const struct pto_string_list *list) {
   return (struct pto_words){list->items, list->count};
@@ -24,6 +28,7 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                     .poison = options->poison,
                                     .timeout_ms = options->timeout_ms,
                                     .on_timeout = pto_fault_report_on_timeout,
+                                    .stop = pto_interrupt_stop(),
                                     .no_compute = options->no_compute,
                                     .jitter_ppm = options->jitter_ppm,
                                     .jitter_seed = options->seed,
@@ -54,6 +59,17 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
   if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
   if (options->dump_tasks) config_out->record |= PTO_RECORD_GRAPH;
   return asked;
+}
+
+void pto_describe_call(void *session, const struct pto_message *message, char *text, size_t size) {
+  const struct pto_runtime *rt = pto_session_runtime(session);
+  const char *label = rt ? pto_runtime_message_label(rt, message) : NULL;
+  size_t used = label ? (size_t)snprintf(text, size, "its label is \"%s\"; ", label) : 0;
+  for (uint32_t i = 0; rt && i < message->tensor_count && used < size; i++) {
+    char name[128];
+    pto_runtime_name_bytes(rt, (uintptr_t)message->payload->tensors[i].addr, name, sizeof name);
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "its tensors are ", name[0] ? name : "?");
+  }
 }
 
 int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error) {
@@ -130,6 +146,7 @@ static int run(struct pto_session *session, const struct pto_run_options *option
 int pto_judged_run_open(struct pto_session *session, const struct pto_run_options *options) {
   *session = (struct pto_session){.result.program = options->programs.items[0]};
   if (pto_fault_report_init(pto_fault_report_say, NULL, &session->result.error)) return PTO_EXIT_FAILED;
+  pto_fault_report_set_describer(pto_describe_call, session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const int code = run(session, options);
   pto_progress_line_end();

@@ -12,7 +12,9 @@
 #include <check/calibrate/kernels.h>
 #include <check/capture/import.h>
 #include <cli/main/about.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/request.h>
+#include <formats/new_file.h>
 
 #define DEFAULT_CHIP "a2a3"
 #define MOST_CAPTURES 64u
@@ -121,19 +123,22 @@ static int replay(struct calibrate *calibrate) {
 /* ---- what is made ---- */
 
 static int write_kernels(struct calibrate *calibrate) {
-  FILE *file = fopen(calibrate->kernels, "we");
-  if (!file) return pto_complain_unwritable(calibrate->kernels);
+  struct pto_error error;
+  FILE *file = pto_new_file_create(calibrate->kernels, &error);
+  if (!file) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   const int status = pto_kernel_table_write(&calibrate->table, file);
-  if (fclose(file) || status)
+  if (pto_new_file_finish(calibrate->kernels, file, status ? EIO : 0, &error))
     return pto_complain(PTO_EXIT_FAILED, "calibrate: %s cannot be written", calibrate->kernels);
   return PTO_EXIT_OK;
 }
 
 static int write_chip(struct calibrate *calibrate) {
-  FILE *file = fopen(calibrate->to, "we");
-  if (!file) return pto_complain_unwritable(calibrate->to);
+  struct pto_error error;
+  FILE *file = pto_new_file_create(calibrate->to, &error);
+  if (!file) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   pto_chip_sheet_write(&calibrate->calibration.sheet, file);
-  if (fclose(file)) return pto_complain(PTO_EXIT_FAILED, "calibrate: %s cannot be written", calibrate->to);
+  if (pto_new_file_finish(calibrate->to, file, ferror(file) ? EIO : 0, &error))
+    return pto_complain(PTO_EXIT_FAILED, "calibrate: %s cannot be written", calibrate->to);
   return calibrate->kernels ? write_kernels(calibrate) : PTO_EXIT_OK;
 }
 
@@ -144,6 +149,7 @@ static int run(struct calibrate *calibrate) {
     return pto_complain(PTO_EXIT_USAGE, "calibrate: nothing was measured: give --data DIR or captures");
   int code = pto_complain_unwritable(calibrate->to);
   if (code) return code;
+  pto_progress_line_begin("calibrate", !calibrate->options.quiet);
   int status = pto_calibration_init(chip, &calibrate->calibration, &calibrate->error);
   if (!status) status = read_captures(calibrate);
   if (!status) status = find_numbers(calibrate);
@@ -151,6 +157,7 @@ static int run(struct calibrate *calibrate) {
   if (!status) /* figures that no chip can have */
     status = pto_chip_sheet_load(&calibrate->calibration.sheet, chip, &made, &calibrate->error);
   if (!status) status = replay(calibrate);
+  pto_progress_line_end();
   if (status)
     return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "calibrate: %s",
                         calibrate->error.sentence);

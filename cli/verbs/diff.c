@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 
 static void help(const struct pto_run_options *options) {
@@ -29,7 +30,10 @@ static int compare(const struct pto_run_options *options) {
                                             .seed = options->seed,
                                             .has_deps = options->has_deps,
                                             .config = &config};
+  pto_progress_line_begin("diff", !options->quiet);
+  pto_progress_line_stage("comparing", 0, 0);
   const int status = pto_tools_diff_programs(&sides[0], &sides[1], &report, sentence, sizeof sentence);
+  pto_progress_line_end();
   if (status) return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "diff: %s", sentence);
   const int code =
       pto_tell_report("diff", report, options, pto_report_is_clean(report) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);

@@ -11,6 +11,7 @@
 #include <cli/run/judgement.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
+#include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <graph/file/json.h>
 #include <runtime/base/base.h>
@@ -111,7 +112,7 @@ static int exit_of(int status) {
   case PTO_ENOTSUP:
     return PTO_EXIT_USAGE;
   default:
-    return PTO_EXIT_FAILED;
+    return pto_exit_of_run(status);
   }
 }
 
@@ -177,7 +178,10 @@ static int act(struct pto_graph_command *command) {
 static int run_command(struct pto_graph_command *command) {
   const bool is_stdout_taken =
       pto_run_options_take_stdout(&command->options) || (command->dot_path && strcmp(command->dot_path, "-") == 0);
+  pto_progress_line_begin(command->options.programs.items[0], !command->options.quiet);
+  pto_progress_line_stage("loading", 0, 0);
   const int status = act(command);
+  pto_progress_line_end();
   if (status) command->exit_code = exit_of(status);
   if (command->graph && status == PTO_OK && !command->options.quiet && !is_stdout_taken)
     pto_graph_report_print(command);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <check/predict/predict.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
@@ -75,7 +76,10 @@ static int predict(const struct predict *p) {
   asked.progress = NULL;
   const struct pto_prediction_asked question = {
       .options = &asked, .runs = p->runs, .jitter_ppm = p->jitter_ppm, .at_once = p->at_once};
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  pto_progress_line_stage("predicting", 0, 0);
   const int status = pto_predict(&question, &prediction, &error);
+  pto_progress_line_end();
   int code = status ? pto_exit_of_setup(status) : prediction.plain.exit_code;
   if (status == PTO_OK && code != PTO_EXIT_OK)
     pto_error_set(&error, prediction.plain.status, "%s", prediction.plain.sentence);

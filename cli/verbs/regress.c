@@ -21,6 +21,8 @@
 #include <check/regress/list.h>
 #include <check/regress/outcome.h>
 #include <cli/main/child_process.h>
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/options.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
@@ -130,7 +132,7 @@ static void run_case(struct regress *r, size_t index) {
     pthread_mutex_unlock(&r->mutex);
     return;
   }
-  judge(r, c, &child, &r->results[index]);
+  if (!(pto_interrupted() && child.exit_code == PTO_EXIT_INTERRUPTED)) judge(r, c, &child, &r->results[index]);
   pto_child_result_fini(&child);
 }
 
@@ -138,7 +140,8 @@ static void *run_cases(void *argument) {
   struct regress *r = argument;
   for (;;) {
     pthread_mutex_lock(&r->mutex);
-    const size_t index = r->error.status ? r->list.count : r->next++;
+    const size_t index = r->error.status || pto_interrupted() ? r->list.count : r->next++;
+    if (index < r->list.count) pto_progress_line_stage("running cases", (unsigned)index + 1, (unsigned)r->list.count);
     pthread_mutex_unlock(&r->mutex);
     if (index >= r->list.count) return NULL;
     run_case(r, index);
@@ -215,7 +218,8 @@ static size_t count_of(const struct regress *r, enum verdict verdict) {
 
 static void print(const struct regress *r) {
   for (size_t i = 0; i < r->list.count; i++)
-    if (r->results[i].verdict != SAME && !(r->is_update && r->results[i].verdict == NEW))
+    if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN &&
+        !(r->is_update && r->results[i].verdict == NEW))
       print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
   if (r->has_baseline)
     printf("%zu cases: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, count_of(r, SAME),
@@ -250,6 +254,9 @@ static int report(struct regress *r) {
   const char *junit_path = r->options.junit_path;
   if (junit_path && pto_junit_write(junit_path, r->list_path, r->list.count, put_case, r, &error))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
+  if (pto_interrupted())
+    return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
+                        r->list.count - count_of(r, NOT_RUN), r->list.count);
   if (r->is_update) {
     const int code = update(r);
     return code ? code : count_of(r, FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
@@ -307,7 +314,9 @@ static int regress(struct regress *r) {
                         r->filter ? r->filter : "");
   r->results = calloc(r->list.count, sizeof *r->results);
   if (!r->results) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for %zu results", r->list.count);
+  pto_progress_line_begin("regress", !r->is_quiet);
   code = run_all(r);
+  pto_progress_line_end();
   return code ? code : report(r);
 }
 

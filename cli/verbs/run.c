@@ -114,7 +114,7 @@ static void last_words(void *context, int status, const char *sentence) {
   struct pto_error error;
   char line[PTO_SENTENCE_SIZE + 16];
   pto_error_set(&result.error, status, "%s", sentence);
-  result.exit_code = PTO_EXIT_FAILED;
+  result.exit_code = pto_exit_of_run(status);
   result.verified = PTO_VERDICT_NONE;
   result.has_run = result.has_time = result.has_output_digest = result.has_trace_digest = false;
   result.timeline = NULL;
@@ -124,7 +124,7 @@ static void last_words(void *context, int status, const char *sentence) {
   if (length > 0 && (!path || !run->options->quiet)) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
   if (!has_told_picture(run, &result) && path && pto_run_result_write_json(&result, path, &error))
     (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
-  _exit(PTO_EXIT_FAILED);
+  _exit(result.exit_code);
 }
 
 /* ---- --dump: which tasks are kept where ---- */
@@ -159,6 +159,16 @@ static void end_dump(struct pto_session *session, const struct pto_run_options *
 
 /* ---- the run ---- */
 
+/* What a wrong result is looked into with. */
+static void print_next(const struct pto_run_options *options, FILE *to) {
+  for (int is_observed = 0; is_observed <= 1; is_observed++) {
+    fprintf(to, "%s ptosim check %s", is_observed ? "          " : "  next    ", options->programs.items[0]);
+    if (options->case_name) fprintf(to, " --case %s", options->case_name);
+    for (size_t i = 0; i < options->settings.count; i++) fprintf(to, " --set %s", options->settings.items[i]);
+    fputs(is_observed ? " --observe\n" : "\n", to);
+  }
+}
+
 static int finish(const struct run *run) {
   const struct pto_run_options *options = run->options;
   const struct pto_run_result *result = &run->session.result;
@@ -167,6 +177,7 @@ static int finish(const struct run *run) {
   FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
   if (result->has_time && has_text) pto_session_print_result(&run->session, to);
+  if (result->verified == PTO_VERDICT_FALSE && has_text) print_next(options, to);
   fflush(to);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -208,6 +219,7 @@ static int run_program(struct run *run) {
   if (pto_run_counters_prepare(&run->counters, &options->meter, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_set_describer(pto_describe_call, session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   int code = open_session(run);
   if (code == PTO_EXIT_OK) code = begin_dump(session, options);

@@ -15,6 +15,7 @@
 
 #include <formats/units.h>
 #include <cli/main/child_process.h>
+#include <cli/main/interrupt.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
@@ -248,11 +249,15 @@ static int run_row(struct suite *suite, struct row *row) {
   }
   make_words(suite, row, &words);
   pto_progress_line_begin("suite", !suite->options.quiet);
-  pto_progress_line_stage(row->program, 0, 0);
+  pto_progress_line_stage(row->program, (unsigned)(row - suite->rows) + 1, (unsigned)suite->row_count);
   const double begin = pto_clock_seconds();
   int status = pto_child_run(words.items, 1000 * suite->row_timeout_s, &child, &error);
   row->seconds = pto_clock_seconds() - begin;
   pto_progress_line_end();
+  if (pto_interrupted()) { /* the row was cut short */
+    pto_child_result_fini(&child);
+    return PTO_OK;
+  }
   if (status) return pto_complain(status, "suite: %s", error.sentence);
   json_t *object = json_loads(child.json, 0, NULL);
   print_row_head(suite, row);
@@ -311,7 +316,7 @@ static int run_suite(struct suite *suite) {
   suite->results = json_array();
   printf("%zu runs on %s\n\n", suite->row_count, suite->chip.name);
   print_head(suite);
-  for (size_t i = 0; i < suite->row_count; i++)
+  for (size_t i = 0; i < suite->row_count && !pto_interrupted(); i++)
     if (run_row(suite, &suite->rows[i])) return PTO_EXIT_FAILED;
   printf("\n%" PRIu32 " right, %" PRIu32 " failed as expected, %" PRIu32 " skipped, %" PRIu32 " not as expected\n",
          suite->ok, suite->expected_failures, suite->skipped, suite->bad);
@@ -320,6 +325,7 @@ static int run_suite(struct suite *suite) {
   if (junit_path && pto_junit_write(junit_path, "ptosim suite", suite->row_count, put_case, suite, &error))
     return pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence);
   int code = suite->options.json_path ? write_results(suite, suite->options.json_path) : PTO_EXIT_OK;
+  if (pto_interrupted()) return PTO_EXIT_INTERRUPTED;
   return code ? code : suite->bad ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }
 

@@ -16,6 +16,8 @@
 #include <check/predict/benchmarks.h>
 #include <check/regress/list.h>
 #include <check/validate/page.h>
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
@@ -201,10 +203,16 @@ static int validate(struct validate *v) {
   int status = pto_rows_read(path, &v->rows, &error);
   if (status == PTO_OK && !(v->items = calloc(v->rows.count, sizeof *v->items)))
     status = pto_error_set(&error, PTO_ENOMEM, "no memory for %zu rows", v->rows.count);
+  pto_progress_line_begin("validate", !v->options.quiet);
   for (size_t i = 0; i < v->rows.count && status == PTO_OK; i++) {
+    pto_progress_line_stage("predicting rows", (unsigned)i + 1, (unsigned)v->rows.count);
     v->items[i].row = &v->rows.rows[i];
     status = take_row(v, &v->items[i], &error);
+    if (pto_interrupted())
+      status = pto_error_set(&error, PTO_EINTERRUPTED, "interrupted after %zu of %zu rows", i, v->rows.count);
   }
+  pto_progress_line_end();
+  if (status == PTO_EINTERRUPTED) return pto_complain(PTO_EXIT_INTERRUPTED, "validate: %s", error.sentence);
   if (status)
     return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "validate: %s", error.sentence);
   const struct pto_page page = {.rows_path = path,

@@ -20,7 +20,7 @@ extern "C" {
 /* The layout of what a program file has as constants: pto_program with its options and cases, pto_kernel with its
  * parameters.  A file of another number is not loaded (pto/version.h says what else may grow).  1 was that of
  * pto_launch without a size. */
-#define PTO_PROGRAM_ABI 4u
+#define PTO_PROGRAM_ABI 5u
 
 struct pto_program_run;
 
@@ -56,6 +56,7 @@ struct pto_program {
   int (*host)(struct pto_program_run *run);   /* instead of orchestrate: drives contexts of its own */
   int (*expect)(struct pto_program_run *run); /* independent golden; NULL: `verified` is null */
   int expected_status;                        /* PTO_OK, or the error that this program is there to provoke */
+  bool expects_refusals; /* some submits are meant to be refused; else ptosim finds fault with a run that goes on */
 };
 
 /* The symbol that a program's shared object exports. */
@@ -110,6 +111,9 @@ PTO_API void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes
 /* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they
  * can be, such as a dtype.  --rtol and --atol stand above it. */
 PTO_API void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol);
+
+/* A text that lives as long as the program run: labels.  "" where memory is short, and then the run fails. */
+PTO_API const char *pto_program_text(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
 
 /* For host: what the command line asked for (engine, chip, workers, policy, sizes, …), for the `runtime` of the
  * options of a context.  Borrowed for the program run. */

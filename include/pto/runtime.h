@@ -94,7 +94,10 @@ struct pto_initial {
   uint64_t bits; /* of an element; the low ones */
 };
 
-/* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1. */
+/* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1.
+ *
+ * A label, here as of scopes and buffers, is what people are told besides a number: borrowed, it must outlive the
+ * runtime, all recordings, and what is reported of the run, as a constant does, or memory of pto_program_alloc. */
 struct pto_launch {
   size_t size;
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
@@ -107,6 +110,7 @@ struct pto_launch {
   uint32_t initial_count; /* of `initial` */
   struct pto_predicate predicate;
   const struct pto_initial *initial;
+  const char *label; /* of the task, for people; NULL: none */
 };
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
@@ -152,6 +156,10 @@ PTO_API uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds);
 enum pto_scope_kind { PTO_SCOPE_AUTO = 0, PTO_SCOPE_MANUAL = 1 };
 PTO_API PTO_MUST_CHECK int pto_scope_begin(struct pto_runtime *rt, uint32_t kind);
 PTO_API PTO_MUST_CHECK int pto_scope_end(struct pto_runtime *rt);
+/* Labels the innermost open scope. */
+PTO_API void pto_scope_label(struct pto_runtime *rt, const char *label);
+/* Labels a buffer or a registration of external memory; nothing where the handle is stale. */
+PTO_API void pto_buffer_label(struct pto_runtime *rt, struct pto_buffer buffer, const char *label);
 
 /* Reads or writes one element (of the tensor's dtype; 4-bit types as one int8 or uint8) from the orchestration: waits
  * for the writers of its bytes; a write also for their readers, under PTO_DEPS_PTO as its rules say. */
@@ -180,11 +188,13 @@ enum pto_deps_switch {
 enum pto_record {
   PTO_RECORD_GRAPH = 1,    /* tasks, parameters, edges with reasons */
   PTO_RECORD_TIMELINE = 2, /* kernel calls, and what the control thread did */
-  PTO_RECORD_SEGMENTS = 4  /* with TIMELINE, in virtual time: what each clock's time was spent on */
+  PTO_RECORD_SEGMENTS = 4, /* with TIMELINE, in virtual time: what each clock's time was spent on */
+  PTO_RECORD_CALLERS = 8   /* with GRAPH: by which line of the orchestration a function of it came to submit */
 };
 
 struct pto_chip;
 struct pto_context_watch;
+struct pto_stop;
 struct pto_value_source;
 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
@@ -192,14 +202,15 @@ struct pto_config {
   size_t size;
   const char *engine;  /* "threads" or "virtual" ["threads"] */
   const char *chip;    /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
-  uint32_t workers;    /* threads that cores live on, the control thread counted [CPUs of the process] */
+  uint32_t workers;    /* threads kernels run on, the control thread counted [CPUs; virtual: 1] */
   uint32_t deps;       /* enum pto_deps_rules, and pto_deps_switch bits [exact] */
   const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
   uint64_t window;     /* slots of each task ring, a power of two [16384] */
   uint64_t heap_bytes; /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
   bool poison;         /* fill fresh outputs with a pattern that is NaN in floats */
   uint32_t record;     /* enum pto_record bits */
-  uint32_t timeout_ms; /* a kernel may take that long; 0: no watchdog.  ptosim sets 60 s */
+  uint32_t timeout_ms; /* a kernel may take that long, and the orchestration between two calls that look at tasks; 0: no
+                        * watchdog.  ptosim sets 60 s */
   /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
@@ -223,6 +234,7 @@ struct pto_config {
   /* A buffer whose scope has ended stays usable until its memory is needed for another task; then, as without this
    * from the end of its scope on, each use of it is PTO_ESTALE. */
   bool keep_released;
+  struct pto_stop *stop; /* of ptosim's own: what asks the run to end with PTO_EINTERRUPTED; borrowed */
 };
 
 /* Counts of the last run, or of the one that is going on. */
@@ -244,6 +256,7 @@ struct pto_stats {
   /* Virtual time of kernels, summed over cores, by where it comes from: a table of measured times has the call; it has
    * others on either side; the chip file's stages; its rates alone. */
   uint64_t measured_ps, interpolated_ps, modelled_ps, assumed_ps;
+  uint64_t refused; /* submits that were refused, and the run went on */
 };
 
 /* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form

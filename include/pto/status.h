@@ -42,7 +42,8 @@ extern "C" {
   X(PTO_EUSER, -11, 9, 1, "reported by the orchestration")                                                             \
   X(PTO_ENOMEM, -12, 0, 0, "out of memory")                                                                            \
   X(PTO_ESYSTEM, -13, 0, 0, "a file or a system call failed")                                                          \
-  X(PTO_ENOTSUP, -14, 0, 0, "not supported")
+  X(PTO_ENOTSUP, -14, 0, 0, "not supported")                                                                           \
+  X(PTO_EINTERRUPTED, -15, 0, 1, "interrupted")
 
 enum pto_status {
 #define X(name, value, number, ends_run, text) name = value,

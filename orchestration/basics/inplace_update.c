@@ -99,4 +99,5 @@ static const struct pto_case cases[] = {{.name = "four", .settings = "rounds=4",
                                         {.name = "hundred", .settings = "rounds=100", .tasks = 201, .edges = 299},
                                         {0}};
 
-PROGRAM("inplace_update", "one buffer goes through versions in place, each read before the next replaces it");
+PROGRAM("inplace_update", "one buffer goes through versions in place, each read before the next replaces it",
+        .expects_refusals = true);

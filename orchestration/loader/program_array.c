@@ -130,7 +130,9 @@ double *pto_array_golden(struct pto_program_run *run, struct pto_array *array) {
 
 struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct pto_array *array) {
   if (!array) return pto_external_tensor(rt, NULL, PTO_UINT8, 0, NULL); /* invalid, and says that there is no address */
-  return pto_external_tensor(rt, array->data, array->dtype, array->ndims, array->shape);
+  const struct pto_tensor tensor = pto_external_tensor(rt, array->data, array->dtype, array->ndims, array->shape);
+  pto_buffer_label(rt, tensor.buffer, array->name);
+  return tensor;
 }
 
 /* ---- rounding ---- */

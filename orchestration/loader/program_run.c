@@ -7,6 +7,7 @@
 
 #include <orchestration/loader/program_state.h>
 #include <runtime/base/base.h>
+#include <runtime/base/call_stack.h>
 
 /* ---- life ---- */
 
@@ -86,6 +87,7 @@ int pto_program_run_expect(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, void *context) {
   struct pto_program_run *run = context;
+  pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
   int status = run->program->orchestrate(rt, run);
   return run->error.status != PTO_OK ? run->error.status : status;
 }
@@ -215,6 +217,17 @@ void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, 
 /* ---- for the program ---- */
 
 uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
+
+const char *pto_program_text(struct pto_program_run *run, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  const size_t bytes = length < 0 ? 0 : strnlen(text, sizeof text);
+  char *kept = pto_program_alloc(run, bytes + 1);
+  return kept ? memcpy(kept, text, bytes) : "";
+}
 
 void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
   struct pto_program_block *block = NULL;

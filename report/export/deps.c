@@ -39,6 +39,7 @@ static void put_param(struct pto_json_writer *w, const struct pto_trace_param *p
   put_u64s(w, "strides", t->strides, ndims);
   pto_json_put_u64(w, "offset", t->start_offset);
   pto_json_put_u64(w, "buffer", param->buffer_number);
+  if (param->buffer_label) pto_json_put_string(w, "label", param->buffer_label);
   pto_json_put_u64(w, "buffer_bytes", t->buffer.size_bytes);
   pto_json_key(w, "version");
   pto_json_i64(w, t->version);
@@ -54,6 +55,7 @@ static void put_task(struct deps *deps, const struct pto_trace_task *task) {
   pto_json_put_u64(w, "number", task->number);
   const char *group = pto_export_group(deps->info, task->number);
   if (group) pto_json_put_string(w, "node", group);
+  if (task->label) pto_json_put_string(w, "label", task->label);
   if (task->part_of) pto_json_put_u64(w, "part_of", task->part_of);
   pto_json_put_string(w, "kind", pto_trace_task_kind_name(task->kind));
   pto_json_put_object(w, "kernels");

@@ -88,8 +88,12 @@ static void open_box(const struct dot *dot, uint64_t number) {
     pto_dot_put_text(dot->out, dot->info->groups->names[number]);
     fputs("\"; color=gray;\n", dot->out);
   } else {
-    fprintf(dot->out, "  subgraph cluster_scope%" PRIu64 " { label=\"scope %" PRIu64 "\"; color=gray;\n", number,
-            number);
+    const struct pto_trace_log *scopes = &dot->trace->scopes;
+    const struct pto_trace_scope *scope = number < scopes->count ? pto_trace_log_at(scopes, number) : NULL;
+    fprintf(dot->out, "  subgraph cluster_scope%" PRIu64 " { label=\"scope %" PRIu64 "%s", number, number,
+            scope && scope->label ? " " : "");
+    pto_dot_put_text(dot->out, scope && scope->label ? scope->label : "");
+    fputs("\"; color=gray;\n", dot->out);
   }
 }
 
@@ -207,7 +211,9 @@ static void put_summary(const struct summary *summary) {
   for (size_t i = 0; i < summary->kind_count; i++) {
     char name[NAME_SIZE];
     fprintf(out, "  k%zu [label=\"", i);
-    pto_dot_put_text(out, pto_trace_task_name(summary->kinds[i].example, name, sizeof name));
+    struct pto_trace_task kind = *summary->kinds[i].example;
+    kind.label = NULL;
+    pto_dot_put_text(out, pto_trace_task_name(&kind, name, sizeof name));
     fprintf(out, "\\n%" PRIu64 " tasks\", %s];\n", summary->kinds[i].task_count, node_style(summary->kinds[i].example));
   }
   for (size_t i = 0; i < summary->group_count; i++) {

@@ -140,6 +140,7 @@ static void put_span(struct timeline *t, const struct pto_trace_span *span) {
   pto_json_put_object(w, "args");
   pto_json_put_u64(w, "task", span->task);
   if (group) pto_json_put_string(w, "kernel", name);
+  if (task && task->label) pto_json_put_string(w, "label", task->label);
   if (task && task->block_count > 1) pto_json_put_u64(w, "block", span->block_index);
   if (!t->trace->is_virtual) pto_json_put_u64(w, "worker", span->worker);
   if (task) put_time(t, "submitted_us", task->submit_time);

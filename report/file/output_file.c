@@ -2,7 +2,6 @@
 #include <report/file/output_file.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,15 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/new_file.h>
+
 int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
   if (strcmp(path, "-") == 0) {
     *fd_out = STDOUT_FILENO;
     return PTO_OK;
   }
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
-  *fd_out = fd;
-  return PTO_OK;
+  return pto_new_file_open(path, fd_out, error);
 }
 
 int pto_output_probe(const char *path, struct pto_error *error) {
@@ -38,8 +36,7 @@ int pto_output_probe(const char *path, struct pto_error *error) {
 }
 
 int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error) {
-  int close_error = fd != STDOUT_FILENO && close(fd) != 0 ? errno : 0;
-  if (!write_error) write_error = close_error;
+  if (fd != STDOUT_FILENO) return pto_new_file_close(path, fd, write_error, error);
   return write_error ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(write_error)) : PTO_OK;
 }
 
@@ -58,12 +55,9 @@ int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error
 
 int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error) {
   errno = 0;
-  bool is_bad = fflush(stream) != 0 || ferror(stream);
-  int reason = errno;
-  if (stream != stdout && fclose(stream) != 0 && !is_bad) {
-    is_bad = true;
-    reason = errno;
-  }
+  const bool is_bad = fflush(stream) != 0 || ferror(stream);
+  const int reason = errno;
+  if (stream != stdout) return pto_new_file_finish(path, stream, !is_bad ? 0 : reason ? reason : EIO, error);
   return is_bad ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, reason ? strerror(reason) : "cannot be written")
                 : PTO_OK;
 }

@@ -12,8 +12,8 @@
 #include <formats/json_writer.h>
 #include <runtime/base/error.h>
 
-/* Creates or empties the file; the descriptor through *fd_out, or PTO_ESYSTEM.  Locks nothing: a caller that has
- * printed to stdout flushes it before. */
+/* Opens a file that takes the place of this one when it is closed (formats/new_file.h); the descriptor through *fd_out,
+ * or PTO_ESYSTEM.  Locks nothing: a caller that has printed to stdout flushes it before. */
 PTO_MUST_CHECK int pto_output_open(const char *path, int *fd_out, struct pto_error *error);
 /* Closes it (standard output stays open) and turns what went wrong, `write_error` (an errno, or 0) first, into a
  * status. */

@@ -37,6 +37,7 @@
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
   X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
   X(PTO_FINDING_ORDER, "order", false, "the result depends on the order of tasks")                                     \
+  X(PTO_FINDING_REFUSED, "refused", false, "a submit was refused, and the orchestration went on")                      \
   X(PTO_FINDING_WRONG, "wrong", false, "the output is not what the program expects")                                   \
   X(PTO_FINDING_FAILED, "failed", false, "the run ended with an error")                                                \
   X(PTO_FINDING_DIFFERENCE, "difference", false, "two runs, graphs or results are not the same")

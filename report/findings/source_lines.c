@@ -13,8 +13,11 @@
 #include <runtime/trace/place.h>
 
 #if PTO_HAVE_DW
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #endif
+
+#define PTO_PLACE_TEXT 128 /* of a file and a line */
 
 struct pto_source_lines {
 #if PTO_HAVE_DW
@@ -52,12 +55,60 @@ static bool name_line(const struct pto_source_lines *lines, uintptr_t address, c
   return true;
 }
 
+static bool is_inlined(Dwarf_Die *scope) { return dwarf_tag(scope) == DW_TAG_inlined_subroutine; }
+
+/* The line of a call that was inlined. */
+static bool name_inlined_call(Dwarf_Die *unit, Dwarf_Die *scope, char *text, size_t size) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word line, file;
+  Dwarf_Files *files;
+  if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &line) ||
+      dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &file) || dwarf_getsrcfiles(unit, &files, NULL))
+    return false;
+  const char *path = dwarf_filesrc(files, file, NULL, NULL);
+  if (path) snprintf(text, size, "%s:%" PRIu64, last_part(path), (uint64_t)line);
+  return path != NULL;
+}
+
+/* The line in the function that the address is in, where the code there was inlined from others; else nothing. */
+static bool name_outer_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
+  Dwarf_Addr bias;
+  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL, *scopes = NULL;
+  const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  bool is_named = false;
+  for (int i = 0; i < count && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
+    if (is_inlined(&scopes[i])) is_named = name_inlined_call(unit, &scopes[i], text, size);
+  free(scopes);
+  return is_named;
+}
+
+/* The innermost function, inlined or not. */
+static const char *function_at(const struct pto_source_lines *lines, uintptr_t address) {
+  Dwarf_Addr bias;
+  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL, *scopes = NULL;
+  const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  const char *name = NULL;
+  for (int i = 0; i < count && !name; i++)
+    if (is_inlined(&scopes[i]) || dwarf_tag(&scopes[i]) == DW_TAG_subprogram) name = dwarf_diename(&scopes[i]);
+  free(scopes);
+  if (name || !lines->dwfl) return name;
+  Dwfl_Module *module = dwfl_addrmodule(lines->dwfl, address);
+  return module ? dwfl_module_addrname(module, address) : NULL;
+}
+
 static void forget_process(struct pto_source_lines *lines) { dwfl_end(lines->dwfl); }
 #else
 static void read_process(struct pto_source_lines *lines) { lines->unused = 0; }
 static bool name_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
   (void)lines, (void)address, (void)text, (void)size;
   return false;
+}
+static bool name_outer_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
+  return name_line(lines, address, text, size);
+}
+static const char *function_at(const struct pto_source_lines *lines, uintptr_t address) {
+  (void)lines, (void)address;
+  return NULL;
 }
 static void forget_process(struct pto_source_lines *lines) { (void)lines; }
 #endif
@@ -98,8 +149,17 @@ void pto_source_lines_destroy(struct pto_source_lines *lines) {
   free(lines);
 }
 
-const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size) {
-  const uintptr_t address = (uintptr_t)call;
+static void name_address(struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
+  text[0] = '\0';
+  if (!address || (lines && name_line(lines, address, text, size))) return;
+  struct wanted wanted = {address, text, size};
+  dl_iterate_phdr(name_if_within, &wanted);
+}
+
+const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,
+                                  size_t size) {
+  char inner[PTO_PLACE_TEXT];
+  const uintptr_t address = (uintptr_t)call, outer_address = (uintptr_t)(outer ? outer : call);
   const struct pto_place *place = pto_place_of(call);
   text[0] = '\0';
   if (!address) return text;
@@ -108,8 +168,18 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
     return text;
   }
   /* the call is what stands before the address that it returns to */
-  if (lines && name_line(lines, address - 1, text, size)) return text;
-  struct wanted wanted = {address, text, size};
-  dl_iterate_phdr(name_if_within, &wanted);
+  name_address(lines, address - 1, inner, sizeof inner);
+  if (!lines || !name_outer_line(lines, outer_address - 1, text, size))
+    name_address(lines, outer_address - 1, text, size);
+  const size_t used = strlen(text);
+  if (strcmp(text, inner) != 0) snprintf(text + used, size - used, " (%s)", inner);
+  return text;
+}
+
+const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size) {
+  char line[PTO_PLACE_TEXT];
+  const char *function = lines ? function_at(lines, (uintptr_t)address) : NULL;
+  name_address(lines, (uintptr_t)address, line, sizeof line);
+  snprintf(text, size, "%s%s%s%s", function ? function : "", function ? " (" : "", line, function ? ")" : "");
   return text;
 }

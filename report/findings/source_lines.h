@@ -18,7 +18,11 @@ struct pto_source_lines *pto_source_lines_create(void);
 void pto_source_lines_destroy(struct pto_source_lines *lines);
 
 /* Where the call stands that returns to `call`, or what pto_call_from has said of it; "" where the address lies in no
- * loaded file.  Returns `text`. */
-const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size);
+ * loaded file.  Where functions of the orchestration lie between, called or inlined, its own line comes first:
+ * "moe.c:123 (moe.c:40)"; `outer` is as in struct pto_trace_task.  Returns `text`. */
+const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,
+                                  size_t size);
+/* "update (moe.c:40)": the function and the line of an address, or what is known of them.  Returns `text`. */
+const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size);
 
 #endif

@@ -51,6 +51,20 @@ function drawTable(element, columns, rows, most = 200) {
   if (rows.length > most) table.append("caption").style("caption-side", "bottom").text(`${most} of ${rows.length} rows`);
 }
 
+const CHUNK = 64; /* samples */
+
+/* The least and the most of each chunk. */
+function chunksOf(values) {
+  const count = Math.ceil(values.length / CHUNK), low = new Float64Array(count).fill(Infinity),
+        high = new Float64Array(count).fill(-Infinity);
+  for (let i = 0; i < values.length; i++) {
+    const chunk = Math.floor(i / CHUNK);
+    low[chunk] = Math.min(low[chunk], values[i]);
+    high[chunk] = Math.max(high[chunk], values[i]);
+  }
+  return {low, high};
+}
+
 /* Lines of samples over time, each on a scale of its own; follows the timeline's view. */
 class SampleChart {
   /* The high waters are the document's: samples are taken after a submit, which may have taken more for a while. */
@@ -62,26 +76,32 @@ class SampleChart {
       {name: "heap in use", values: samples.heap, most: RESULT.heap_high_water_bytes, text: bytesText},
       {name: "ready tasks", values: samples.ready, text: d => `${d}`},
       {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
-    ].map(line => ({...line, most: line.most || d3.max(line.values)}));
+    ].map(line => ({...line, ...chunksOf(line.values)}));
+    for (const line of this.lines) line.most = line.most || d3.max(line.high);
     this.width = width;
     this.buffers = null;
     this.show(0, run.end);
   }
 
-  /* Steps of one line as at most two points a pixel: the least and the most of what falls into it. */
+  /* Steps of one line, at most three points a pixel: the least, the most and the last of what falls into it.  Where many
+   * samples do, they are taken by chunks. */
   points(line, begin, end, x) {
-    const {time, count} = this.samples, points = [];
-    let i = Math.max(0, d3.bisectRight(time, begin) - 1), value = i < count ? line.values[i] : 0;
+    const {time, count} = this.samples, points = [], perPixel = (end - begin) / (x.range()[1] - x.range()[0]);
+    let i = Math.max(0, d3.bisectRight(time, begin) - 1);
+    const last = d3.bisectRight(time, end), step = (last - i) / (x.range()[1] - x.range()[0]) > 2 * CHUNK ? CHUNK : 1;
+    let value = i < count ? line.values[i] : 0;
     points.push([x(begin), value]);
-    while (i < count && time[i] <= end) {
-      const pixel = Math.floor(x(time[i]));
-      let low = Infinity, high = -Infinity;
-      for (; i < count && time[i] <= end && Math.floor(x(time[i])) === pixel; i++) {
-        value = line.values[i];
-        low = Math.min(low, value);
-        high = Math.max(high, value);
+    while (i < last) {
+      const edge = time[i] + perPixel;
+      let low = Infinity, high = -Infinity, at = time[i];
+      for (; i < last && time[i] < edge; i += step) {
+        const isChunk = step > 1 && i % CHUNK === 0 && i + CHUNK <= last;
+        low = Math.min(low, isChunk ? line.low[i / CHUNK] : line.values[i]);
+        high = Math.max(high, isChunk ? line.high[i / CHUNK] : line.values[i]);
+        if (step > 1 && i % CHUNK) i -= i % CHUNK; /* from here on by whole chunks */
       }
-      if (pixel >= x.range()[0]) points.push([pixel, low], [pixel, high], [pixel, value]);
+      value = line.values[Math.min(i, count) - 1];
+      if (at >= begin) points.push([x(at), low], [x(at), high], [x(at), value]);
     }
     points.push([x(end), value]);
     return points;

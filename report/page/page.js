@@ -216,17 +216,19 @@ async function draw() {
   drawResult();
   run.spans = NAMES ? await readSpans() : null;
   if (!section("lanes", run.spans && run.spans.count > 0)) return;
-  run.end = d3.max(run.spans.end) || 1;
-  run.tasks = await readTasks(NAMES.tasks);
-  run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
   let chart = null;
+  for (const end of run.spans.end) run.end = Math.max(run.end, end);
+  run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
   timeline = new Timeline(document.querySelector("#lanes .chart"), {
     run, onSelect: showTask, onView: (begin, end) => { if (chart) chart.show(begin, end); }});
+  performance.mark("first picture");
+  await new Promise(requestAnimationFrame);
+  run.tasks = await readTasks(NAMES.tasks);
   startSearch();
   window.addEventListener("resize", () => timeline.resize());
   const samples = await readSamples();
-  if (section("memory", samples.count > 0)) chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
-  document.documentElement.dataset.ready = "timeline";
+  if (section("memory", samples.count > 0))
+    chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
   await new Promise(requestAnimationFrame);
   await loadGraph();
   if (section("tasks-graph", NAMES.tasks > 0))

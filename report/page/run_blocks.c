@@ -302,7 +302,7 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "places");
   struct pto_source_lines *lines = pto_source_lines_create();
   for (size_t i = 0; i < b->places.count; i++)
-    pto_json_string(w, pto_source_lines_name(lines, b->places.items[i], text, sizeof text));
+    pto_json_string(w, pto_source_lines_name(lines, b->places.items[i], NULL, text, sizeof text));
   pto_source_lines_destroy(lines);
   pto_json_array_end(w);
   pto_json_put_array(w, "dtypes");

@@ -51,6 +51,7 @@ class Timeline {
     this.element = d3.select(element);
     this.canvas = this.element.append("canvas").attr("tabindex", 0).attr("role", "img")
       .attr("aria-label", "timeline of all cores");
+    this.colours = NAMES.names.map(this.run.colour);
     this.height = AXIS_HEIGHT + ROW * this.tracks.length + 4;
     this.selected = -1;
     this.matches = null;
@@ -136,26 +137,25 @@ class Timeline {
     const perPixel = (end - begin) / (this.width - LABEL_WIDTH), {levels} = track, y = AXIS_HEIGHT + ROW * row;
     const length = levels[0].end[levels[0].end.length - 1] - levels[0].begin[0];
     let depth = 0;
-    while (depth + 1 < levels.length && length / levels[depth].begin.length < 1.5 * perPixel) depth++;
+    while (depth + 1 < levels.length && length / levels[depth].begin.length < 2 * perPixel) depth++;
     const level = levels[depth];
-    let at = d3.bisectLeft(level.end, begin);
     context.strokeStyle = this.faint;
     context.strokeRect(LABEL_WIDTH, y + 0.5, this.width, ROW - 1);
-    for (; at < level.begin.length && level.begin[at] <= end; at++) {
-      const left = x(level.begin[at]), width = x(level.end[at]) - left;
-      const name = NAMES.names[level.name[at]], span = this.run.spans.first[track.track] + at;
-      const isDim = depth === 0 && this.matches && !this.matches(span);
+    const scale = (this.width - LABEL_WIDTH) / (end - begin), first = this.run.spans.first[track.track];
+    let colour = null;
+    for (let at = d3.bisectLeft(level.end, begin); at < level.begin.length && level.begin[at] <= end; at++) {
+      const left = LABEL_WIDTH + (level.begin[at] - begin) * scale, length = level.end[at] - level.begin[at];
+      const width = length * scale, name = level.name[at];
       /* An item of several spans is as high as the share of its time in which they were busy. */
-      const share = level.busy ? Math.min(1, level.busy[at] / Math.max(1e-9, level.end[at] - level.begin[at])) : 1;
-      const height = Math.max(1, (ROW - 4) * share);
-      context.globalAlpha = isDim ? 0.15 : 1;
-      context.fillStyle = this.run.colour(name);
+      const height = level.busy ? Math.max(1, (ROW - 4) * Math.min(1, level.busy[at] / Math.max(1e-9, length))) : ROW - 4;
+      if (this.colours[name] !== colour) context.fillStyle = colour = this.colours[name];
+      if (depth === 0 && this.matches) context.globalAlpha = this.matches(first + at) ? 1 : 0.15;
       context.fillRect(left, y + ROW - 2 - height, Math.max(width, 0.5), height);
-      if (depth === 0 && width > 30) {
-        const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
-        context.fillStyle = inkOn(this.run.colour(name));
-        if (room > 20) this.drawText(context, name, from + 3, y + ROW / 2, room);
-      }
+      if (depth > 0 || width <= 30) continue;
+      const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
+      context.fillStyle = inkOn(colour);
+      colour = null;
+      if (room > 20) this.drawText(context, NAMES.names[name], from + 3, y + ROW / 2, room);
     }
     context.globalAlpha = 1;
   }

@@ -96,6 +96,8 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
   if (result->groups) pto_group_times_put(result->groups, w);
   if (result->counters.put) result->counters.put(result->counters.about, w);
+  put_count(w, result, "refused", result->refused);
+  pto_json_put_string(w, "first_refusal", result->first_refusal);
   pto_json_key(w, "stopped");
   pto_stopped_write_json(result->stopped, w);
   pto_json_put_string(w, "status", pto_status_name(result->error.status));
@@ -172,6 +174,9 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
             pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
   for (uint32_t i = 0; i < result->figure_count; i++)
     fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
+  if (result->refused)
+    fprintf(to, "  refused  %" PRIu64 " submit%s; the first, %s\n", result->refused, result->refused == 1 ? "" : "s",
+            result->first_refusal);
   /* A report that could not be written makes an error of a run that was verified. */
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);

@@ -64,6 +64,8 @@ struct pto_run_result {
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
   const struct pto_group_times *groups;      /* of --stats, of a graph; NULL: not asked */
   struct pto_result_part counters;           /* of --counters; zeroed: not asked */
+  uint64_t refused;                          /* submits, of the last round */
+  const char *first_refusal;                 /* what is said of the first; NULL: there was none */
   const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
 };
 

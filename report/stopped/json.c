@@ -93,6 +93,7 @@ static void put_tasks(struct pto_json_writer *w, const struct pto_wait_picture *
     put_listed(w, "name", picture, PTO_NODE_TASK, i);
     pto_json_put_u64(w, "number", task->number);
     pto_json_put_string(w, "kernels", task->kernels);
+    if (task->label) pto_json_put_string(w, "label", task->label);
     pto_json_put_string(w, "state", pto_task_state_name(task->state));
     pto_json_put_bool(w, "failed", task->has_failed);
     pto_json_put_u64(w, "ring", task->ring);

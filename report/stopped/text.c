@@ -23,8 +23,8 @@ static const char *lane_name(uint32_t core) {
 static void task_text(const struct pto_picture_task *task, bool is_long, char *text, size_t size) {
   snprintf(text, size, "task %" PRIu64, task->number);
   if (!is_long) return;
-  pto_text_append(text, size, " (%s, %s", task->kernels,
-                  task->has_failed ? "FAILED" : pto_task_state_name(task->state));
+  pto_text_append(text, size, " (%s%s%s%s, %s", task->kernels, task->label ? " \"" : "", task->label ? task->label : "",
+                  task->label ? "\"" : "", task->has_failed ? "FAILED" : pto_task_state_name(task->state));
   if (task->block_count > 1 && task->calls_left)
     pto_text_append(text, size, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
                     task->block_count);
@@ -50,10 +50,11 @@ static void heap_text(const struct pto_wait_picture *picture, uint32_t index, bo
 static void scope_text(const struct pto_picture_scope *scope, bool is_long, char *text, size_t size) {
   snprintf(text, size, "scope %" PRIu32, scope->serial);
   if (is_long)
-    pto_text_append(text, size,
-                    " (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32 ")",
-                    scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks, scope->tasks == 1 ? "" : "s",
-                    scope->bytes, scope->ring);
+    pto_text_append(
+        text, size,
+        "%s%s%s (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32 ")",
+        scope->label ? " \"" : "", scope->label ? scope->label : "", scope->label ? "\"" : "", scope->depth,
+        scope->is_manual ? "manual" : "auto", scope->tasks, scope->tasks == 1 ? "" : "s", scope->bytes, scope->ring);
 }
 
 static void table_text(const struct pto_wait_picture *picture, bool is_long, char *text, size_t size) {

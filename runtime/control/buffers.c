@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include <runtime/tensor/tensor_make.h>
@@ -216,6 +217,28 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
   for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope)
     registry->records[i].version = 0;
   pto_buffer_registry_note_change(registry);
+}
+
+void pto_buffer_label(struct pto_runtime *rt, struct pto_buffer buffer, const char *label) {
+  struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
+  if (!record) return;
+  record->has_label = label != NULL;
+  rt->buffers.labels[pto_buffer_registry_index(&rt->buffers, record)] = label;
+}
+
+const char *pto_runtime_name_bytes(const struct pto_runtime *rt, uint64_t addr, char *text, size_t size) {
+  text[0] = '\0';
+  for (uint32_t i = 0; i < rt->buffers.used; i++) {
+    const struct pto_buffer_record *record = &rt->buffers.records[i];
+    const char *label = pto_buffer_registry_label(&rt->buffers, record);
+    if (!record->id || !record->addr || addr < record->addr || addr - record->addr >= record->size_bytes) continue;
+    if (label)
+      snprintf(text, size, "%s", label);
+    else
+      snprintf(text, size, "buffer %llu", (unsigned long long)record->id);
+    if (label) break; /* of several registrations, one that has a label */
+  }
+  return text;
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {

@@ -82,6 +82,30 @@ void pto_host_drain(struct pto_runtime *rt);
 /* Virtual time of the run so far; 0 where time is real. */
 uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
 
+/* Around the call of an orchestration, from the function whose frame that is (__builtin_frame_address(0)): functions
+ * between there and a submit are the program's own, and the watchdog looks at it. */
+void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame);
+void pto_host_end_orchestration(struct pto_runtime *rt);
+
+/* Submits of the last run that were refused, which the run survives; of the first of them the rest. */
+struct pto_refusals {
+  uint64_t count;
+  uint64_t task_number; /* that it would have had */
+  const void *call;     /* as in struct pto_trace_task, as is outer_call */
+  const void *outer_call;
+  struct pto_error error;
+  char task[64];     /* "update \"row 3\"" */
+  char tensors[256]; /* "a, l, buffer 5": those of its parameters, in order */
+};
+const struct pto_refusals *pto_runtime_refusals(const struct pto_runtime *rt);
+/* Where the scope was opened that the orchestration of the last run has left open; NULL: it has left none. */
+const void *pto_runtime_left_open(const struct pto_runtime *rt);
+/* The label, or "buffer 5", of the buffer that has the byte; "" where none has.  Any process forked off will do.
+ * Returns `text`. */
+const char *pto_runtime_name_bytes(const struct pto_runtime *rt, uint64_t addr, char *text, size_t size);
+/* The label of the task whose kernel was sent by this message, and has not returned; NULL: it has none. */
+const char *pto_runtime_message_label(const struct pto_runtime *rt, const struct pto_message *message);
+
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);
 /* Who waited for whom when the last run stopped by an error; borrowed until the next run.  NULL where it did not, or

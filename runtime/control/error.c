@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
+#include <runtime/base/stop.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,10 +28,35 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   va_end(arguments);
   rt->has_failed = true;
   rt->since_poll = PTO_POLL_INTERVAL;
-  if (status != PTO_EUSER && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  if (status != PTO_EUSER && status != PTO_EINTERRUPTED && rt->is_running)
+    pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
 }
+
+bool pto_runtime_stops(struct pto_runtime *rt) {
+  if (!rt->config.stop) return false;
+  atomic_store_explicit(&rt->config.stop->counted, rt->completed_count, memory_order_relaxed);
+  if (!pto_stop_is_asked(rt->config.stop)) return false;
+  pto_runtime_fail(rt, PTO_EINTERRUPTED, "interrupted after %llu tasks, of which %llu have completed",
+                   (unsigned long long)rt->task_count, (unsigned long long)rt->completed_count);
+  return true;
+}
+
+const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, uint64_t number) {
+  const struct pto_task_cold *cold = &rt->rings.cold[slot];
+  const bool is_its =
+      cold->label_number == (uint32_t)number && cold->label_run == (uint32_t)(rt->task_generation >> 32);
+  return is_its ? cold->label : NULL;
+}
+
+const char *pto_runtime_message_label(const struct pto_runtime *rt, const struct pto_message *message) {
+  const bool is_ticket = message->ticket < PTO_RING_COUNT * rt->rings.window;
+  return is_ticket ? pto_runtime_slot_label(rt, message->ticket, message->payload->task_number) : NULL;
+}
+
+const struct pto_refusals *pto_runtime_refusals(const struct pto_runtime *rt) { return &rt->refusals; }
+const void *pto_runtime_left_open(const struct pto_runtime *rt) { return rt->left_open; }
 
 int pto_report_error(struct pto_runtime *rt, const char *sentence) {
   if (!rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "not within a run");

@@ -29,7 +29,8 @@ static PTO_COLD void record_access(struct pto_runtime *rt, const struct host_byt
                                            .call = call,
                                            .is_write = bytes->is_write,
                                            .is_managed = record->kind == PTO_BUFFER_MANAGED,
-                                           .is_released = record->is_released};
+                                           .is_released = record->is_released,
+                                           .buffer_label = pto_buffer_registry_label(&rt->buffers, record)};
 }
 
 /* For the wait picture. */

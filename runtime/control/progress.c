@@ -383,6 +383,7 @@ void pto_progress_resume(struct pto_runtime *rt) {
 }
 
 int pto_progress_wait(struct pto_runtime *rt) {
+  if (PTO_UNLIKELY(rt->config.stop != NULL) && pto_runtime_stops(rt)) return rt->error.status;
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (!rt->scheduler.cores.in_flight)
     return pto_runtime_fail(
@@ -409,6 +410,7 @@ int pto_poll(struct pto_runtime *rt) {
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_poll");
   if (status) return status;
   if (rt->call_list) pto_call_list_spoil(rt->call_list); /* what follows may depend on memory */
+  if (rt->port->ops->settle) rt->port->ops->settle(rt->port);
   rt->doing =
       (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
   if (rt->completed_count == rt->task_count) {

@@ -48,6 +48,8 @@ struct pto_scope {
   uint32_t buffers;        /* list of the records that live in it */
   uint64_t begin_sequence; /* head of its ring when it began */
   uint64_t begin_heap;     /* head of its heap ring then */
+  const void *call;        /* where it was opened; NULL: the run's own */
+  const char *label;       /* NULL: none */
 };
 
 /* A tensor parameter while its submit goes on. */
@@ -119,10 +121,11 @@ struct pto_runtime {
   uint32_t scope_depth;       /* index of the innermost open scope; the run's is 0 */
   uint32_t scope_serial;      /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
-  uint32_t outside_buffers;   /* registrations made outside runs */
-  uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
-  uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
-  uint64_t task_count, completed_count, submit_waits;
+  uint32_t outside_buffers;             /* registrations made outside runs */
+  uint64_t collect_ranges_at;           /* look for external ranges to drop when there are this many */
+  uint64_t first_sequence;              /* where rings start; tests begin just below the wrap */
+  uint64_t task_count, completed_count; /* side by side: port->orchestration */
+  uint64_t submit_waits;
   uint64_t move_count, moved_bytes;
   uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
@@ -131,6 +134,8 @@ struct pto_runtime {
   uint64_t orchestration_begin_ps,
       orchestration_ps;                     /* the orchestrator's clock, from there to the orchestration's return */
   struct pto_error error;                   /* the run's first error, else the last refused call's */
+  struct pto_refusals refusals;             /* of submits of the run */
+  const void *left_open;                    /* where the scope was opened that the orchestration has left open */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_call_list *call_list;          /* that is being made; NULL */
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
@@ -245,6 +250,10 @@ void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *tab
                           const struct pto_submit_work *submit);
 
 /* error.c, with refuse and fail */
+/* Of the task of that number, which lives in the slot; NULL: it has none. */
+const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, uint64_t number);
+/* Says how far the run has come, and ends it where it is asked to (config.stop); whether it was. */
+bool pto_runtime_stops(struct pto_runtime *rt);
 const char *pto_param_mode_name(uint32_t mode);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */
 void pto_params_describe(const struct pto_payload *payload, struct pto_error *error);

@@ -8,6 +8,7 @@ static PTO_COLD void record_begin(struct pto_runtime *rt, const struct pto_scope
                                      .parent = depth ? rt->scopes[depth - 1].serial : UINT32_MAX,
                                      .kind = scope->kind,
                                      .depth = depth,
+                                     .label = scope->label,
                                      .first_task = rt->task_count,
                                      .end_task = UINT64_MAX};
 }
@@ -61,6 +62,14 @@ static void charge_scope(struct pto_runtime *rt) {
                               .begin = begin_time, .activity = PTO_CONTROL_SCOPE, .task = (uint32_t)rt->task_count});
 }
 
+void pto_scope_label(struct pto_runtime *rt, const char *label) {
+  if (pto_runtime_check(rt)) return;
+  struct pto_scope *scope = &rt->scopes[rt->scope_depth];
+  scope->label = label;
+  if (pto_trace_has_graph(&rt->trace) && scope->serial < rt->trace.scopes.count)
+    ((struct pto_trace_scope *)pto_trace_log_at(&rt->trace.scopes, scope->serial))->label = label;
+}
+
 int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
   int status = pto_runtime_check(rt);
   if (status) return status;
@@ -73,6 +82,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
     return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
+  rt->scopes[rt->scope_depth].call = PTO_CALLER(rt);
   if (PTO_UNLIKELY(rt->call_list != NULL)) pto_call_list_add_scope_begin(rt->call_list, kind);
   return PTO_OK;
 }

@@ -115,7 +115,8 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
                                     .calls_left = pto_task_slot_has_payload(slot) ? slot->messages_left : 0,
                                     .heap_bytes = heap_bytes_of(view, ring, sequence),
                                     .sequence = sequence,
-                                    .slot = slot_index};
+                                    .slot = slot_index,
+                                    .label = pto_runtime_slot_label(view->rt, slot_index, number_of(view, slot))};
   copy_kernels(slot, task->kernels);
   return picture->listed_task_count++;
 }
@@ -165,8 +166,11 @@ static void fill_scopes(const struct view *view) {
   for (uint32_t depth = 0; depth < picture->scope_count; depth++) {
     const struct pto_scope *scope = &view->rt->scopes[depth];
     struct pto_picture_scope *filled = &picture->scopes[depth];
-    *filled = (struct pto_picture_scope){
-        .serial = scope->serial, .depth = depth, .ring = scope->ring, .is_manual = scope->kind == PTO_SCOPE_MANUAL};
+    *filled = (struct pto_picture_scope){.serial = scope->serial,
+                                         .depth = depth,
+                                         .ring = scope->ring,
+                                         .is_manual = scope->kind == PTO_SCOPE_MANUAL,
+                                         .label = scope->label};
     pto_space_of_scope(view->rt, depth, &filled->tasks, &filled->bytes);
   }
 }

@@ -137,12 +137,14 @@ struct pto_picture_task {
   uint64_t heap_bytes; /* of its outputs in the heap ring */
   uint64_t sequence;   /* in its ring */
   uint32_t slot;
+  const char *label; /* NULL: none, as of scopes */
 };
 
 struct pto_picture_scope {
   uint32_t serial, depth, ring;
   bool is_manual;
   uint64_t tasks, bytes; /* that it keeps in its ring */
+  const char *label;
 };
 
 struct pto_picture_core {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <runtime/base/call_stack.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/submit/record.h>
@@ -168,6 +169,8 @@ static void begin_state(struct pto_runtime *rt) {
   if (rt->published) pto_published_counters_next_run(rt->published);
   rt->move_count = rt->moved_bytes = 0;
   rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
+  rt->refusals.count = 0;
+  rt->left_open = NULL;
   rt->finished_count = 0;
   rt->idle_poll = 0;
   rt->since_poll = PTO_POLL_INTERVAL;
@@ -261,9 +264,11 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
                      refused[0] ? ": " : "", refused);
   }
   pto_recorded_abandon(rt);
-  if (rt->scope_depth && !rt->has_failed)
+  if (rt->scope_depth && !rt->has_failed) {
+    rt->left_open = rt->scopes[rt->scope_depth].call;
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");
+  }
   rt->orchestration_ps =
       (rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock) - rt->orchestration_begin_ps;
   pto_host_drain(rt);
@@ -277,13 +282,26 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
   return rt->has_failed ? rt->error.status : PTO_OK;
 }
 
+void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame) {
+  pto_call_stack_begin(frame);
+  atomic_store_explicit(&rt->port->orchestration, &rt->task_count, memory_order_release); /* the watchdog's acquire */
+}
+
+void pto_host_end_orchestration(struct pto_runtime *rt) {
+  pto_call_stack_begin(NULL);
+  atomic_store_explicit(&rt->port->orchestration, NULL, memory_order_release);
+}
+
 int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {
   if (!orchestration && !rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "no orchestration");
   int status = pto_host_begin_run(rt);
   if (status) return status;
   rt->is_in_orchestration = true;
   if (rt->published) pto_published_counters_set_control(rt->published, true);
-  status = pto_host_end_run(rt, orchestration(rt, context));
+  pto_host_begin_orchestration(rt, __builtin_frame_address(0));
+  const int returned = orchestration(rt, context);
+  pto_host_end_orchestration(rt);
+  status = pto_host_end_run(rt, returned);
   rt->is_in_orchestration = false;
   if (rt->published) pto_published_counters_set_control(rt->published, false);
   return status;
@@ -320,6 +338,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .candidates = rt->map.candidates,
                           .overlap_budget_exhausted = rt->map.budget_exhausted,
                           .submit_waits = rt->submit_waits,
+                          .refused = rt->refusals.count,
                           .workers = rt->port->worker_count,
                           .cores = pto_port_visible_clusters(rt->port) * PTO_LANES};
   if (rt->port->origin_ps) {

@@ -76,7 +76,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
                          PTO_JITTER_MOST_PPM);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
-  if (config->record & ~(uint32_t)(PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS))
+  const uint32_t known = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS;
+  if (config->record & ~known)
     return pto_error_set(error, PTO_EINVAL, "record 0x%" PRIx32 " has bits that mean nothing", config->record);
   return PTO_OK;
 }
@@ -92,6 +93,7 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
   if (config->clusters) chip->cluster_count = config->clusters;
   const struct pto_engine_config engine_config = {.chip = chip,
                                                   .workers = config->workers,
+                                                  .orders_conflicts = config->deps == PTO_DEPS_EXACT,
                                                   .timeout_ms = config->timeout_ms,
                                                   .on_timeout = config->on_timeout,
                                                   .on_timeout_context = config->on_timeout_context,

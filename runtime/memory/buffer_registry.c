@@ -7,9 +7,12 @@ bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t cap
   *registry = (struct pto_buffer_registry){.capacity = capacity, .free_head = PTO_NONE, .next_id = 1};
   registry->tag = (uint64_t)runtime_tag << 48;
   const uint64_t record_bytes = (uint64_t)capacity * sizeof *registry->records;
-  if (!pto_reserve_init(&registry->memory, record_bytes + (uint64_t)capacity * sizeof *registry->ranges)) return false;
+  const uint64_t label_bytes = (uint64_t)capacity * sizeof *registry->labels;
+  if (!pto_reserve_init(&registry->memory, record_bytes + label_bytes + (uint64_t)capacity * sizeof *registry->ranges))
+    return false;
   registry->records = registry->memory.addr;
-  registry->ranges = (struct pto_external_range *)(void *)(registry->records + capacity);
+  registry->labels = (const char **)(void *)(registry->records + capacity);
+  registry->ranges = (struct pto_external_range *)(void *)(registry->labels + capacity);
   return true;
 }
 

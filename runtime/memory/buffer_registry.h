@@ -34,7 +34,8 @@ struct pto_buffer_record {
   uint32_t scope_depth;
   uint32_t next_in_scope; /* next older record of the same scope; PTO_NONE at the end */
   uint32_t previous_in_scope;
-  uint32_t is_released; /* managed: its scope has ended, and its memory is kept for now */
+  uint16_t is_released; /* managed: its scope has ended, and its memory is kept for now */
+  uint16_t has_label;   /* in `labels` of the registry */
 };
 _Static_assert(sizeof(struct pto_buffer_record) == 64, "one cache line a buffer");
 
@@ -47,6 +48,7 @@ struct pto_external_range {
 struct pto_buffer_registry {
   struct pto_reserve memory;
   struct pto_buffer_record *records;
+  const char **labels;               /* by index, of records that have one */
   struct pto_external_range *ranges; /* sorted by lo, disjoint */
   uint32_t range_count;
   uint32_t capacity;
@@ -79,6 +81,12 @@ void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_b
 static inline uint32_t pto_buffer_registry_index(const struct pto_buffer_registry *registry,
                                                  const struct pto_buffer_record *record) {
   return (uint32_t)(record - registry->records);
+}
+
+/* NULL where it has none. */
+static inline const char *pto_buffer_registry_label(const struct pto_buffer_registry *registry,
+                                                    const struct pto_buffer_record *record) {
+  return record->has_label ? registry->labels[pto_buffer_registry_index(registry, record)] : NULL;
 }
 
 /* The live record of a handle; NULL where it is stale, foreign or no handle at all. */

@@ -171,6 +171,9 @@ struct pto_port_ops {
   /* The same for a caller that looks at memory in between: also returns soon where nothing completes, in virtual time
    * at the next event.  NULL: wait does. */
   void (*pause)(struct pto_port *port);
+  /* The orchestration is about to look at memory itself: until the end of the run, what has begun in virtual time has
+   * its results there.  NULL: it has, or time is real. */
+  void (*settle)(struct pto_port *port);
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
@@ -216,6 +219,9 @@ struct pto_port {
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */
   void (*call)(struct pto_port *port);
+  /* Control thread → watchdog, while pto_run calls an orchestration: how many tasks it has submitted, and behind that
+   * how many have completed.  Release and acquire hand over the pointer; the counts are sampled on purpose. */
+  _Atomic(const uint64_t *) orchestration;
   const char *name;      /* "threads", "virtual" */
   const char *chip_name; /* for sentences */
 };

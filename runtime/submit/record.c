@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/submit/record.h>
 
+#include <runtime/base/call_stack.h>
+
 static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit,
                           const struct pto_submit_request *request) {
   for (uint32_t i = 0; i < submit->work_count; i++) {
@@ -17,6 +19,7 @@ static void record_params(struct pto_runtime *rt, const struct pto_submit_work *
     param->is_released = (uint16_t)work->record->is_released;
     param->has_initial = work->initial != NULL;
     param->initial_bits = work->initial ? work->initial->bits : 0;
+    param->buffer_label = pto_buffer_registry_label(&rt->buffers, work->record);
   }
 }
 
@@ -27,6 +30,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
   const struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
   const struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count - 1, first_edge = rt->trace.edges.count;
+  const bool has_callers = (rt->trace.record & PTO_RECORD_CALLERS) && !rt->place;
   rt->rings.cold[slot_index].number = number;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return first_edge;
@@ -46,6 +50,8 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .has_predicate = launch->predicate.tensor != NULL,
                                   .part_of = rt->part_of,
                                   .call = request->call,
+                                  .outer_call = has_callers ? pto_call_stack_outer(request->call) : NULL,
+                                  .label = launch->label,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};
   record_params(rt, submit, request);

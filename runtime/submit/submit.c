@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/submit/submit.h>
 
+#include <stdio.h>
+
+#include <runtime/base/call_stack.h>
 #include <runtime/base/probe.h>
 #include <runtime/submit/record.h>
 #include <runtime/submit/recorded.h>
@@ -180,9 +183,17 @@ struct more {
   uint64_t first_edge, edges; /* of the record, of the run: before its own */
 };
 
+static PTO_COLD void keep_label(struct pto_runtime *rt, uint32_t slot_index, const char *label) {
+  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+  cold->label = label;
+  cold->label_number = (uint32_t)(rt->task_count - 1);
+  cold->label_run = (uint32_t)(rt->task_generation >> 32);
+}
+
 static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
                                      const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
   const struct pto_launch *launch = request->launch;
+  if (launch->label) keep_label(rt, slot_index, launch->label);
   if (request->kind == PTO_TASK_EMPTY) rt->rings.slots[slot_index].number = (uint32_t)(rt->task_count - 1);
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
@@ -209,16 +220,17 @@ static PTO_NOINLINE int check_and_poll(struct pto_runtime *rt) {
   rt->since_poll = PTO_POLL_INTERVAL;
   const int status = pto_runtime_check(rt);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->config.stop != NULL) && pto_runtime_stops(rt)) return rt->error.status;
   if (!rt->port->is_virtual || rt->port->clock >= rt->port->quiet_until) pto_progress_poll(rt);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }
 
-static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_request *request,
-                             struct pto_task *task_out) {
+static PTO_INLINE int submit_one(struct pto_runtime *rt, const struct pto_submit_request *request,
+                                 struct pto_task *task_out) {
   const struct pto_launch *launch = request->launch;
   struct pto_template *template = pto_template_of(rt, request);
   struct pto_submit_work *submit = &template->work;
-  bool has_more = launch->after_count != 0;
+  bool has_more = (launch->after_count | (uintptr_t)launch->label) != 0;
   if (PTO_UNLIKELY(++rt->since_poll >= PTO_POLL_INTERVAL)) {
     const int status = check_and_poll(rt);
     if (status) return status;
@@ -260,6 +272,48 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   return PTO_OK;
 }
 
+/* ---- refused ---- */
+
+static void describe_task(const struct pto_launch *launch, char *text, size_t size) {
+  const struct pto_kernel *kernel = launch->aic ? launch->aic : launch->aiv0 ? launch->aiv0 : launch->aiv1;
+  snprintf(text, size, "%s%s%s%s", kernel ? kernel->name : "no kernel", launch->label ? " \"" : "",
+           launch->label ? launch->label : "", launch->label ? "\"" : "");
+}
+
+static void describe_tensors(const struct pto_runtime *rt, const struct pto_submit_request *request, char *text,
+                             size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (uint32_t i = 0; request->params && i < request->count && i < PTO_MAX_PARAMS && used < size; i++) {
+    const struct pto_tensor *t = request->params[i].value.tensor;
+    if (request->params[i].mode == PTO_SCALAR || !t) continue;
+    const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
+    const char *label = record ? pto_buffer_registry_label(&rt->buffers, record) : NULL;
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", label ? label : "buffer ");
+    if (!label && used < size)
+      used += (size_t)snprintf(text + used, size - used, "%llu", (unsigned long long)t->buffer.id);
+  }
+}
+
+/* Counts a submit that was refused while the run goes on, and keeps what is to be told of the first.  Its status. */
+static PTO_COLD int refused(struct pto_runtime *rt, const struct pto_submit_request *request, int status) {
+  struct pto_refusals *refusals = &rt->refusals;
+  if (rt->has_failed || !rt->is_running || refusals->count++) return status;
+  refusals->task_number = rt->task_count;
+  refusals->call = request->call;
+  refusals->outer_call = rt->place ? NULL : pto_call_stack_outer(request->call);
+  refusals->error = rt->error;
+  describe_task(request->launch, refusals->task, sizeof refusals->task);
+  describe_tensors(rt, request, refusals->tensors, sizeof refusals->tensors);
+  return status;
+}
+
+static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_request *request,
+                             struct pto_task *task_out) {
+  const int status = submit_one(rt, request, task_out);
+  return PTO_UNLIKELY(status) ? refused(rt, request, status) : PTO_OK;
+}
+
 /* ---- the public calls ---- */
 
 void pto_call_from(struct pto_runtime *rt, const struct pto_place *place) { rt->place = pto_place_call(place); }
@@ -297,8 +351,8 @@ static inline void set_single(struct pto_launch *launch, const struct pto_kernel
   launch->after_count = launch->initial_count = 0;
   launch->predicate.tensor = NULL;
   launch->predicate.compare = PTO_ALWAYS;
-  launch->predicate.value = 0;
   launch->initial = NULL;
+  launch->label = NULL;
 }
 
 /* These two are the compiler's own copies of submit(), without the questions that they answer

@@ -98,8 +98,10 @@ struct pto_task_cold {
   uint16_t predicate_dtype, predicate_compare;
   uint32_t kept; /* with PTO_TASK_HAS_HEAP: list of the records that outlive their scope; through next_in_scope */
   uint64_t
-      ancestors; /* where edges are reduced: of the 64 tasks before it, bit 0 the last, those that it comes after */
-  uint32_t reserved_too[4];
+      ancestors;     /* where edges are reduced: of the 64 tasks before it, bit 0 the last, those that it comes after */
+  const char *label; /* where label_number is the task's number, modulo 2^32, and label_run the run's generation above
+                      * its lower half: so no submit without a label writes here */
+  uint32_t label_number, label_run;
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 

@@ -53,6 +53,9 @@ struct pto_trace_task {
   uint64_t part_of; /* a launch of recorded tasks, but for its last one: the number of that, which stands for all of
                      * them; 0: of none */
   const void *call; /* where the program's call of the public function returns to */
+  const void *outer_call; /* the same of the orchestration's own call, where that came to `call` through functions of
+                           * its own and PTO_RECORD_CALLERS asks for it; else NULL */
+  const char *label;      /* NULL: none, as of params, scopes and host accesses */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
@@ -66,6 +69,7 @@ struct pto_trace_param {
   uint16_t is_released;     /* the scope that keeps the buffer had ended (config.keep_released) */
   uint16_t has_initial;     /* its elements begin with initial_bits */
   uint64_t initial_bits;
+  const char *buffer_label;
 };
 
 /* A scope of the run; the run's own is the first.  Scopes stand in the order of their begin. */
@@ -75,6 +79,7 @@ struct pto_trace_scope {
   uint32_t kind;   /* enum pto_scope_kind */
   uint32_t depth;
   uint64_t first_task, end_task; /* tasks [first, end) were submitted while it was open; UINT64_MAX: it still is */
+  const char *label;
 };
 
 /* An element that the host reads or writes, or a tensor without gaps that it moves, or a sync.  It waits for tasks that
@@ -90,6 +95,7 @@ struct pto_trace_host_access {
   uint32_t is_write, is_managed;
   uint32_t is_sync;     /* then of the rest task_count alone says something */
   uint32_t is_released; /* as in struct pto_trace_param */
+  const char *buffer_label;
 };
 
 enum pto_edge_reason {

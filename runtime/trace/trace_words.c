@@ -26,7 +26,8 @@ const char *pto_trace_task_name(const struct pto_trace_task *task, char *text, s
   for (uint32_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels) && used < size; role++)
     if (task->kernels[role])
       used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " + " : "", task->kernels[role]->name);
-  if (!text[0]) snprintf(text, size, "%s", pto_trace_task_kind_name(task->kind));
+  if (!text[0]) used = (size_t)snprintf(text, size, "%s", pto_trace_task_kind_name(task->kind));
+  if (task->label && used < size) snprintf(text + used, size - used, " \"%s\"", task->label);
   return text;
 }
 

@@ -19,7 +19,8 @@ struct pto_chip;
 
 struct pto_engine_config {
   const struct pto_chip *chip; /* borrowed for the engine's life */
-  uint32_t workers;            /* 0: CPUs of the process; at most one a core is made */
+  uint32_t workers;            /* 0: CPUs of the process, in virtual time 1; at most one a core is made */
+  bool orders_conflicts;       /* tasks whose accesses conflict are ordered: the rules are exact */
   uint32_t timeout_ms;         /* watchdog; 0: none */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;

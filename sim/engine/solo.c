@@ -2,13 +2,15 @@
 #include <sim/engine/solo.h>
 
 int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config, const struct pto_chip *chip,
-                  struct pto_core *views, const struct pto_waiting_hooks *hooks, void *engine, const char *name,
-                  struct pto_error *error) {
+                  struct pto_core *views, const struct pto_waiting_hooks *hooks, void *engine,
+                  const struct pto_port *port, struct pto_error *error) {
+  const char *name = port->name;
   const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
                                             .on_timeout = config->on_timeout,
                                             .context = config->on_timeout_context,
                                             .lines = &solo->line,
-                                            .line_count = 1};
+                                            .line_count = 1,
+                                            .port = port};
   *solo = (struct pto_solo){0};
   if (!pto_local_memories_init(&solo->local, chip, views) ||
       !pto_waiting_cores_init(&solo->waiting, chip->cluster_count, chip->slots_per_core, hooks, engine)) {

@@ -76,17 +76,46 @@ static bool take_snapshot(const struct pto_watchdog_line *line, uint64_t turn, s
   return is_still(line, turn);
 }
 
-static void report(const struct pto_watchdog_config *config, const char *task) {
+static void report(const struct pto_watchdog_config *config, const char *who, const char *task) {
   char sentence[PTO_SENTENCE_SIZE];
-  snprintf(sentence, sizeof sentence, "a kernel outlived the time-out of %u ms: %s", config->timeout_ms, task);
+  snprintf(sentence, sizeof sentence, "%s outlived the time-out of %u ms: %s", who, config->timeout_ms, task);
   config->on_timeout(config->context, sentence);
 }
 
-/* True once a kernel was reported. */
-static bool sample(const struct pto_watchdog_config *config, struct seen *seen, uint32_t line_count) {
+/* What was last seen of the orchestration. */
+struct seen_orchestration {
+  uint64_t counts[2]; /* submitted, completed */
+  uint64_t since_ns;
+};
+
+/* True once it was reported.  The counts are words of the control thread's, read as copy_racing does: what matters is
+ * that they stay. */
+static bool sample_orchestration(const struct pto_watchdog_config *config, struct seen_orchestration *seen,
+                                 bool kernels_go_on, uint64_t now) {
+  char task[64];
+  uint64_t counts[2] = {0, 0};
+  const uint64_t *source =
+      config->port ? atomic_load_explicit(&config->port->orchestration, memory_order_acquire) : NULL;
+  if (source) copy_racing(counts, source, 2);
+  if (!source || kernels_go_on || counts[0] != seen->counts[0] || counts[1] != seen->counts[1]) {
+    *seen = (struct seen_orchestration){{counts[0], counts[1]}, now};
+    return false;
+  }
+  if (now - seen->since_ns < config->timeout_ms * UINT64_C(1000000)) return false;
+  snprintf(task, sizeof task, "it has submitted %llu task%s, and all is still since", (unsigned long long)counts[0],
+           counts[0] == 1 ? "" : "s");
+  report(config, "the orchestration", task);
+  return true;
+}
+
+/* True once something was reported. */
+static bool sample(const struct pto_watchdog_config *config, struct seen *seen, uint32_t line_count,
+                   struct seen_orchestration *orchestration) {
   uint64_t now = pto_watchdog_now_ns();
+  bool kernels_go_on = false;
   for (uint32_t i = 0; i < line_count; i++) {
     uint64_t turn = atomic_load_explicit(&config->lines[i].turn, memory_order_acquire);
+    kernels_go_on |= turn % 2 || turn != seen[i].turn;
     if (turn != seen[i].turn) {
       seen[i] = (struct seen){turn, now};
       continue;
@@ -96,10 +125,10 @@ static bool sample(const struct pto_watchdog_config *config, struct seen *seen, 
     char task[PTO_WATCHDOG_TASK_BYTES];
     if (!take_snapshot(&config->lines[i], turn, &snapshot)) continue;
     pto_engine_describe_message(&snapshot.copy.message, task, sizeof task);
-    report(config, task);
+    report(config, "a kernel", task);
     return true;
   }
-  return false;
+  return sample_orchestration(config, orchestration, kernels_go_on, now);
 }
 
 static void *watch(void *argument) {
@@ -108,6 +137,7 @@ static void *watch(void *argument) {
   uint32_t line_count = config->line_count < MAX_LINES ? config->line_count : MAX_LINES;
   uint64_t period_ns = config->timeout_ms * UINT64_C(1000000) / SAMPLES_PER_TIMEOUT;
   struct seen seen[MAX_LINES];
+  struct seen_orchestration orchestration = {{0, 0}, pto_watchdog_now_ns()};
   bool has_reported = false;
   for (uint32_t i = 0; i < line_count; i++) seen[i] = (struct seen){0, pto_watchdog_now_ns()};
   pthread_mutex_lock(&watchdog->mutex);
@@ -118,7 +148,7 @@ static void *watch(void *argument) {
     }
     if (watchdog->overdue[0] != '\0') { /* it stays as it is from now on */
       pthread_mutex_unlock(&watchdog->mutex);
-      report(config, watchdog->overdue);
+      report(config, "a kernel", watchdog->overdue);
       has_reported = true;
       pthread_mutex_lock(&watchdog->mutex);
       continue;
@@ -127,7 +157,7 @@ static void *watch(void *argument) {
     struct timespec until = {(time_t)(until_ns / UINT64_C(1000000000)), (long)(until_ns % UINT64_C(1000000000))};
     if (pthread_cond_timedwait(&watchdog->wake, &watchdog->mutex, &until) != ETIMEDOUT) continue;
     pthread_mutex_unlock(&watchdog->mutex);
-    has_reported = sample(config, seen, line_count);
+    has_reported = sample(config, seen, line_count, &orchestration);
     pthread_mutex_lock(&watchdog->mutex);
   }
   pthread_mutex_unlock(&watchdog->mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The watchdog: one thread that notices a kernel which does not come back.
+ * The watchdog: one thread that notices a kernel, or an orchestration, which does not come back.
  *
  * Owns that thread and nothing else: the lines that it samples belong to the engine, one for each thread that runs
  * kernels. A line's `turn` is odd while a kernel runs and even otherwise; its thread bumps it around each call (a
@@ -10,6 +10,9 @@
  *
  * A kernel that waits runs in pieces, each a turn of its own: there the kernel's thread takes the time, and hands the
  * watchdog one whose pieces have come to timeout_ms.  What it waited is not counted.
+ *
+ * The orchestration that pto_run calls is told by port->orchestration: where no kernel runs or has run, and no task was
+ * submitted or has completed for timeout_ms, it is to blame.
  *
  * Threads: begin and end by the line's thread; add_piece by any that runs kernels; init and fini by the engine's owner,
  * fini never from within on_timeout. Nothing is allocated.  Both engines use it: the virtual one with a single line.
@@ -55,6 +58,7 @@ struct pto_watchdog_config {
   void *context;
   const struct pto_watchdog_line *lines; /* borrowed until fini */
   uint32_t line_count;
+  const struct pto_port *port; /* borrowed likewise; NULL: no orchestration is watched */
 };
 
 /* Zeroed: not running. */

@@ -170,8 +170,8 @@ static void init_workers(struct pto_threads_engine *engine) {
 
 static int start_threads(struct pto_threads_engine *engine, const struct pto_engine_config *config,
                          struct pto_error *error) {
-  struct pto_watchdog_config watchdog = {config->timeout_ms, config->on_timeout, config->on_timeout_context,
-                                         engine->workers[0].line, engine->port.worker_count};
+  struct pto_watchdog_config watchdog = {config->timeout_ms,      config->on_timeout,        config->on_timeout_context,
+                                         engine->workers[0].line, engine->port.worker_count, &engine->port};
   if (pto_watchdog_init(&engine->watchdog, &watchdog) != PTO_OK)
     return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start the watchdog");
   engine->shared.has_watchdog = engine->shared.is_observed = engine->watchdog.is_running;

@@ -265,7 +265,7 @@ int pto_engine_explore_create(const struct pto_engine_config *config, struct pto
   if (!pto_reserve_init(&engine->step_memory, PTO_EXPLORE_MAX_STEPS * sizeof *engine->steps))
     status = pto_error_set(error, PTO_ENOMEM, "explore: no memory for its steps");
   else
-    status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, &hooks, engine, "explore", error);
+    status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, &hooks, engine, &engine->port, error);
   if (status != PTO_OK) {
     explore_destroy(&engine->port);
     return status;

@@ -48,10 +48,11 @@ static uint64_t now_ns(struct pto_waiting_core *waiting);
 static const struct pto_waiting_hooks hooks = {
     .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work, .now_ns = now_ns};
 
-int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
-                           struct pto_error *error) {
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_port *port,
+                           const struct pto_engine_config *config, struct pto_error *error) {
   const struct pto_chip *chip = config->chip;
   memset(cores, 0, sizeof *cores);
+  cores->port = port;
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
   cores->pending_start_ps = chip->pending_start_ps;
@@ -77,10 +78,17 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
   cores->l2_chip_bandwidth_mbps = chip->l2_chip_bandwidth_mbps;
   int status = pto_call_times_init(&cores->call_times, chip, &cores->timing, error);
   if (status == PTO_OK)
-    status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
+    status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, cores->port, error);
   if (status != PTO_OK) {
     pto_call_times_fini(&cores->call_times);
     pto_reserve_fini(&cores->memory);
+    return status;
+  }
+  const uint32_t worker_count = pto_kernel_calls_worker_count(config, cores->core_count);
+  if (worker_count > 1)
+    status = pto_kernel_calls_init(&cores->kernel_calls, config, cores->core_count, worker_count, error);
+  if (status != PTO_OK) {
+    pto_virtual_cores_fini(cores);
     return status;
   }
   pto_virtual_cores_reset(cores, NULL, NULL);
@@ -88,6 +96,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
 }
 
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
+  pto_kernel_calls_fini(&cores->kernel_calls);
   pto_solo_fini(&cores->solo);
   pto_call_times_fini(&cores->call_times);
   pto_reserve_fini(&cores->memory);
@@ -95,6 +104,7 @@ void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
 
 void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *trace,
                              const struct pto_kernel_meter *meter) {
+  pto_kernel_calls_drop(&cores->kernel_calls);
   for (uint32_t i = 0; i < cores->core_count; i++)
     cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
                                                 .scheduler = cores->cores[i].scheduler};
@@ -144,8 +154,9 @@ static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
 
 void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_virtual_slot *slot) {
   slot->group = join_group(cores, slot->message.flags);
-  if (slot->message.flags & PTO_MESSAGE_WAITS)
-    slot->message.rendezvous = (uint16_t)pto_rendezvous_join(&cores->solo.waiting.rendezvous, &slot->message);
+  if (!(slot->message.flags & PTO_MESSAGE_WAITS)) return;
+  if (!cores->skips_kernels) pto_virtual_cores_settle(cores);
+  slot->message.rendezvous = (uint16_t)pto_rendezvous_join(&cores->solo.waiting.rendezvous, &slot->message);
 }
 
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
@@ -343,9 +354,9 @@ static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
     const struct pto_message *message = &pto_virtual_slot_at(cores, index, core->begun - 1)->message;
     const uint64_t serial_ps = transfer->serial_ps;
     add_work(cores, message, transfer->begin, next, transfer->compute_ps + serial_ps, transfer->memory_ps + serial_ps);
-    if (!core->is_on_fiber) add_end(cores, message, next);
+    if (core->call != PTO_CALL_ON_FIBER) add_end(cores, message, next);
   }
-  if (!core->is_on_fiber) {
+  if (core->call != PTO_CALL_ON_FIBER) {
     cores->origin_ps[transfer->origin] += next - transfer->begin;
     next = core->free_at = next + cores->kernel_end_ps;
   }
@@ -366,6 +377,15 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
     transfer->l2_bytes = 0;
   }
   find_next_stream(cores);
+}
+
+/* Other threads may call the kernel of the front message of `index`, which begins; its status so far. */
+static PTO_NOINLINE int open_call(struct pto_virtual_cores *cores, uint32_t index, struct pto_virtual_slot *slot) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  pto_kernel_calls_open(&cores->kernel_calls, &slot->message, &cores->views[index],
+                        sentence_at(cores, index, core->begun), PTO_VIRTUAL_SENTENCE_SIZE);
+  core->call = PTO_CALL_OPEN;
+  return 0;
 }
 
 /* What begins now; of a stream the end is not known yet. */
@@ -401,7 +421,10 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   const uint64_t end = cores->now + work;
   struct pto_trace_span *span = record_span(cores, &slot->message, cores->now, end);
   if (PTO_UNLIKELY(cores->segments != NULL)) record_call(cores, &slot->message, load, end, is_stream);
-  slot->status = is_special && cores->skips_kernels ? 0 : pto_solo_run(&cores->solo, &slot->message, args);
+  if (is_special && !cores->calls_at_begin)
+    slot->status = cores->skips_kernels ? 0 : open_call(cores, index, slot);
+  else
+    slot->status = pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
@@ -498,7 +521,8 @@ static uint64_t now_ns(struct pto_waiting_core *waiting) {
   return cores->now / 1000;
 }
 
-void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
+/* Runs the kernel that `index` is in until it waits or has returned. */
+static void resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   const uint32_t number = core->begun - 1;
@@ -512,9 +536,25 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   record_span(cores, &slot->message, waiting->begin, cores->now);
   if (PTO_UNLIKELY(cores->segments != NULL)) add_end(cores, &slot->message, cores->now);
   cores->origin_ps[PTO_ORIGIN_ASSUMED] += cores->now - waiting->begin;
-  core->is_on_fiber = false;
+  core->call = PTO_CALL_RETURNED;
   core->free_at = cores->now + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
+}
+
+bool pto_virtual_cores_go_on(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  if (core->call == PTO_CALL_ON_FIBER) {
+    resume(cores, index);
+    return false;
+  }
+  pto_virtual_slot_at(cores, index, core->done)->status = pto_kernel_calls_join(&cores->kernel_calls, index);
+  core->call = PTO_CALL_RETURNED;
+  return true;
+}
+
+void pto_virtual_cores_settle(struct pto_virtual_cores *cores) {
+  pto_kernel_calls_finish(&cores->kernel_calls);
+  cores->calls_at_begin = !cores->skips_kernels;
 }
 
 /* The next message of the core to begin. */
@@ -537,8 +577,8 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
     add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
   core->moves_bytes = false; /* until it states work */
   core->begun++;
-  core->is_on_fiber = true;
-  pto_virtual_cores_resume(cores, index);
+  core->call = PTO_CALL_ON_FIBER;
+  resume(cores, index);
 }
 
 /* ---- begins ---- */
@@ -603,7 +643,7 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     uint32_t begun = core->begun - core->polled, done = core->done - core->polled;
     if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1)
       return false;
-    if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
+    if (core->call != PTO_CALL_ON_FIBER) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
   return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head +

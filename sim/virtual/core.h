@@ -19,7 +19,7 @@
  * compute time is over; until then its end is not known.  Where the chip has an L2 cache, what it moves of that is a
  * second stream, of the L2's rates, after the first: a core has one port.  What the L2 has is decided at the begin.
  * Events are taken in order of time; at one instant streams end first, then ends come before begins, each by core
- * index.  The kernel runs when its begin is taken, so kernels see memory in the order of their begins.
+ * index.  With one worker the kernel runs when its begin is taken, so kernels see memory in the order of their begins.
  *
  * A kernel that waits (waiting_core.h) runs in pieces, each when its time has come.  Work that it states takes what
  * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
@@ -27,7 +27,10 @@
  *
  * What happens to every message is inline here: sent, arrived, ended, polled.
  *
- * Owns its memory (reserved at init, nothing allocated later).  One thread.
+ * With several workers (kernel_calls.h) the call is made between the event that begins it and the one that ends it, by
+ * any thread, as long as no kernel waits and the orchestration does not poll memory.
+ *
+ * Owns its memory (reserved at init, nothing allocated later).  One thread, but for such calls.
  */
 #ifndef PTO_SIM_VIRTUAL_CORE_H
 #define PTO_SIM_VIRTUAL_CORE_H
@@ -38,6 +41,7 @@
 #include <sim/kernel_times/call_times.h>
 #include <sim/virtual/event_queue.h>
 #include <sim/virtual/jitter.h>
+#include <sim/virtual/kernel_calls.h>
 #include <sim/virtual/l2_share.h>
 #include <sim/virtual/streams.h>
 
@@ -50,6 +54,13 @@ struct pto_virtual_slot {
   int32_t status;
 };
 
+/* Where the call of a kernel is that has begun and not ended. */
+enum pto_virtual_call {
+  PTO_CALL_RETURNED, /* it was made at the begin */
+  PTO_CALL_OPEN,     /* another thread may be in it (kernel_calls.h) */
+  PTO_CALL_ON_FIBER  /* it waits, or may: its event is its next resume */
+};
+
 struct pto_virtual_core {
   _Alignas(PTO_CACHE_LINE) uint32_t polled;
   uint32_t done, begun, arrived, sent;
@@ -59,7 +70,7 @@ struct pto_virtual_core {
   struct pto_virtual_slot *slots; /* its own */
   uint8_t scheduler;              /* the engine's: the index of the one that owns it; stays at a reset */
   bool moves_bytes;               /* the running kernel has a share of the bandwidth */
-  bool is_on_fiber;               /* the running kernel waits, or may: its event is its next resume */
+  uint8_t call;                   /* the running kernel's: enum pto_virtual_call */
 };
 _Static_assert(sizeof(struct pto_virtual_slot) == PTO_CACHE_LINE && sizeof(struct pto_virtual_core) == PTO_CACHE_LINE,
                "a message touches one line of each");
@@ -117,8 +128,9 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  bool skips_kernels; /* they take their time and are not called */
-  bool is_special;    /* kernels are skipped, or their times are not known at their begin, or vary */
+  bool calls_at_begin; /* kernels are; else they are not called at all, or other threads may be in them */
+  bool skips_kernels;  /* they take their time and are not called */
+  bool is_special;     /* kernels are skipped, or their times are not known at their begin, or vary */
   struct pto_jitter jitter;
   uint32_t open_group; /* index + 1 of the group being sent; 0: none */
   uint64_t signal_ps;  /* from a signal to the core that waits for it */
@@ -126,14 +138,16 @@ struct pto_virtual_cores {
   char *sentences;     /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   struct pto_reserve memory;
   struct pto_solo solo;
+  struct pto_kernel_calls kernel_calls; /* of several threads; zeroed: there is one */
 };
 
 #define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
 #define PTO_VIRTUAL_NO_CORE UINT32_MAX
 
-/* PTO_OK, or a negative status with the sentence in `error`, half-made parts freed. */
-PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
-                                          struct pto_error *error);
+/* `port` is the engine's, complete.  PTO_OK, or a negative status with the sentence in `error`, half-made parts freed.
+ */
+PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_port *port,
+                                          const struct pto_engine_config *config, struct pto_error *error);
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
 /* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
  * which may be NULL, is told of kernel calls. */
@@ -155,8 +169,11 @@ void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_
 /* The front message of `core` could begin from `base` on but belongs to the group `joined` (index + 1): the last member
  * that comes so far starts all. */
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
-/* Runs the kernel that `core` is in until it waits or has returned. */
-void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
+/* An event of `core`, whose call has not returned: runs its kernel until it waits or has returned.  True where the
+ * event is the kernel's end; of a kernel that waits that is another one. */
+bool pto_virtual_cores_go_on(struct pto_virtual_cores *cores, uint32_t core);
+/* From now on, until the next reset, calls are made at their begin; those that are open have returned. */
+void pto_virtual_cores_settle(struct pto_virtual_cores *cores);
 /* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */
@@ -228,10 +245,8 @@ static PTO_INLINE uint32_t pto_virtual_cores_step(struct pto_virtual_cores *core
   const struct pto_event event = pto_event_queue_pop(&cores->ends);
   struct pto_virtual_core *core = &cores->cores[event.core];
   cores->now = event.time;
-  if (PTO_UNLIKELY(core->is_on_fiber)) {
-    pto_virtual_cores_resume(cores, event.core);
+  if (PTO_UNLIKELY(core->call != PTO_CALL_RETURNED) && !pto_virtual_cores_go_on(cores, event.core))
     return PTO_VIRTUAL_NO_CORE;
-  }
   cores->sharers -= core->moves_bytes;
   if (++core->done != core->arrived) { /* the next one follows at once */
     const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.core, core->done);

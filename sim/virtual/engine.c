@@ -17,7 +17,8 @@
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
  * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
  *
- * One thread, but for the watchdog's, which looks at one line.  All memory is reserved at creation.
+ * One thread, but for the watchdog's and, with several workers, those that kernels are called on (kernel_calls.h).  All
+ * memory is reserved at creation.
  */
 #include <sim/engine/engine.h>
 
@@ -407,7 +408,9 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   if (engine->cores.segments)
     add_segment(engine, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps, engine->scheduler_count,
                 engine->cores.core_count);
-  engine->cores.is_special = port->skips_kernels || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
+  /* A meter tells calls of the one thread. */
+  engine->cores.calls_at_begin = !port->skips_kernels && (port->worker_count == 1 || port->meter);
+  engine->cores.is_special = !engine->cores.calls_at_begin || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = engine->handshake_ps;
@@ -445,6 +448,8 @@ static void engine_wire(struct pto_port *port, uint64_t edges) {
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[WIRING_SCHEDULER]);
 }
 
+static void engine_settle(struct pto_port *port) { pto_virtual_cores_settle(&engine_of(port)->cores); }
+
 static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
 }
@@ -469,7 +474,7 @@ static void engine_destroy(struct pto_port *port) {
 #define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
     .begin_run = engine_begin_run, .end_run = engine_end_run, .dispatch = dispatch_, .poll = poll_,                    \
-    .resume = engine_resume, .wait = engine_wait, .pause = engine_pause, .wire = wire_,                                \
+    .resume = engine_resume, .wait = engine_wait, .pause = engine_pause, .wire = wire_, .settle = engine_settle,       \
     .kernel_message = engine_kernel_message, .find_waits = engine_find_waits, .bind_memory = engine_bind_memory,       \
     .destroy = engine_destroy                                                                                          \
   }
@@ -558,12 +563,13 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  const int status = pto_virtual_cores_init(&engine->cores, config, error);
+  const int status = pto_virtual_cores_init(&engine->cores, &engine->port, config, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;
   }
   engine->cores.port = &engine->port;
+  if (engine->cores.kernel_calls.worker_count) engine->port.worker_count = engine->cores.kernel_calls.worker_count;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
   *port_out = &engine->port;

@@ -270,9 +270,7 @@ static void test_a_capture_without_the_orchestrators_calls_comes_out_again(void 
 }
 
 static void test_captured_calls_give_the_price_of_a_submit_and_its_times(void **state) {
-  static const struct {
-    const char *program, *case_name;
-  } runs[] = {{"paged_attention_unroll", "C2"}, {"bgemm", "C0"}};
+  static const struct { const char *program, *case_name; } runs[] = {{"paged_attention_unroll", "C2"}, {"bgemm", "C0"}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     calibrate(runs[i].program, runs[i].case_name, true);
     assert_all_comes_out();

@@ -88,7 +88,7 @@ static void test_each_error_program_says_the_same_on_a_large_chip(void **state) 
 }
 
 static void test_a_crash_and_a_kernel_without_end_are_named_on_both_engines(void **state) {
-  static const char *const engines[] = {"threads", "virtual"};
+  static const char *const engines[] = {"threads", "virtual", "virtual --workers 2"};
   static const struct expectation faults[] = {
       {"crash", NULL, "PTO_EKERNEL", {"SIGSEGV at address 0x", "(crasher)", "core", "u32[16]"}},
       {"timeout", NULL, "PTO_ETIMEOUT", {"outlived the time-out of 200 ms", "(sleeper)", "core"}}};

@@ -318,7 +318,7 @@ static void test_a_task_is_known_by_its_line_in_the_orchestration(void **state) 
   char text[64];
   run(&r, "basics", "virtual", PTO_DEPS_PTO, 0);
   const struct pto_trace_task *task = pto_trace_log_at(&r.rt->trace.tasks, 0);
-  assert_string_equal(pto_source_lines_name(NULL, task->call, text, sizeof text), "basics.cpp:17");
+  assert_string_equal(pto_source_lines_name(NULL, task->call, NULL, text, sizeof text), "basics.cpp:17");
   assert_int_equal(pto_compat_task_id(r.compat, 1), 1);
   assert_true(pto_compat_task_id(r.compat, 2) == PTO_COMPAT_NO_TASK);
   close_run(&r);

@@ -61,6 +61,7 @@ PTO_API const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,
                                                 .summary = "what an orchestration can say",
                                                 .rtol = 1e-5,
                                                 .atol = 1e-5,
+                                                .expects_refusals = true,
                                                 .prepare = prepare,
                                                 .orchestrate = orchestrate,
                                                 .expect = expect};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/main/interrupt.h>
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cli/main/fault_report.h>
+#include <report/run/exit.h>
+
+#define GRACE_SECONDS 2 /* in which a run may end by itself */
+
+static struct pto_stop interrupt_stop;
+
+/* ---- in handlers: async-signal-safe ---- */
+
+_Noreturn static void end_at_once(void) {
+  if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4); /* a progress line */
+  _exit(PTO_EXIT_INTERRUPTED);
+}
+
+static void on_interrupt(int signal) {
+  (void)signal;
+  if (atomic_exchange_explicit(&interrupt_stop.is_asked, true, memory_order_relaxed)) end_at_once();
+  alarm(GRACE_SECONDS);
+}
+
+static void on_alarm(int signal) {
+  (void)signal;
+  if (!pto_fault_report_interrupt()) end_at_once();
+}
+
+/* ---- elsewhere ---- */
+
+void pto_interrupt_begin(void) {
+  struct sigaction action, old;
+  memset(&action, 0, sizeof action);
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN) return;
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, NULL);
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, NULL);
+}
+
+bool pto_interrupted(void) { return pto_stop_is_asked(&interrupt_stop); }
+struct pto_stop *pto_interrupt_stop(void) {
+  return &interrupt_stop;
+}

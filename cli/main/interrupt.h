@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ^C: the first asks what goes on to end and to tell what is known so far, the second ends the process at once, both
+ * with PTO_EXIT_INTERRUPTED.
+ *
+ * Owns the handlers of SIGINT and SIGALRM from begin on, and what runs look at (pto_config.stop), which is told how far
+ * they have come as well.  A run that does not end by itself within some seconds (its orchestration or a kernel does
+ * not come back) is told of by cli/main/fault_report.h, where that is installed.  Whatever goes from one thing to the
+ * next, cases or schedules, asks pto_interrupted in between.
+ *
+ * One in a process, as handlers are the process's.  Any thread may ask.
+ */
+#ifndef PTO_CLI_MAIN_INTERRUPT_H
+#define PTO_CLI_MAIN_INTERRUPT_H
+
+#include <stdbool.h>
+
+#include <runtime/base/stop.h>
+
+/* Nothing happens where ^C is ignored, as by nohup. */
+void pto_interrupt_begin(void);
+bool pto_interrupted(void);
+/* For pto_config.stop. */
+struct pto_stop *pto_interrupt_stop(void);
+
+#endif

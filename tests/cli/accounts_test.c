@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim run --stats` of every program of tests/regress/examples.list: each account adds up to the makespan, exactly
+ * in virtual time, and so does the path; on threads the makespan is the run's time, to 1 %.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+#define LINE 512
+#define LIST "tests/regress/examples.list"
+/* What the begin and the end of a run take beside, on a machine that does other things, too. */
+#define BESIDE_US 2000
+
+/* Picoseconds of a number of microseconds with six digits. */
+static long long ps(json_t *object, const char *key) {
+  json_t *value = json_object_get(object, key);
+  assert_true(json_is_number(value));
+  return llround(json_number_value(value) * 1e6);
+}
+
+static long long sum_of(json_t *us) {
+  const char *key;
+  json_t *value;
+  long long sum = 0;
+  json_object_foreach(us, key, value) {
+    assert_true(json_number_value(value) > 0);
+    sum += llround(json_number_value(value) * 1e6);
+  }
+  return sum;
+}
+
+static void check_accounts(json_t *stats, bool has_contexts) {
+  json_t *accounts = json_object_get(stats, "accounts"), *account;
+  const long long makespan = ps(stats, "makespan_us");
+  size_t i;
+  assert_true(json_array_size(accounts) > 0);
+  json_array_foreach(accounts, i, account) {
+    json_t *us = json_object_get(account, "us");
+    assert_true(sum_of(us) == makespan * pto_json_integer(account, "count"));
+    assert_null(json_object_get(us, "other"));
+    if (strcmp(pto_json_text(account, "kind"), "link") == 0)
+      assert_int_equal(pto_json_integer(account, "used"), has_contexts);
+  }
+}
+
+/* From 0 to the end, without a gap. */
+static void check_path(json_t *stats) {
+  json_t *path = json_object_get(stats, "path"), *steps = json_object_get(path, "steps"), *step;
+  long long at = 0;
+  size_t i;
+  assert_true(sum_of(json_object_get(path, "us")) == ps(stats, "makespan_us"));
+  json_array_foreach(steps, i, step) {
+    if (i || !pto_json_integer(path, "steps_left")) assert_true(ps(step, "begin_us") == at);
+    at = ps(step, "end_us");
+  }
+  assert_true(at == ps(stats, "makespan_us"));
+  json_t *gains = json_object_get(json_object_get(stats, "verdict"), "gains"), *gain;
+  json_array_foreach(gains, i, gain) {
+    assert_true(ps(gain, "us") > 0);
+    assert_true(ps(gain, "us") + ps(gain, "makespan_us") == ps(stats, "makespan_us"));
+  }
+}
+
+static double moved_bytes(json_t *root) {
+  return json_number_value(json_object_get(root, "h2d_bytes")) + json_number_value(json_object_get(root, "d2h_bytes")) +
+         json_number_value(json_object_get(root, "d2d_bytes"));
+}
+
+static void check_virtual(json_t *root) {
+  json_t *stats = json_object_get(root, "stats");
+  assert_true(ps(stats, "makespan_us") == ps(root, "virtual_us"));
+  check_accounts(stats, moved_bytes(root) > 0);
+  if (pto_json_integer(root, "tasks")) check_path(stats);
+}
+
+static void check_threads(json_t *root) {
+  json_t *stats = json_object_get(root, "stats");
+  const double wall = json_number_value(json_object_get(root, "wall_seconds")) * 1e6;
+  assert_true(json_is_null(json_object_get(stats, "path")) && json_is_null(json_object_get(stats, "verdict")));
+  check_accounts(stats, false);
+  if (moved_bytes(root) > 0) return; /* the program does things of its own between runs of its contexts */
+  const double makespan = json_number_value(json_object_get(stats, "makespan_us"));
+  if (fabs(makespan - wall) > wall * 0.01 + BESIDE_US)
+    fail_msg("%s: %g of %g us", pto_json_text(root, json_object_get(root, "program") ? "program" : "graph"), makespan,
+             wall);
+}
+
+/* The first case of each program, but of those that do not run to their end. */
+static void each_program(const char *options, void (*check)(json_t *root)) {
+  char line[LINE], last[LINE] = "";
+  FILE *list = fopen(LIST, "r");
+  uint32_t count = 0;
+  if (!list) fail_msg("%s is read from the checkout", LIST);
+  while (fgets(line, sizeof line, list)) {
+    const size_t name = strcspn(line, " \n");
+    char *engine = strstr(line, " --engine ");
+    if (line[0] == '#' || !engine || strncmp(line, last, name + 1) == 0 || strncmp(line, "errors/", 7) == 0) continue;
+    memcpy(last, line, name);
+    last[name] = ' ';
+    last[name + 1] = 0;
+    *engine = 0;
+    const char *verb = strncmp(line, "graph ", 6) == 0 ? "" : "run ";
+    if (pto_ptosim_run("%s%s %s --stats --json -", verb, line, options)) fail_msg("%s: %s", line, pto_ptosim_last.err);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    check(root);
+    json_decref(root);
+    count++;
+  }
+  fclose(list);
+  print_message("%u programs\n", count);
+  assert_true(count > 20);
+}
+
+static void test_accounts_of_virtual_time_add_up_exactly(void **state) {
+  each_program("--engine virtual --chip a2a3", check_virtual);
+  each_program("--engine virtual --chip tests/regress/plain.ini", check_virtual);
+}
+
+static void test_accounts_of_threads_add_up_to_the_time_of_the_run(void **state) {
+  each_program("--engine threads --chip tests/regress/plain.ini", check_threads);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_accounts_of_virtual_time_add_up_exactly),
+      cmocka_unit_test(test_accounts_of_threads_add_up_to_the_time_of_the_run),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
