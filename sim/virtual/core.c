@@ -2,6 +2,7 @@
 /* The event loop's inner half: beginning of messages on cores, by the rules of sim/virtual/core.h, and what is not
  * every message's. */
 #include <sim/virtual/core.h>
+#include <sim/virtual/work_segments.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -257,33 +258,6 @@ static PTO_NOINLINE void settle(const struct pto_virtual_cores *cores, struct pt
   call->load.compute_ps = 0;
 }
 
-/* ---- what cores spent their time on, where that is recorded ---- */
-
-static void add_segment(const struct pto_virtual_cores *cores, const struct pto_message *message, uint32_t activity,
-                        uint64_t begin, uint64_t end) {
-  pto_trace_add_segment(cores->segments, (struct pto_trace_segment){.begin = begin,
-                                                                    .end = end,
-                                                                    .resource = {PTO_RESOURCE_CORE, message->core},
-                                                                    .task = (uint32_t)message->payload->task_number,
-                                                                    .core = PTO_SEGMENT_NO_CORE,
-                                                                    .activity = (uint8_t)activity,
-                                                                    .role = message->role});
-}
-
-/* From `begin` to `end`: first what it computes, then what it is longer for its memory, then for that of others. */
-static PTO_COLD void add_work(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
-                              uint64_t end, uint64_t compute_ps, uint64_t memory_ps) {
-  const uint64_t computed = begin + pto_min_u64(compute_ps, end - begin);
-  const uint64_t moved = pto_max_u64(computed, begin + pto_min_u64(memory_ps, end - begin));
-  add_segment(cores, message, PTO_ACTIVITY_compute, begin, computed);
-  if (moved > computed) add_segment(cores, message, PTO_ACTIVITY_memory, computed, moved);
-  if (end > moved) add_segment(cores, message, PTO_ACTIVITY_contention, moved, end);
-}
-
-static PTO_COLD void add_end(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t end) {
-  add_segment(cores, message, PTO_ACTIVITY_end, end, end + cores->kernel_end_ps);
-}
-
 /* What moving bytes takes one core alone. */
 static uint64_t stream_alone_ps(const struct pto_virtual_cores *cores, struct split split) {
   const struct pto_timing_load global = {.bytes = split.global_bytes};
@@ -353,8 +327,9 @@ static void end_transfer(struct pto_virtual_cores *cores, uint32_t index) {
   if (PTO_UNLIKELY(cores->segments != NULL)) {
     const struct pto_message *message = &pto_virtual_slot_at(cores, index, core->begun - 1)->message;
     const uint64_t serial_ps = transfer->serial_ps;
-    add_work(cores, message, transfer->begin, next, transfer->compute_ps + serial_ps, transfer->memory_ps + serial_ps);
-    if (core->call != PTO_CALL_ON_FIBER) add_end(cores, message, next);
+    pto_virtual_add_work(cores, message, transfer->begin, next, transfer->compute_ps + serial_ps,
+                         transfer->memory_ps + serial_ps);
+    if (core->call != PTO_CALL_ON_FIBER) pto_virtual_add_end(cores, message, next);
   }
   if (core->call != PTO_CALL_ON_FIBER) {
     cores->origin_ps[transfer->origin] += next - transfer->begin;
@@ -393,14 +368,14 @@ static PTO_COLD void record_call(const struct pto_virtual_cores *cores, const st
                                  const struct pto_timing_load *load, uint64_t end, bool is_stream) {
   uint64_t compute_ps = load->compute_ps + load->serial_ps;
   uint64_t memory_ps = load->bytes ? pto_timing_work_ps(&cores->timing, load, 1) : 0;
-  add_segment(cores, message, PTO_ACTIVITY_start, cores->now, cores->now);
+  pto_virtual_add_segment(cores, message, PTO_ACTIVITY_start, cores->now, cores->now);
   if (is_stream) return;
   if (cores->jitter.ppm) {
     compute_ps = jitter(cores, message, compute_ps);
     memory_ps = jitter(cores, message, memory_ps);
   }
-  add_work(cores, message, cores->now, end, compute_ps, memory_ps);
-  add_end(cores, message, end);
+  pto_virtual_add_work(cores, message, cores->now, end, compute_ps, memory_ps);
+  pto_virtual_add_end(cores, message, end);
 }
 
 /* Runs the front message of `index`; `is_special` is the cores'. */
@@ -463,7 +438,7 @@ static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
 static void spend_signal(struct pto_waiting_core *waiting, uint64_t duration_ps) {
   const struct pto_virtual_cores *cores = waiting->all->engine;
   if (PTO_UNLIKELY(cores->segments != NULL) && duration_ps)
-    add_segment(cores, &waiting->message, PTO_ACTIVITY_signal, cores->now, cores->now + duration_ps);
+    pto_virtual_add_segment(cores, &waiting->message, PTO_ACTIVITY_signal, cores->now, cores->now + duration_ps);
   spend(waiting, duration_ps);
 }
 
@@ -509,8 +484,8 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   uint64_t work = pto_timing_work_ps(&cores->timing, &load, cores->sharers);
   if (cores->jitter.ppm) work = jitter(cores, &waiting->message, work);
   if (PTO_UNLIKELY(cores->segments != NULL))
-    add_work(cores, &waiting->message, cores->now, cores->now + work, load.compute_ps + load.serial_ps,
-             load.bytes ? pto_timing_work_ps(&cores->timing, &load, 1) : 0);
+    pto_virtual_add_work(cores, &waiting->message, cores->now, cores->now + work, load.compute_ps + load.serial_ps,
+                         load.bytes ? pto_timing_work_ps(&cores->timing, &load, 1) : 0);
   spend(waiting, work);
   cores->sharers -= core->moves_bytes;
   core->moves_bytes = false;
@@ -534,7 +509,7 @@ static void resume(struct pto_virtual_cores *cores, uint32_t index) {
   slot->status = waiting->status;
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, number, waiting->sentence);
   record_span(cores, &slot->message, waiting->begin, cores->now);
-  if (PTO_UNLIKELY(cores->segments != NULL)) add_end(cores, &slot->message, cores->now);
+  if (PTO_UNLIKELY(cores->segments != NULL)) pto_virtual_add_end(cores, &slot->message, cores->now);
   cores->origin_ps[PTO_ORIGIN_ASSUMED] += cores->now - waiting->begin;
   core->call = PTO_CALL_RETURNED;
   core->free_at = cores->now + cores->kernel_end_ps;
@@ -574,7 +549,7 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
   }
   waiting->begin = cores->now;
   if (PTO_UNLIKELY(cores->segments != NULL))
-    add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
+    pto_virtual_add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
   core->moves_bytes = false; /* until it states work */
   core->begun++;
   core->call = PTO_CALL_ON_FIBER;
