@@ -32,9 +32,9 @@ int pto_tell_report(const char *verb, const struct pto_report *report, const str
 /* ---- a run that is judged: a program that ran once with its graph recorded, for check and why.  One at a time in a
  * process (fault handlers are the process's) ---- */
 
-/* Runs the program, and writes the files of its options but the page.  An enum pto_exit: PTO_EXIT_OK; PTO_EXIT_FAILED where the run
- * failed, with what it had submitted by then in pto_session_trace; or the exit of a program that could not be run.  The
- * sentence is session->result.error's.  close is due in any case. */
+/* Runs the program, and writes the files of its options but the page.  An enum pto_exit: PTO_EXIT_OK; PTO_EXIT_FAILED
+ * where the run failed, with what it had submitted by then in pto_session_trace; or the exit of a program that could
+ * not be run.  The sentence is session->result.error's.  close is due in any case. */
 int pto_judged_run_open(struct pto_session *session, const struct pto_run_options *options);
 /* Writes the page, with the findings where the verb has any (else NULL); a failure as that of pto_run_files_write. */
 void pto_judged_run_page(struct pto_session *session, const struct pto_run_options *options,

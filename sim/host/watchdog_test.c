@@ -79,6 +79,22 @@ static void test_a_kernel_that_does_not_return_is_reported_once_with_its_paramet
                       "tensor 0 at 0x540 i8[7,9] strides [9,1]; scalar 0 0x15");
 }
 
+/* An orchestration is to blame where tasks neither come nor go, and no kernel runs. */
+static void test_an_orchestration_that_does_not_return_is_reported(void **state) {
+  static struct pto_port port;
+  static const uint64_t counts[2] = {3, 2};
+  struct pto_watchdog_config config = make_config(4);
+  struct pto_watchdog watchdog;
+  config.port = &port;
+  atomic_init(&port.orchestration, NULL);
+  assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
+  atomic_store_explicit(&port.orchestration, counts, memory_order_release);
+  await_report();
+  pto_watchdog_fini(&watchdog);
+  assert_string_equal(report.sentence,
+                      "the orchestration outlived the time-out of 4 ms: it has submitted 3 tasks, and all is still since");
+}
+
 /* Kernels come and go on two lines while a third one hangs; their payloads are rewritten as soon as they end. */
 static _Atomic uint32_t is_over;
 static void *run_short_kernels(void *argument) {
@@ -183,6 +199,7 @@ static void test_a_thread_that_cannot_be_started_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_that_does_not_return_is_reported_once_with_its_parameters),
+      cmocka_unit_test(test_an_orchestration_that_does_not_return_is_reported),
       cmocka_unit_test(test_only_the_kernel_that_hangs_is_reported_among_others_that_return),
       cmocka_unit_test(test_a_report_never_mixes_two_kernels),
       cmocka_unit_test(test_without_a_time_out_or_a_callback_there_is_no_thread),
