@@ -55,7 +55,7 @@ static struct pto_message message_of(union body *body) {
 static struct pto_watchdog_config make_config(uint32_t timeout_ms) {
   memset(lines, 0, sizeof lines);
   memset(&report, 0, sizeof report);
-  return (struct pto_watchdog_config){timeout_ms, take_report, &report, lines, 3};
+  return (struct pto_watchdog_config){timeout_ms, take_report, &report, lines, 3, NULL};
 }
 static void await_report(void) {
   while (atomic_load_explicit(&report.count, memory_order_acquire) == 0) sched_yield();
