@@ -23,7 +23,8 @@ uint32_t pto_exports_record(const char *const paths[PTO_EXPORT_COUNT]) {
 int pto_exports_probe(const char *const paths[PTO_EXPORT_COUNT], struct pto_error *error) {
   int status = PTO_OK;
   if (paths[PTO_EXPORT_page] && !pto_page_is_built())
-    return pto_error_set(error, PTO_ESYSTEM, "--report: this build has no pages; scripts/deps --report and make bring them");
+    return pto_error_set(error, PTO_ESYSTEM,
+                         "--report: this build has no pages; scripts/deps --report and make bring them");
   for (int i = 0; i < PTO_EXPORT_COUNT && status == PTO_OK; i++) status = pto_output_probe(paths[i], error);
   return status;
 }

@@ -58,7 +58,7 @@ struct pto_export_info {
   const struct pto_task_groups *groups;   /* NULL: none */
   const struct pto_wait_picture *stopped; /* NULL: it did not stop */
   const struct pto_run_result *result;    /* as --json tells it; NULL: nothing is told */
-  const struct pto_findings *findings;    /* against the program; NULL: nobody has looked */
+  const struct pto_findings *findings;    /* against the program; NULL: none were looked for */
 };
 /* The name of a task's group; NULL where it has none. */
 static inline const char *pto_export_group(const struct pto_export_info *info, uint64_t task) {

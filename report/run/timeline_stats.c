@@ -13,7 +13,7 @@
 
 #define LANES 3u
 #define MOST_KERNELS_PRINTED 12u
-#define MOST_ACTIVITIES_PRINTED 8
+#define MOST_ACTIVITIES_PRINTED 5
 #define MOST_STEPS 10000u  /* of the path, in JSON */
 #define ACCOUNTS_A_LINE 8u /* columns of a table of 160 */
 #define ACTIVITY_WIDTH 40  /* of their longest text */
@@ -199,7 +199,7 @@ static void print_accounts(const struct pto_timeline_stats *t, FILE *to) {
         if (account->times[activity])
           fprintf(to, " %12.2f", percent(account->times[activity], accounts->makespan * account->count));
         else
-          fprintf(to, " %12s", "");
+          fprintf(to, " %12s", "-");
       }
       putc('\n', to);
     }

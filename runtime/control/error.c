@@ -43,18 +43,6 @@ bool pto_runtime_stops(struct pto_runtime *rt) {
   return true;
 }
 
-const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, uint64_t number) {
-  const struct pto_task_cold *cold = &rt->rings.cold[slot];
-  const bool is_its =
-      cold->label_number == (uint32_t)number && cold->label_run == (uint32_t)(rt->task_generation >> 32);
-  return is_its ? cold->label : NULL;
-}
-
-const char *pto_runtime_message_label(const struct pto_runtime *rt, const struct pto_message *message) {
-  const bool is_ticket = message->ticket < PTO_RING_COUNT * rt->rings.window;
-  return is_ticket ? pto_runtime_slot_label(rt, message->ticket, message->payload->task_number) : NULL;
-}
-
 const struct pto_refusals *pto_runtime_refusals(const struct pto_runtime *rt) { return &rt->refusals; }
 const void *pto_runtime_left_open(const struct pto_runtime *rt) { return rt->left_open; }
 

@@ -91,8 +91,9 @@ static void test_an_orchestration_that_does_not_return_is_reported(void **state)
   atomic_store_explicit(&port.orchestration, counts, memory_order_release);
   await_report();
   pto_watchdog_fini(&watchdog);
-  assert_string_equal(report.sentence,
-                      "the orchestration outlived the time-out of 4 ms: it has submitted 3 tasks, and all is still since");
+  assert_string_equal(
+      report.sentence,
+      "the orchestration outlived the time-out of 4 ms: it has submitted 3 tasks, and all is still since");
 }
 
 /* Kernels come and go on two lines while a third one hangs; their payloads are rewritten as soon as they end. */

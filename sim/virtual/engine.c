@@ -102,7 +102,7 @@ static PTO_COLD void add_poll(struct engine_virtual *engine, uint32_t index, uin
               (uint32_t)slot->message.payload->task_number);
 }
 
-/* Whoever the clock is of asks for a message that is not sent at once. */
+/* The resource of this clock asks for a message that is not sent at once. */
 static PTO_COLD void add_request(struct engine_virtual *engine, const struct pto_message *message, uint64_t time) {
   const struct pto_port *port = &engine->port;
   pto_trace_add_segment(engine->cores.segments,

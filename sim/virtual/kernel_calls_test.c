@@ -23,7 +23,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define MEETING_NS UINT64_C(20000000000)
+#define LONGEST_WAIT_NS UINT64_C(20000000000)
 
 static struct pto_chip chip;
 static pthread_t control;
@@ -73,7 +73,7 @@ static int meet_run(const struct pto_kernel_args *args) {
   const uint64_t begin_ns = pto_clock_ns();
   atomic_fetch_add(&arrived, 1);
   while (atomic_load(&arrived) < 2)
-    if (pto_clock_ns() - begin_ns > MEETING_NS) return 1;
+    if (pto_clock_ns() - begin_ns > LONGEST_WAIT_NS) return 1;
   return 0;
 }
 

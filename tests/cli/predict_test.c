@@ -32,7 +32,8 @@ static double run_us(const char *options) {
 }
 
 static void test_the_runs_are_those_of_run(void **state) {
-  json_t *root = predict("bgemm --chip tests/regress/plain.ini --runs 1 --jitter 5% --seed 6"), *p = json_object_get(root, "prediction");
+  json_t *root = predict("bgemm --chip tests/regress/plain.ini --runs 1 --jitter 5% --seed 6"),
+         *p = json_object_get(root, "prediction");
   assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --no-compute"));
   assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --engine virtual"));
   assert_true(number(p, "makespan_us") == run_us("bgemm --chip tests/regress/plain.ini --engine virtual --jitter 0%"));

@@ -21,9 +21,12 @@ static int crash(const struct pto_kernel_args *args) {
   *nowhere() = (int)args->tensor_count; /* HERE: crash */
   return 0;
 }
-static const struct pto_kernel_param params[] = {{.name = "x", .mode = PTO_INOUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32)}};
-static const struct pto_kernel add = {.name = "add", .cores = PTO_AIV, .param_count = 1, .params = params, .run = add_one};
-static const struct pto_kernel bad = {.name = "bad", .cores = PTO_AIV, .param_count = 1, .params = params, .run = crash};
+static const struct pto_kernel_param params[] = {
+    {.name = "x", .mode = PTO_INOUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32)}};
+static const struct pto_kernel add = {
+    .name = "add", .cores = PTO_AIV, .param_count = 1, .params = params, .run = add_one};
+static const struct pto_kernel bad = {
+    .name = "bad", .cores = PTO_AIV, .param_count = 1, .params = params, .run = crash};
 
 /* Out of line: its callers' lines are the orchestration's own. */
 __attribute__((noinline)) static int add_to(struct pto_runtime *rt, const struct pto_kernel *kernel,

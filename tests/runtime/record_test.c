@@ -45,10 +45,9 @@ static int nested_scopes(struct pto_runtime *rt, struct fixture *f) {
 static void test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open(void **state) {
   (void)state;
   const struct pto_trace *trace = record_of(nested_scopes, PTO_RECORD_GRAPH);
-  static const struct pto_trace_scope expected[] = {
-      {0, UINT32_MAX, PTO_SCOPE_AUTO, 0, 0, 4, NULL},
-      {1, 0, PTO_SCOPE_AUTO, 1, 1, 3, NULL},
-      {2, 1, PTO_SCOPE_MANUAL, 2, 1, 3, NULL}};
+  static const struct pto_trace_scope expected[] = {{0, UINT32_MAX, PTO_SCOPE_AUTO, 0, 0, 4, NULL},
+                                                    {1, 0, PTO_SCOPE_AUTO, 1, 1, 3, NULL},
+                                                    {2, 1, PTO_SCOPE_MANUAL, 2, 1, 3, NULL}};
   assert_int_equal(trace->scopes.count, PTO_ARRAY_LENGTH(expected));
   for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++)
     assert_memory_equal(pto_trace_log_at(&trace->scopes, i), &expected[i], sizeof expected[i]);
