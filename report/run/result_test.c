@@ -33,7 +33,9 @@ static json_t *write_and_load(const struct pto_run_result *result) {
   return root;
 }
 
-static const char *const keys[] = {"program",
+static const char *const keys[] = {"format",
+                                   "version",
+                                   "program",
                                    "case",
                                    "engine",
                                    "chip",

@@ -75,7 +75,7 @@ static void test_every_export_is_written_for_every_program(void **state) {
                                     "--deps-json %s --waits-dot %s",
                                     programs[p].words, trace, dot, deps, waits),
                      0);
-    const char *json = strstr(pto_ptosim_last.out, "{\"program\""); /* behind the program's own text */
+    const char *json = strstr(pto_ptosim_last.out, "{\"format\""); /* behind the program's own text */
     json_t *result = pto_ptosim_parse(json ? json : ""), *root = pto_ptosim_load(trace);
     assert_true(json_array_size(json_object_get(root, "traceEvents")) > 4);
     json_decref(root);
