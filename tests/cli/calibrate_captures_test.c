@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <check/session/session.h>
+#include <runtime/base/sanitizer.h>
 #include <tests/support/ptosim_child.h>
 
 #define TICK_PS UINT64_C(20000) /* 50 MHz */
@@ -219,6 +220,7 @@ static void put_run(const char *program, const char *case_name, bool has_phases)
 }
 
 static void calibrate(const char *program, const char *case_name, bool has_phases) {
+  if (PTO_HAS_TSAN) skip(); /* its address space has no room for pools of real size */
   char *const deps = strdup(pto_ptosim_path("deps.json")), *const run = strdup(pto_ptosim_path("run.json"));
   put_run(program, case_name, has_phases);
   if (pto_ptosim_run("import %s %s -o %s", deps, pto_ptosim_path("records.json"), run))
