@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
-#include <report/findings/source_lines.h>
+#include <check/session/refusals.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
@@ -156,53 +156,13 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
                                    : PTO_OK;
 }
 
-/* ---- refused submits ---- */
-
-/* "moe.c:52 (moe.c:39)". */
-static void name_place(const void *call, const void *outer, char *text, size_t size) {
-  struct pto_source_lines *lines = pto_source_lines_create();
-  pto_source_lines_name(lines, call, outer, text, size);
-  pto_source_lines_destroy(lines);
-}
-
-/* What the run of a runtime has refused, added to that of others. */
-static void take_refusals(struct pto_session *session, const struct pto_runtime *rt) {
-  const struct pto_refusals *refusals = pto_runtime_refusals(rt);
-  struct pto_run_result *result = &session->result;
-  char place[PTO_SENTENCE_SIZE / 4];
-  if (refusals->count && !result->refused) {
-    name_place(refusals->call, refusals->outer_call, place, sizeof place);
-    snprintf(session->refusal, sizeof session->refusal, "task %" PRIu64 " (%s) at %s, on %s: %.300s",
-             refusals->task_number, refusals->task, place[0] ? place : "a place that is not known",
-             refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
-    result->first_refusal = session->refusal;
-  }
-  result->refused += refusals->count;
-}
-
-/* The sentence of a run that has failed, with the place that it is about. */
-static void add_place(struct pto_session *session) {
-  struct pto_error *error = &session->result.error;
-  const struct pto_refusals *refusals = session->rt ? pto_runtime_refusals(session->rt) : NULL;
-  const void *left_open = session->rt ? pto_runtime_left_open(session->rt) : NULL;
-  char place[PTO_SENTENCE_SIZE / 4];
-  if (left_open) {
-    name_place(left_open, NULL, place, sizeof place);
-    pto_error_append(error, ", the innermost opened at %s", place);
-  } else if (refusals && refusals->count && strstr(error->sentence, refusals->error.sentence)) {
-    name_place(refusals->call, refusals->outer_call, place, sizeof place);
-    pto_error_append(error, " (task %" PRIu64 ", %s, at %s, on %s)", refusals->task_number, refusals->task, place,
-                     refusals->tensors);
-  }
-}
-
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
   if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters);
   if (session->context_rt == rt) session->context_rt = NULL;
-  take_refusals(session, rt);
+  pto_session_take_refusals(session, rt);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }
@@ -373,7 +333,7 @@ static void take_stats(struct pto_session *session) {
   }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
-  take_refusals(session, session->rt);
+  pto_session_take_refusals(session, session->rt);
   result->has_run = true;
   result->stopped = pto_runtime_wait_picture(session->rt);
   take_digest(session);
@@ -398,7 +358,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) {
     end_as_run(session, pto_exit_of_run(status));
-    add_place(session);
+    pto_session_add_place(session);
     return result->exit_code;
   }
   if (session->config.no_compute) {
@@ -467,24 +427,11 @@ static int check_counts(struct pto_session *session) {
   return PTO_EXIT_OK;
 }
 
-bool pto_session_has_bad_refusals(const struct pto_session *session) {
-  return session->result.refused && !session->subject.program->expects_refusals;
-}
-
-/* The orchestration went on, and perhaps did not notice. */
-static int check_refusals(struct pto_session *session) {
-  struct pto_run_result *result = &session->result;
-  if (!pto_session_has_bad_refusals(session)) return PTO_EXIT_OK;
-  pto_error_set(&result->error, PTO_OK, "%" PRIu64 " submit%s refused, the first: %.900s", result->refused,
-                result->refused == 1 ? " was" : "s were", result->first_refusal);
-  return end(session, PTO_EXIT_FINDINGS);
-}
-
 int pto_session_judge(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_session_options *options = &session->options;
   const struct pto_program *program = session->subject.program;
-  if (session->config.no_compute) return PTO_EXIT_OK; /* there is nothing to compare */
+  if (session->config.no_compute) return pto_session_check_refusals(session); /* there is nothing to compare */
   tell(session, "verifying", 0, 0);
   if (program->expected_status) {
     pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
@@ -506,7 +453,7 @@ int pto_session_judge(struct pto_session *session) {
   }
   if (result->verified != PTO_VERDICT_FALSE) {
     const int code = check_counts(session);
-    return code == PTO_EXIT_OK ? check_refusals(session) : code;
+    return code == PTO_EXIT_OK ? pto_session_check_refusals(session) : code;
   }
   pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
   return end(session, PTO_EXIT_FINDINGS);

@@ -26,6 +26,7 @@ run() { says "$1" "$2" run "$program" --set mistake="$3" "${@:4}"; }
 holds 'a right run has nothing to say of refusals' run 0 'verified' none
 holds 'a refused submit that is ignored makes the exit status 1' run 1 '^  refused  1 submit; the first, task 3 \(add "wrong type"\)' refused
 holds 'and its array is named' run 1 'on numbers: add: param 0' refused
+holds 'without kernels too' run 1 '^  refused  1 submit' refused --no-compute
 holds 'check finds it' says 1 '^refused: task 3 \(add "wrong type"\) ' check "$program" --set mistake=refused
 holds 'so does the JSON' run 1 '"refused": ?1' refused --quiet --json -
 holds 'one that the orchestration returns is told with its task and array' run 3 'param 0 .*\(task 3, add, at .*, on numbers\)' error

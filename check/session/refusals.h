@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submits that a run refused, as its session tells them: how many, and the first with task, place and arrays.
+ *
+ * An orchestration that goes on after a refusal and returns 0 has perhaps not noticed; unless its program expects
+ * refusals, the run is not right.  Whether it was is pto_session_has_bad_refusals of session.h.
+ *
+ * Owns nothing; what it finds is in the session's result.  The session's thread.
+ */
+#ifndef PTO_CHECK_SESSION_REFUSALS_H
+#define PTO_CHECK_SESSION_REFUSALS_H
+
+#include <check/session/session.h>
+
+/* What the run of a runtime has refused, added to that of others. */
+void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt);
+/* Appends to the sentence of a run that has failed the place that it is about. */
+void pto_session_add_place(struct pto_session *session);
+/* PTO_EXIT_OK, or PTO_EXIT_FINDINGS with the sentence. */
+int pto_session_check_refusals(struct pto_session *session);
+
+#endif
