@@ -67,6 +67,7 @@ async function showTask(span) {
   say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
   if (task < 0 || task >= NAMES.tasks) return;
   say(`task ${task}${run.tasks.blocks[task] > 1 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
+  if (NAMES.labels && NAMES.labels[task]) say(`label ${NAMES.labels[task]}`);
   if (NAMES.nodes) say(`node ${NAMES.nodes[task]}`);
   if (NAMES.places[run.tasks.place[task]]) say(`submitted at ${NAMES.places[run.tasks.place[task]]}`);
   await loadGraph();
@@ -138,7 +139,8 @@ function startSearch() {
       if (number >= 0) return task === number;
       if (hits[run.spans.name[span]]) return true;
       if (task < 0 || task >= NAMES.tasks) return false;
-      return places[run.tasks.place[task]] || Boolean(NAMES.nodes && (NAMES.nodes[task] || "").toLowerCase().includes(low));
+      return places[run.tasks.place[task]] ||
+        [NAMES.nodes, NAMES.labels].some(texts => texts && (texts[task] || "").toLowerCase().includes(low));
     };
   };
   form.elements.text.addEventListener("input", () => {

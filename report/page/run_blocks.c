@@ -282,6 +282,12 @@ static void put_tracks(struct blocks *b, struct pto_json_writer *w) {
   pto_json_array_end(w);
 }
 
+static bool has_labels(const struct pto_trace *trace) {
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    if (pto_trace_task_at(trace, i)->label) return true;
+  return false;
+}
+
 static void put_names(struct pto_json_writer *w, const void *context) {
   struct blocks *b = (struct blocks *)context;
   char text[NAME_SIZE];
@@ -311,6 +317,11 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "modes");
   for (uint32_t mode = 0; mode <= PTO_SCALAR; mode++) pto_json_string(w, pto_mode_name(mode));
   pto_json_array_end(w);
+  if (has_labels(b->trace)) {
+    pto_json_put_array(w, "labels");
+    for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_trace_task_at(b->trace, i)->label);
+    pto_json_array_end(w);
+  }
   if (b->info->groups) {
     pto_json_put_array(w, "nodes");
     for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_export_group(b->info, i));

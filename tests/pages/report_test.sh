@@ -28,4 +28,6 @@ holds 'it shows what the run was' look bgemm
 [ -z "$no_browser" ] || { cat "$work/look"; exit 77; }
 holds 'a report of a run on threads is written' "$build/ptosim" run moe --report "$work/moe.html" --quiet
 holds 'it shows what the run was' look moe
+holds 'labels of tasks are in the page' bash -c \
+  "'$build/ptosim' run '$build/planted/planted_names.so' --set mistake=none --report - --quiet | grep -q '\"labels\":.*row 0'"
 holds_total
