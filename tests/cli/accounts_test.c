@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `ptosim run --stats` of every program of tests/regress/examples.list: each account adds up to the makespan, exactly
- * in virtual time, and so does the path; on threads the makespan is the run's time, to 1 %.
+ * in virtual time, and so does the path; what each call costs is paid once; on threads the makespan is the run's time,
+ * to 1 %.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -19,6 +20,7 @@
 #define LIST "tests/regress/examples.list"
 /* What the begin and the end of a run take beside, on a machine that does other things, too. */
 #define BESIDE_US 2000
+#define MOST_ROUNDS 5
 
 /* Picoseconds of a number of microseconds with six digits. */
 static long long ps(json_t *object, const char *key) {
@@ -75,27 +77,50 @@ static double moved_bytes(json_t *root) {
          json_number_value(json_object_get(root, "d2d_bytes"));
 }
 
-static void check_virtual(json_t *root) {
+static bool check_virtual(json_t *root) {
   json_t *stats = json_object_get(root, "stats");
   assert_true(ps(stats, "makespan_us") == ps(root, "virtual_us"));
   check_accounts(stats, moved_bytes(root) > 0);
   if (pto_json_integer(root, "tasks")) check_path(stats);
+  return true;
 }
 
-static void check_threads(json_t *root) {
+/* What a call costs besides its kernel, on a chip whose prices are the same for each: paid once a call.  Waiting fills
+ * up whatever is missing, so that sums alone would not show it. */
+static bool check_prices(json_t *root) {
+  static const struct {
+    const char *activity;
+    long long price_ps;
+  } prices[] = {{"dispatch", 80000}, {"poll", 50000}, {"start", 250000}, {"end", 150000}};
+  json_t *stats = json_object_get(root, "stats"), *account;
+  for (size_t k = 0; k < sizeof prices / sizeof prices[0]; k++) {
+    long long paid = 0;
+    size_t i;
+    json_array_foreach(json_object_get(stats, "accounts"), i, account) {
+      json_t *us = json_object_get(account, "us");
+      if (json_object_get(us, prices[k].activity)) paid += ps(us, prices[k].activity);
+    }
+    if (paid != pto_json_integer(stats, "calls") * prices[k].price_ps)
+      fail_msg("%s: %lld ps of %s in %lld calls",
+               pto_json_text(root, json_object_get(root, "program") ? "program" : "graph"), paid, prices[k].activity,
+               (long long)pto_json_integer(stats, "calls"));
+  }
+  return check_virtual(root);
+}
+
+/* Whether the makespan is the time of the run: another process may have been in between. */
+static bool check_threads(json_t *root) {
   json_t *stats = json_object_get(root, "stats");
   const double wall = json_number_value(json_object_get(root, "wall_seconds")) * 1e6;
   assert_true(json_is_null(json_object_get(stats, "path")) && json_is_null(json_object_get(stats, "verdict")));
   check_accounts(stats, false);
-  if (moved_bytes(root) > 0) return; /* the program does things of its own between runs of its contexts */
+  if (moved_bytes(root) > 0) return true; /* the program does things of its own between runs of its contexts */
   const double makespan = json_number_value(json_object_get(stats, "makespan_us"));
-  if (fabs(makespan - wall) > wall * 0.01 + BESIDE_US)
-    fail_msg("%s: %g of %g us", pto_json_text(root, json_object_get(root, "program") ? "program" : "graph"), makespan,
-             wall);
+  return fabs(makespan - wall) <= wall * 0.01 + BESIDE_US;
 }
 
 /* The first case of each program, but of those that do not run to their end. */
-static void each_program(const char *options, void (*check)(json_t *root)) {
+static void each_program(const char *options, bool (*check)(json_t *root)) {
   char line[LINE], last[LINE] = "";
   FILE *list = fopen(LIST, "r");
   uint32_t count = 0;
@@ -109,10 +134,15 @@ static void each_program(const char *options, void (*check)(json_t *root)) {
     last[name + 1] = 0;
     *engine = 0;
     const char *verb = strncmp(line, "graph ", 6) == 0 ? "" : "run ";
-    if (pto_ptosim_run("%s%s %s --stats --json -", verb, line, options)) fail_msg("%s: %s", line, pto_ptosim_last.err);
-    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
-    check(root);
-    json_decref(root);
+    bool is_right = false;
+    for (uint32_t round = 0; round < MOST_ROUNDS && !is_right; round++) {
+      if (pto_ptosim_run("%s%s %s --stats --json -", verb, line, options))
+        fail_msg("%s: %s", line, pto_ptosim_last.err);
+      json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+      is_right = check(root);
+      json_decref(root);
+    }
+    if (!is_right) fail_msg("%s: the makespan is not the time of the run: %s", line, pto_ptosim_last.out);
     count++;
   }
   fclose(list);
@@ -122,7 +152,7 @@ static void each_program(const char *options, void (*check)(json_t *root)) {
 
 static void test_accounts_of_virtual_time_add_up_exactly(void **state) {
   each_program("--engine virtual --chip a2a3", check_virtual);
-  each_program("--engine virtual --chip tests/regress/plain.ini", check_virtual);
+  each_program("--engine virtual --chip tests/regress/plain.ini", check_prices);
 }
 
 static void test_accounts_of_threads_add_up_to_the_time_of_the_run(void **state) {
