@@ -49,10 +49,9 @@ bool pto_session_has_bad_refusals(const struct pto_session *session) {
 }
 
 int pto_session_check_refusals(struct pto_session *session) {
-  const struct pto_run_result *result = &session->result;
-  struct pto_error error;
+  struct pto_run_result *result = &session->result;
   if (!pto_session_has_bad_refusals(session)) return PTO_EXIT_OK;
-  pto_error_set(&error, PTO_OK, "%" PRIu64 " submit%s refused, the first: %.900s", result->refused,
+  pto_error_set(&result->error, PTO_OK, "%" PRIu64 " submit%s refused, the first: %.900s", result->refused,
                 result->refused == 1 ? " was" : "s were", result->first_refusal);
-  return pto_session_end(session, PTO_EXIT_FINDINGS, &error);
+  return result->exit_code = PTO_EXIT_FINDINGS;
 }
