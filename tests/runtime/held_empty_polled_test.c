@@ -253,8 +253,9 @@ static uint32_t flag_of(struct fixture *f) {
 
 static int polls(struct pto_runtime *rt, struct fixture *f) {
   const uint64_t shape[] = {1};
-  struct pto_kernel set = fixture_kernel_with("o", 0, set_flag);
+  static struct pto_kernel set; /* the last tasks of a round may run when this has returned */
   uint32_t calls = 0;
+  set = fixture_kernel_with("o", 0, set_flag);
   for (int round = 0; round < 3; round++) {
     memset(f->memory, 0, 4);
     struct pto_tensor t = pto_external_tensor(rt, f->memory, PTO_INT32, 1, shape);
@@ -282,7 +283,8 @@ static int meet_orchestration(const struct pto_kernel_args *a) {
 }
 static int polls_for_a_poll(struct pto_runtime *rt, struct fixture *f) {
   const uint64_t shape[] = {2};
-  struct pto_kernel meet = fixture_kernel_with("o", PTO_KERNEL_WAITS, meet_orchestration);
+  static struct pto_kernel meet; /* it may go on when this has returned */
+  meet = fixture_kernel_with("o", PTO_KERNEL_WAITS, meet_orchestration);
   _Atomic uint32_t *cells = (void *)f->memory;
   uint32_t calls = 0;
   memset(f->memory, 0, 8);
