@@ -102,7 +102,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install uninstall deb FORCE
+.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install uninstall deb python FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -419,6 +419,13 @@ Cflags: -I$${prefix}/include
 endef
 # What adopted programs are compiled with, and the plugin of pytest; what people read.
 ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
+# The Python package, where a Python has cffi and numpy: what it knows of the headers is made of them.
+PYTHON_PACKAGE := $(B)/python/_pto.py
+$(PYTHON_PACKAGE): python/pto_declarations.py $(wildcard include/pto/*.h)
+	@mkdir -p $(@D)
+	$(SAY) "  PY    $@"
+	$(Q)CC="$(CC)" "$$(scripts/python || echo python3)" $< $(@D) >/dev/null
+python: $(PYTHON_PACKAGE) $(B)/libptotools.so ## the Python package of this tree, used with PYTHONPATH=python
 PAGES := README.md CHANGELOG.md LICENSE $(shell git ls-files docs 2>/dev/null)
 PAGES_FOLDER := $(abspath $(PREFIX))/share/doc/pto
 install: all ## into PREFIX, below DESTDIR
@@ -428,6 +435,7 @@ install: all ## into PREFIX, below DESTDIR
 	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
 	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
 	@for f in $(ADOPT_FILES); do install -D -m 644 $$f $(INSTALLED)/lib/pto/$$f || exit 1; done
+	@if scripts/python >/dev/null; then $(MAKE) -s --no-print-directory python && install -m 644 $(PYTHON_PACKAGE) $(INSTALLED)/lib/pto/python; fi
 	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The shared libraries, and errors.
+
+`lib` has every function of include/pto, `ffi` its types.  A status below zero is an exception: pto.Error, and of it one
+class a status, errors.EINVAL for PTO_EINVAL, with the sentence that the library gives.
+"""
+
+import os
+import pathlib
+import sys
+import types
+
+MAJOR = 0
+SENTENCE_BYTES = 1024
+
+# Where this package stands: the `lib` of an installed prefix, or the tree, whose folder build (PTO_BUILD_DIR) has the libraries
+# and the declarations.  Installed by pip it stands in neither, and the loader finds the libraries.
+_here = pathlib.Path(__file__).resolve()
+_build = _here.parents[2] / os.environ.get("PTO_BUILD_DIR", "build")
+try:
+    from _pto import ffi
+except ImportError:
+    sys.path.append(str(_build / "python"))
+    from _pto import ffi
+
+
+def _open():
+    folder = next((f"{each}/" for each in (_here.parents[3], _build) if (each / f"libptotools.so.{MAJOR}").exists()), "")
+    # The first stays open for the second, which needs it.
+    return [ffi.dlopen(f"{folder}{name}.so.{MAJOR}", ffi.RTLD_NOW | ffi.RTLD_GLOBAL) for name in ("libpto", "libptotools")]
+
+
+_libraries = _open()
+lib = _libraries[-1]
+version = ffi.string(lib.pto_version()).decode()
+if version.split(".")[:2] != [str(lib.PTO_PYTHON_MAJOR), str(lib.PTO_PYTHON_MINOR)]:
+    raise ImportError(f"pto is of version {lib.PTO_PYTHON_MAJOR}.{lib.PTO_PYTHON_MINOR}, and libpto.so is {version}")
+
+
+class Error(Exception):
+    """A call was refused, or a run failed.  `status` is that of pto/status.h."""
+    status = None
+
+
+errors = types.SimpleNamespace()
+_by_status = {}
+for _name, _status in ((n, s) for n, s in ffi.typeof("enum pto_status").relements.items() if s):
+    _meaning = ffi.string(lib.pto_strerror(_status)).decode()
+    _class = type(_name[len("PTO_"):], (Error,), {"status": _status, "__doc__": _meaning, "__module__": __name__})
+    setattr(errors, _class.__name__, _class)
+    _by_status[_status] = _class
+
+
+def text(chars):
+    """A C string as str; None for NULL."""
+    return None if chars == ffi.NULL else ffi.string(chars).decode(errors="replace")
+
+
+def failure(status, sentence):
+    """The exception for a status."""
+    return _by_status.get(status, Error)(sentence or text(lib.pto_strerror(status)))
+
+
+def explained(call, *arguments):
+    """Calls a function that ends with (…, sentence, sentence_size); raises what it says."""
+    sentence = ffi.new("char[]", SENTENCE_BYTES)
+    status = call(*arguments, sentence, SENTENCE_BYTES)
+    if status < 0:
+        raise failure(status, text(sentence))
+
+
+def chars(words):
+    """A str as a C string that lives as long as the object."""
+    return ffi.NULL if words is None else ffi.new("char[]", words.encode())
+
+
+def config(record=0, **settings):
+    """A struct pto_config, and what it borrows.  Names are those of its fields; deps also "exact" and "pto"."""
+    made = ffi.new("struct pto_config *", {"size": ffi.sizeof("struct pto_config"), "record": record})
+    known = {name for name, _ in ffi.typeof("struct pto_config").fields}
+    kept = []
+    for name, value in settings.items():
+        if name not in known:
+            raise TypeError(f"there is no setting {name!r}: {', '.join(sorted(known - {'size', 'record'}))}")
+        if value is None:
+            continue
+        if name == "deps" and isinstance(value, str):
+            value = {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}[value]
+        if isinstance(value, str):
+            kept.append(chars(value))
+            value = kept[-1]
+        setattr(made, name, value)
+    return made, kept

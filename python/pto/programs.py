@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Programs: an orchestration with its inputs and its golden, run and judged as `ptosim` does.
+
+    program = pto.Program(orchestrate, inputs={"a": a, "b": b}, outputs={"c": ("f32", (64, 64))}, golden={"c": a @ b})
+    run = program.run(engine="virtual", chip="a2a3")
+    run.outputs["c"], run.result["virtual_us"], program.check()
+
+orchestrate(rt, a, b, c) gets a tensor an array, in the order of inputs and outputs.
+"""
+
+import json
+import pathlib
+import tempfile
+
+import numpy
+
+from .kernel_objects import failed
+from .library import Error, chars, config, explained, failure, ffi, lib, text
+from .runtime import Orchestrating
+from .tensors import Tensor, dtype_code, numpy_dtype
+
+_calls = dict(ffi.typeof("struct pto_program").fields)
+_NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
+
+
+class Finding:
+    """kind; sentence; remedy or None; is_note; tasks and params, numbers in submission order."""
+
+    def __init__(self, c):
+        self.kind, self.sentence, self.remedy, self.is_note = text(c.kind), text(c.sentence), text(c.remedy), c.is_note
+        self.tasks = tuple(n for n in c.tasks if n != _NONE)
+        self.params = tuple(n for n in c.params if n != _NONE)
+
+    def __str__(self):
+        return f"{self.kind}: {self.sentence}" + (f"\n    {self.remedy}" if self.remedy else "")
+
+
+class Findings(list):
+    """Findings of a judge, notes too; false where there is none that counts.  total: those that count, kept or not."""
+
+    def __init__(self, c):
+        with_size = ffi.new("struct pto_found *", {"size": ffi.sizeof("struct pto_found")})
+        for index in range(lib.pto_findings_count(c)):
+            lib.pto_findings_at(c, index, with_size)
+            self.append(Finding(with_size))
+        self.total = lib.pto_findings_total(c)
+        lib.pto_findings_destroy(c)
+
+    def __bool__(self):
+        return self.total > 0
+
+    def __str__(self):
+        return "\n".join(map(str, self)) or "no findings"
+
+
+class Run:
+    """What came of a run.  result: the object of `ptosim run --json`; outputs: arrays by name; error: None, or the exception
+    of a run that failed, or of outputs that are wrong."""
+
+    def __init__(self, result, outputs, error):
+        self.result, self.outputs, self.error = result, outputs, error
+
+    def __repr__(self):
+        return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
+
+
+class Program:
+    """A program made of Python.
+
+    inputs: arrays by name, copied at each run.  outputs: by name a (dtype, shape), or an array with what is in it before.
+    golden: arrays by name, what outputs are compared with, |a − g| ≤ atol + rtol·|g|.  Settings as of pto.Runtime.
+    """
+
+    def __init__(self, orchestrate, inputs=None, outputs=None, golden=None, rtol=0.0, atol=0.0, name=None, expects_refusals=False,
+                 **settings):
+        self.orchestrate, self.settings = orchestrate, settings
+        self.name = name or getattr(orchestrate, "__name__", "program")
+        self.golden = {each: numpy.asarray(array) for each, array in (golden or {}).items()}
+        self.arrays = [(each, lib.PTO_ARRAY_INPUT, *self._described(array)) for each, array in (inputs or {}).items()]
+        self.arrays += [(each, lib.PTO_ARRAY_INOUT if not isinstance(array, tuple) else lib.PTO_ARRAY_OUTPUT,
+                         *self._described(array)) for each, array in (outputs or {}).items()]
+        self.exception = None
+        unknown = set(self.golden) - {each for each, *_ in self.arrays}
+        if unknown:
+            raise ValueError(f"{self.name}: a golden of {', '.join(sorted(unknown))}, which is no output")
+        self._keep = [chars(self.name)]
+        self._c = ffi.new("struct pto_program *", {
+            "abi": lib.PTO_PYTHON_ABI, "name": self._keep[0], "summary": self._keep[0], "rtol": rtol, "atol": atol,
+            "expects_refusals": expects_refusals, "prepare": self._callback("prepare", self._prepare),
+            "orchestrate": self._callback("orchestrate", self._orchestrate)})
+        if self.golden:
+            self._c.expect = self._callback("expect", self._expect)
+
+    @staticmethod
+    def _described(array):
+        if isinstance(array, tuple):
+            return dtype_code(array[0]), tuple(array[1]), None
+        array = numpy.asarray(array)
+        return dtype_code(array.dtype), array.shape, array
+
+    def _callback(self, name, function):
+        def call(*arguments):
+            try:
+                return function(*arguments)
+            except BaseException as exception:
+                self.exception = exception
+                return lib.PTO_EUSER
+        self._keep.append(ffi.callback(_calls[name].type, call))
+        return self._keep[-1]
+
+    # ---- what the library calls ----
+
+    def _prepare(self, run):
+        for name, role, code, shape, data in self.arrays:
+            array = lib.pto_program_array(run, chars(name), role, code, len(shape), shape)
+            if array == ffi.NULL:
+                return lib.PTO_EINVAL
+            if data is not None:
+                ffi.memmove(array.data, numpy.ascontiguousarray(data), array.size_bytes)
+        return lib.PTO_OK
+
+    def _orchestrate(self, rt, run):
+        runtime = Orchestrating(rt)
+        tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))))
+                   for name, *_ in self.arrays]
+        status = runtime.called(self.orchestrate, *tensors)
+        self.exception = runtime.exception
+        return status
+
+    def _expect(self, run):
+        for name, array in self.golden.items():
+            found = lib.pto_program_find(run, chars(name))
+            golden = lib.pto_array_golden(run, found)
+            ffi.memmove(golden, numpy.ascontiguousarray(array, numpy.float64), 8 * found.numel)
+        return lib.PTO_OK
+
+    # ---- running and judging ----
+
+    def _options(self, record=0, settings=None):
+        made, kept = config(record, **{**self.settings, **(settings or {})})
+        options = ffi.new("struct pto_session_options *", {"size": ffi.sizeof("struct pto_session_options"), "made": self._c,
+                                                           "config": made, "has_deps": True})
+        self.exception = None
+        failed.clear()
+        return options, (made, kept)
+
+    def _raised(self):
+        """The exception of Python behind a failure; None where there is none."""
+        return self.exception or (failed[0] if failed else None)
+
+    def _session(self, options):
+        out = ffi.new("struct pto_session **")
+        try:
+            explained(lib.pto_session_open, options, out)
+        except Error:
+            if self.exception is not None:
+                raise self.exception from None
+            raise
+        return ffi.gc(out[0], lib.pto_session_close)
+
+    def run(self, **settings):
+        """Runs it once and compares outputs with the golden: a Run, also of a run that failed.  Settings as of Runtime."""
+        options, keep = self._options(lib.PTO_RECORD_GRAPH | lib.PTO_RECORD_TIMELINE | lib.PTO_RECORD_SEGMENTS, settings)
+        session = self._session(options)
+        try:
+            status = lib.pto_session_run(session)
+            if status >= 0:
+                status = lib.pto_session_verify(session)
+            error = None
+            if status < 0:
+                error = failure(status, text(lib.pto_session_error(session)))
+                error.__cause__ = self._raised()
+            else:
+                explained(lib.pto_session_account, session)
+            outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
+                       if role != lib.PTO_ARRAY_INPUT}
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "result.json"
+                explained(lib.pto_session_write_result, session, chars(str(path)))
+                return Run(json.loads(path.read_text()), outputs, error)
+        finally:
+            ffi.release(session)
+            del keep
+
+    @staticmethod
+    def _array(session, name, code, shape):
+        size = ffi.new("uint64_t *")
+        data = lib.pto_session_array(session, chars(name), size)
+        return numpy.frombuffer(ffi.buffer(data, size[0]), numpy_dtype(code)).reshape(shape).copy()
+
+    def check(self, deps="exact", **settings):
+        """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings."""
+        options, keep = self._options(lib.PTO_RECORD_GRAPH, {"deps": deps, **settings})
+        session = self._session(options)
+        try:
+            status = lib.pto_session_run(session)
+            if self.exception is not None:
+                raise self.exception
+            out = ffi.new("struct pto_findings **")
+            explained(lib.pto_session_check, session, options.config.deps, out)
+            findings = Findings(out[0])
+            if status < 0 and not findings:
+                raise failure(status, text(lib.pto_session_error(session))) from self._raised()
+            return findings
+        finally:
+            ffi.release(session)
+            del keep
+
+    def _judged(self, judge, request, settings):
+        options, keep = self._options(0, settings)
+        out = ffi.new("struct pto_findings **")
+        try:
+            explained(judge, options, request, out)
+        except Error as error:
+            if out[0] == ffi.NULL:
+                raise self._raised() or error from None
+        if self.exception is not None:
+            lib.pto_findings_destroy(out[0])
+            raise self.exception
+        del keep
+        return Findings(out[0])
+
+    def observe(self, **settings):
+        """What kernels touch and their tasks do not declare: Findings."""
+        return self._judged(lib.pto_tools_observe, ffi.NULL, settings)
+
+    def explore(self, schedules=0, every_order=False, **settings):
+        """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings."""
+        request = ffi.new("struct pto_explore_request *", {"size": ffi.sizeof("struct pto_explore_request"),
+                                                           "schedules": schedules, "is_all": every_order})
+        return self._judged(lib.pto_tools_explore, request, settings)

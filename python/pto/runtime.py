@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""Runtimes: orchestrations in Python that submit tasks.
+
+    with pto.Runtime(engine="virtual", chip="a2a3") as rt:
+        rt.run(orchestration)          # orchestration(rt)
+
+A call that is refused raises pto.Error and the run goes on where the orchestration catches it; an exception that leaves the
+orchestration ends the run, and comes out of run() as it is.
+"""
+
+import contextlib
+import sys
+
+import numpy
+
+from .kernel_objects import failed
+from .library import chars, config, errors, failure, ffi, lib, text
+from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
+
+_compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
+             ">=": lib.PTO_IF_GE}
+_scalars = {lib.PTO_SCALAR_F32: ("f32", float), lib.PTO_SCALAR_I64: ("i64", int), lib.PTO_SCALAR_U64: ("u64", int)}
+_writes = 2  # a bit of modes
+_places = {}  # struct pto_place by file and line: one each, as long as the process
+_labels = {}  # C strings, the same
+
+
+class Task:
+    """A task that was submitted, for `after`."""
+
+    __slots__ = ("c",)
+
+    def __init__(self, c):
+        self.c = c
+
+
+def _label(words):
+    if words is None:
+        return ffi.NULL
+    if words not in _labels:
+        _labels[words] = chars(words)
+    return _labels[words]
+
+
+class Orchestrating:
+    """What an orchestration does with a runtime, whoever made it.  `c` is the struct pto_runtime *."""
+
+    def __init__(self, c):
+        self.c = c
+        self._params = ffi.new("struct pto_param[]", lib.PTO_PYTHON_MAX_PARAMS)
+        self._launch = ffi.new("struct pto_launch *", {"size": ffi.sizeof("struct pto_launch")})
+        self._held = []  # arrays, as long as their registrations may last
+        self.exception = None
+
+    def _check(self, status):
+        if status < 0:
+            raise failure(status, text(lib.pto_last_error(self.c)))
+
+    def _at(self, depth=2):
+        """Names the caller's line as where the next call is made."""
+        frame = sys._getframe(depth)
+        key = frame.f_code.co_filename, frame.f_lineno
+        if key not in _places:
+            file = chars(key[0])
+            _places[key] = ffi.new("struct pto_place *", {"file": file, "line": key[1]}), file
+        lib.pto_call_from(self.c, _places[key][0])
+
+    # ---- tensors ----
+
+    def tensor(self, array, dtype=None, label=None):
+        """A numpy array, or what has a buffer or __array_interface__, as a tensor: its memory, strides kept.
+
+        It is kept alive until the runtime is destroyed.  A read-only one is refused as an output.
+        """
+        made = of_array(self.c, array, dtype)
+        self._held.append(made)
+        if label is not None:
+            lib.pto_buffer_label(self.c, made.c.buffer, _label(label))
+        return made
+
+    def empty(self, shape, dtype="f32", label=None):
+        """A tensor of a buffer that gets its memory when a task first writes it."""
+        shape = [shape] if isinstance(shape, int) else list(shape)
+        code = dtype_code(dtype)
+        bits = lib.pto_dtype_bits(code)
+        for extent in shape:
+            bits *= extent
+        buffer = lib.pto_create_buffer(self.c, (bits + 7) // 8)
+        if label is not None:
+            lib.pto_buffer_label(self.c, buffer, _label(label))
+        return Tensor(ffi.new("struct pto_tensor *", lib.pto_managed_tensor(self.c, buffer, code, len(shape), shape)))
+
+    def read(self, tensor, *index):
+        """One element, once its writers are done: a number of numpy."""
+        value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
+        self._at()
+        self._check(lib.pto_read_element(self.c, tensor.c, list(index), ffi.cast("void *", value.ctypes.data)))
+        return value[()]
+
+    def write(self, tensor, index, value):
+        """Writes one element, once writers and readers are done."""
+        value = numpy.array(value, numpy_dtype(tensor.c.dtype))
+        index = [index] if isinstance(index, int) else list(index)
+        self._at()
+        self._check(lib.pto_write_element(self.c, tensor.c, index, ffi.cast("void *", value.ctypes.data)))
+
+    # ---- tasks ----
+
+    def submit(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
+        """Submits a task; returns it.
+
+        kernel: one, or (aic, aiv0, aiv1) with None for a core that has nothing to do.  values, named: its parameters in
+        their order, or by name; tensors, and numbers for scalars.  What the task does to a tensor is what the kernel's list
+        says, or what stands around it: pto.inout(t).  blocks: copies with their block_index.  after: tasks that come before.
+        when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.
+        """
+        launch = self._launch
+        launch.aic = launch.aiv0 = launch.aiv1 = ffi.NULL
+        if isinstance(kernel, tuple):
+            launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
+            kernel = next(each for each in kernel if each is not None)
+        elif kernel.is_cube or core == "aic":
+            launch.aic = kernel.c
+        else:
+            launch.aiv0 = kernel.c
+        count = len(values) + len(named)
+        if count != len(kernel.params):
+            raise TypeError(f"{kernel!r} got {count} parameters")
+        if named:
+            values = list(values) + [None] * len(named)
+            for name, value in named.items():
+                place = kernel.place.get(name)
+                if place is None or values[place] is not None:
+                    raise TypeError(f"{kernel!r} has no further parameter {name!r}")
+                values[place] = value
+        for c, value, (name, mode, scalar) in zip(self._params, values, kernel.params):
+            if scalar:
+                field, kind = _scalars[scalar]
+                c.mode, c.scalar_type = lib.PTO_SCALAR, scalar
+                setattr(c.value.scalar, field, kind(value))
+                continue
+            if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
+                mode, value = value[0].value, value[1]
+            if type(value) is not Tensor:
+                raise TypeError(f"{kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
+            if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
+                raise errors.EINVAL(f"{kernel.name}: {name} is written, and its array is read-only")
+            c.mode, c.value.tensor = mode, value.c
+        launch.block_count, launch.sync_start, launch.label = blocks, sync_start, _label(label)
+        keep = None
+        launch.after_count = len(after)
+        if after:
+            keep = launch.after = ffi.new("struct pto_task[]", [task.c[0] for task in after])
+        if when is None:
+            launch.predicate.compare = lib.PTO_ALWAYS
+        else:
+            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
+            launch.predicate.compare = _compares[when[1]]
+        task = ffi.new("struct pto_task *")
+        self._at()
+        status = lib.pto_submit(self.c, launch, self._params, count, task)
+        del keep
+        if status:
+            self._check(status)
+        return Task(task)
+
+    def barrier(self, *after):
+        """A task without a kernel that is done when all of `after` are."""
+        task = ffi.new("struct pto_task *")
+        self._at()
+        self._check(lib.pto_submit_barrier(self.c, [each.c[0] for each in after], len(after), task))
+        return Task(task)
+
+    @contextlib.contextmanager
+    def scope(self, manual=False, label=None):
+        """Owns the tasks submitted in it.  In a manual scope explicit dependencies alone order its tasks."""
+        self._at(4)
+        self._check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
+        if label is not None:
+            lib.pto_scope_label(self.c, _label(label))
+        yield
+        self._check(lib.pto_scope_end(self.c))
+
+    def cores(self, kind="aiv"):
+        """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
+        return lib.pto_core_count(self.c, {"aic": lib.PTO_AIC, "aiv": lib.PTO_AIV, "cluster": lib.PTO_CLUSTER}[kind])
+
+    # ---- for what calls an orchestration ----
+
+    def called(self, orchestration, *arguments):
+        """Calls it within a run; the status for the library.  An exception is kept."""
+        try:
+            orchestration(self, *arguments)
+            return lib.PTO_OK
+        except BaseException as exception:
+            self.exception = exception
+            sentence = f"{type(exception).__name__}: {exception}"
+            return lib.pto_report_error(self.c, chars(sentence))
+
+
+class Runtime(Orchestrating):
+    """A runtime on a chip of its own.
+
+    Settings are the fields of struct pto_config: engine "threads" or "virtual", chip, workers, deps "exact" or "pto",
+    policy, window, heap_bytes, clusters, poison, …
+    """
+
+    def __init__(self, **settings):
+        made, kept = config(**settings)
+        out = ffi.new("struct pto_runtime **")
+        sentence = ffi.new("char[]", 1024)
+        status = lib.pto_runtime_create_explained(made, out, sentence, 1024)
+        if status < 0:
+            raise failure(status, text(sentence))
+        super().__init__(out[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.c is not None:
+            lib.pto_runtime_destroy(self.c)
+            self.c = None
+            self._held.clear()
+
+    def run(self, orchestration, *arguments):
+        """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
+        @ffi.callback("int(struct pto_runtime *, void *)")
+        def called(_, __):
+            return self.called(orchestration, *arguments)
+
+        self.exception = None
+        failed.clear()
+        status = lib.pto_run(self.c, called, ffi.NULL)
+        if self.exception is not None:
+            raise self.exception
+        if status < 0:
+            raise failure(status, text(lib.pto_last_error(self.c))) from (failed[0] if failed else None)
+        return self.stats
+
+    @property
+    def stats(self):
+        """Counts of the last run: tasks, edges, wall_ns, virtual_ps, …: the fields of struct pto_stats."""
+        made = ffi.new("struct pto_stats *", {"size": ffi.sizeof("struct pto_stats")})
+        lib.pto_runtime_stats(self.c, made)
+        return {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_stats").fields if name != "size"}

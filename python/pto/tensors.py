@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Tensor descriptors: values that say which bytes are meant, and as what.  Arrays are borrowed, never copied.
+
+A dtype is a name of the library ("f32", "bf16", "i4", …) or a numpy dtype.  numpy has no bf16 and nothing of 4 bits: arrays
+of these are uint16 and uint8, with the dtype named beside them.
+"""
+
+import numpy
+
+from .library import errors, ffi, lib, text
+
+SENTENCE_BYTES = 512
+_numpy_names = {"f32": "float32", "fp16": "float16", "bf16": "uint16", "i4": "uint8", "u4": "uint8", "bool": "bool",
+                **{sign + bits: ("int" if sign == "i" else "uint") + bits for sign in "iu" for bits in ("8", "16", "32", "64")}}
+_dtype_names = [text(lib.pto_dtype_name(code)) for code in range(lib.PTO_DTYPE_COUNT)]
+_numpy_of = [numpy.dtype(_numpy_names[name]) for name in _dtype_names]
+_code_of = {numpy.dtype(_numpy_names[name]): code for code, name in enumerate(_dtype_names)
+            if name not in ("bf16", "i4", "u4")}
+
+
+def dtype_code(dtype):
+    """The library's number of a dtype: by its name, or numpy's.  TypeError where there is none."""
+    if isinstance(dtype, str):
+        code = lib.pto_dtype_from_name(dtype.encode())
+        if code >= 0:
+            return code
+    try:
+        return _code_of[numpy.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise TypeError(f"{dtype!r} is no dtype of tensors: {', '.join(_dtype_names)}") from None
+
+
+def numpy_dtype(code):
+    """numpy's dtype of what is stored."""
+    return _numpy_of[code]
+
+
+def strided(address, code, shape, strides):
+    """A numpy array over memory at an address; strides count elements."""
+    dtype = _numpy_of[code]
+    if 0 in shape:
+        return numpy.empty(shape, dtype)
+    count = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
+    memory = ffi.buffer(ffi.cast("char *", address), count * dtype.itemsize)
+    return numpy.ndarray(shape, dtype, memory, 0, [stride * dtype.itemsize for stride in strides])
+
+
+class Tensor:
+    """A tensor of a runtime.  `t[2:4, ::2]` is a view as numpy's: an index drops its dimension, a step is positive.
+
+    shape: extents, outermost first.  dtype: the library's name.
+    """
+
+    __slots__ = ("c", "is_read_only", "_kept")
+
+    def __init__(self, c, is_read_only=False, kept=None):
+        if c.status < 0:
+            sentence = ffi.new("char[]", SENTENCE_BYTES)
+            lib.pto_tensor_explain(c, sentence, SENTENCE_BYTES)
+            raise getattr(errors, text(lib.pto_status_name(c.status))[len("PTO_"):])(text(sentence))
+        self.c, self.is_read_only, self._kept = c, is_read_only, kept
+
+    def _made(self, value):
+        return Tensor(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)
+
+    @property
+    def shape(self):
+        return tuple(self.c.shape[0:self.c.ndims])
+
+    @property
+    def strides(self):
+        """In elements."""
+        return tuple(self.c.strides[0:self.c.ndims])
+
+    @property
+    def dtype(self):
+        return _dtype_names[self.c.dtype]
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        sentence = ffi.new("char[]", SENTENCE_BYTES)
+        lib.pto_tensor_format(self.c, sentence, SENTENCE_BYTES)
+        return f"<{text(sentence)}>"
+
+    def __getitem__(self, key):
+        key = list(key) if isinstance(key, tuple) else [key]
+        if Ellipsis in key:
+            at = key.index(Ellipsis)
+            key[at:at + 1] = [slice(None)] * (self.c.ndims - len(key) + 1)
+        if len(key) > self.c.ndims:
+            raise IndexError(f"{len(key)} indices into {self!r}")
+        view, dropped = self, []
+        for dim, index in enumerate(key):
+            extent = self.c.shape[dim]
+            if isinstance(index, slice):
+                start, stop, step = index.indices(extent)
+                if step < 1:
+                    raise IndexError(f"a step of {step}: views go forward")
+                if (start, stop, step) != (0, extent, 1):
+                    view = view._made(lib.pto_tensor_slice(view.c, dim, start, max(start, stop), step))
+            else:
+                at = index + extent if index < 0 else index
+                if not 0 <= at < extent:
+                    raise IndexError(f"index {index} of dimension {dim}, which has {extent}")
+                view = view._made(lib.pto_tensor_slice(view.c, dim, at, at + 1, 1))
+                dropped.append(dim)
+        return view._without(dropped) if dropped else view
+
+    def _without(self, dims):
+        """Without dimensions of extent 1."""
+        keep = [dim for dim in range(self.c.ndims) if dim not in dims]
+        made = self._made(self.c[0])
+        made.c.ndims = len(keep)
+        for place in range(lib.PTO_PYTHON_MAX_DIMS):
+            used = place < len(keep)
+            made.c.shape[place] = self.c.shape[keep[place]] if used else 0
+            made.c.strides[place] = self.c.strides[keep[place]] if used else 0
+        return made._made(made.c[0])
+
+    def reshape(self, *shape):
+        """The same elements in row-major order; of contiguous tensors alone."""
+        return self._made(lib.pto_tensor_reshape(self.c, len(shape), list(shape)))
+
+    def permute(self, *order):
+        return self._made(lib.pto_tensor_permute(self.c, list(order)))
+
+    @property
+    def T(self):
+        return self.permute(*reversed(range(self.c.ndims)))
+
+    def broadcast(self, *shape):
+        """By numpy's rule; may be read, not written."""
+        return self._made(lib.pto_tensor_broadcast(self.c, len(shape), list(shape)))
+
+    def view(self, dtype):
+        """The same bytes as another dtype."""
+        return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
+
+
+def of_array(rt, array, dtype=None):
+    """An array of numpy, or anything with a buffer or __array_interface__, as a tensor of `rt`, strides kept.
+
+    The array is kept alive for as long as the tensor; its memory is the caller's.  ValueError for negative strides, or those
+    that are no whole elements.
+    """
+    array = numpy.asarray(array)
+    code = dtype_code(array.dtype if dtype is None else dtype)
+    size = array.dtype.itemsize
+    if size != lib.pto_dtype_size(code):
+        raise TypeError(f"an array of {array.dtype} is not one of {_dtype_names[code]}")
+    if any(stride < 0 or stride % size for stride in array.strides):
+        raise ValueError(f"strides {array.strides} of {array.dtype}: forward and in whole elements alone")
+    address = array.__array_interface__["data"][0]
+    read_only = not array.flags.writeable
+    if array.flags.c_contiguous:
+        made = lib.pto_external_tensor(rt, ffi.cast("void *", address), code, array.ndim, array.shape)
+        return Tensor(ffi.new("struct pto_tensor *", made), read_only, array)
+    strides = [stride // size for stride in array.strides]
+    count = 1 + sum((extent - 1) * stride for extent, stride in zip(array.shape, strides))
+    made = ffi.new("struct pto_tensor *", lib.pto_external_tensor(rt, ffi.cast("void *", address), code, 1, [count]))
+    whole = Tensor(made, read_only, array)
+    whole.c.ndims = array.ndim
+    for dim in range(array.ndim):
+        whole.c.shape[dim], whole.c.strides[dim] = array.shape[dim], strides[dim]
+    whole.c.status = lib.pto_tensor_status(whole.c)
+    return whole._made(whole.c[0])
+
+
+class Mode:
+    """What a task does to a parameter: an annotation of a kernel's parameter, and around a tensor of a submit."""
+
+    __slots__ = ("value", "name")
+
+    def __init__(self, name):
+        self.name, self.value = name, getattr(lib, "PTO_" + name.upper())
+
+    def __call__(self, tensor):
+        return self, tensor
+
+    def __repr__(self):
+        return f"pto.{self.name}"
+
+
+input, output, inout, accumulate, hold = (Mode(name) for name in ("input", "output", "inout", "accumulate", "hold"))

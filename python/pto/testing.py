@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""For tests of orchestrations: settings to run under, and assertions whose failure text is what the judges found.
+
+    @pto.test(engines=("threads", "virtual"), chips=("a2a3",))
+    def test_sum(settings):
+        pto.assert_same(program.run(**settings), {"c": golden}, rtol=1e-6)
+        pto.assert_ordered(program, **settings)
+
+They are plain functions; `test` alone needs pytest.
+"""
+
+import itertools
+
+import numpy
+
+from .programs import Run
+
+
+def test(engines=("threads", "virtual"), deps=("exact",), chips=("a2a3",), workers=(None,)):
+    """Calls a test of pytest once for each engine × rules × chip × count of workers, with the dict `settings` of these."""
+    import pytest
+
+    cases = [{name: value for name, value in zip(("engine", "deps", "chip", "workers"), each) if value is not None}
+             for each in itertools.product(engines, deps, chips, workers)]
+    return pytest.mark.parametrize("settings", cases, ids=["-".join(str(v) for v in case.values()) for case in cases])
+
+
+def assert_same(run, golden, rtol=0.0, atol=0.0):
+    """The run ended well, and its outputs are the golden's: arrays by name, |a − g| ≤ atol + rtol·|g|."""
+    __tracebackhide__ = True
+    assert isinstance(run, Run)
+    if run.error is not None:
+        raise AssertionError(str(run.error)) from run.error
+    for name, expected in golden.items():
+        numpy.testing.assert_allclose(run.outputs[name], expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
+
+
+def _assert_none(findings, program):
+    __tracebackhide__ = True
+    if findings:
+        raise AssertionError(f"{program.name}: {findings.total} finding{'s' if findings.total > 1 else ''}\n{findings}")
+
+
+def assert_ordered(program, **settings):
+    """`ptosim check` finds nothing: every pair of conflicting accesses is ordered under the rules of settings["deps"]."""
+    __tracebackhide__ = True
+    _assert_none(program.check(**settings), program)
+
+
+def assert_declared(program, **settings):
+    """`ptosim check --observe` finds nothing: kernels touch what their tasks declare."""
+    __tracebackhide__ = True
+    _assert_none(program.observe(**settings), program)
+
+
+def assert_order_free(program, schedules=0, every_order=False, **settings):
+    """`ptosim explore` finds nothing: outputs are the same in all orders of tasks that were tried."""
+    __tracebackhide__ = True
+    _assert_none(program.explore(schedules, every_order, **settings), program)

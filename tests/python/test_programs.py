@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Programs and their judges from Python: bugs are found with file and line, clean ones are not accused."""
+
+import numpy
+import pytest
+
+import pto
+
+A = numpy.arange(64, dtype=numpy.float32).reshape(8, 8)
+
+
+def twice_and_once(rt, a, c):
+    t = rt.empty((8, 8), label="twice")
+    rt.submit(pto.kernels.add, a, a, t)
+    rt.submit(pto.kernels.add, t, a, c)
+
+
+def program(orchestrate, golden=3 * A, **settings):
+    return pto.Program(orchestrate, {"a": A}, {"c": ("f32", (8, 8))}, {"c": golden}, **settings)
+
+
+@pto.test(deps=("exact", "pto"))
+def test_a_clean_program(settings):
+    clean = program(twice_and_once)
+    run = clean.run(**settings)
+    pto.assert_same(run, {"c": 3 * A})
+    pto.assert_ordered(clean, **settings)
+    assert run.result["tasks"] == 2 and run.result["verified"] is True
+    if settings["engine"] == "virtual":
+        assert run.result["virtual_us"] > 0
+        assert run.result["stats"]["verdict"]
+
+
+def test_judges_of_a_clean_program():
+    pto.assert_declared(program(twice_and_once))
+    pto.assert_order_free(program(twice_and_once))
+
+
+def test_a_wrong_output_is_an_error_of_the_run():
+    run = program(twice_and_once, golden=3 * A + 1).run()
+    assert "c[0,0]" in str(run.error)
+    with pytest.raises(AssertionError, match=r"c\[0,0\]"):
+        pto.assert_same(run, {"c": 3 * A})
+
+
+def test_a_missing_dependency_is_found_with_both_lines():
+    def orchestrate(rt, a, c):
+        with rt.scope(manual=True):
+            t = rt.empty((8, 8), label="between")
+            rt.submit(pto.kernels.add, a, a, t)
+            rt.submit(pto.kernels.add, t, a, c)
+
+    with pytest.raises(AssertionError) as raised:
+        pto.assert_ordered(program(orchestrate))
+    text = str(raised.value)
+    first = orchestrate.__code__.co_firstlineno + 3
+    assert "RAW" in text and "between" in text
+    assert f"test_programs.py:{first}" in text and f"test_programs.py:{first + 1}" in text
+    with pytest.raises(AssertionError):
+        pto.assert_order_free(program(orchestrate))
+
+
+def test_a_kernel_that_leaves_bytes_unwritten_is_found():
+    @pto.kernel()
+    def half(x: pto.input, y: pto.output):
+        y[:4] = x[:4]
+
+    def orchestrate(rt, a, c):
+        rt.submit(half, a, c)
+
+    with pytest.raises(AssertionError, match="not written"):
+        pto.assert_declared(program(orchestrate))
+
+
+def test_exceptions_come_out_of_judges_and_are_the_cause_of_a_failed_run():
+    def orchestrate(rt, a, c):
+        raise LookupError("mine")
+
+    failing = program(orchestrate)
+    assert isinstance(failing.run().error.__cause__, LookupError)
+    for judge in (failing.check, failing.observe, failing.explore):
+        with pytest.raises(LookupError, match="mine"):
+            judge()
+
+
+def test_an_output_with_contents_is_read_and_written():
+    start = numpy.full(4, 2, numpy.int32)
+
+    def orchestrate(rt, total):
+        rt.submit(pto.kernels.add, total, total, total)
+
+    run = pto.Program(orchestrate, outputs={"total": start}).run()
+    assert run.outputs["total"].tolist() == [4] * 4 and start.tolist() == [2] * 4

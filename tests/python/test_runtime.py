@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Runtimes, tensors and kernels from Python, against numpy."""
+
+import gc
+
+import numpy
+import pytest
+
+import pto
+
+ENGINES = pto.test()
+rng = numpy.random.default_rng(7)
+
+
+@pto.kernel(cost=lambda x, y, factor: {"bytes_in": x.nbytes, "bytes_out": y.nbytes, "vector_elems": x.nbytes // 4})
+def scale(x: pto.input, y: pto.output, factor: float):
+    y[...] = x * factor
+
+
+ADD_ONE = """
+#include <pto/pto.h>
+static int run(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *x = &args->tensors[0];
+  for (uint64_t i = 0; i < x->shape[0]; i++) ((int32_t *)x->addr)[i * x->strides[0]] += (int32_t)args->scalars[0].i64;
+  return 0;
+}
+static const struct pto_kernel_param params[] = {{"x", PTO_INOUT, .max_rank = 1}, {"by", PTO_SCALAR, .scalar = PTO_SCALAR_I64}};
+const struct pto_kernel add_to = {"add_to", PTO_AIV, .params = params, .param_count = 2, .run = run};
+"""
+
+
+@ENGINES
+def test_a_chain_of_kernels_of_three_kinds(settings):
+    a = rng.random((8, 8), numpy.float32)
+    b = numpy.zeros((8, 8), numpy.float32)
+    counts = numpy.arange(10, dtype=numpy.int32)
+    add_to = pto.compile(ADD_ONE)
+
+    def orchestrate(rt):
+        x, y = rt.tensor(a), rt.tensor(b)
+        between = rt.empty((8, 8))
+        rt.submit(scale, x, between, 2.0)
+        rt.submit(pto.kernels.add, a=between, b=x, y=y)
+        rt.submit(add_to, rt.tensor(counts)[1::3], by=100)
+        assert rt.read(y, 3, 2) == a[3, 2] * numpy.float32(2) + a[3, 2]
+
+    with pto.Runtime(**settings) as rt:
+        stats = rt.run(orchestrate)
+    numpy.testing.assert_array_equal(b, a * numpy.float32(2) + a)
+    numpy.testing.assert_array_equal(counts, [0, 101, 2, 3, 104, 5, 6, 107, 8, 9])
+    assert (stats["tasks"], stats["edges"]) == (3, 1)
+    assert (stats["virtual_ps"] > 0) == (settings["engine"] == "virtual")
+
+
+@ENGINES
+def test_views_are_numpy_s(settings):
+    """Random slices, indices and permutations: the kernel sees what numpy's view has, and writes where it writes."""
+    seen = []
+
+    @pto.kernel()
+    def look(x: pto.input):
+        seen.append(x.copy())
+
+    @pto.kernel()
+    def negate(x: pto.inout):
+        x[...] = -x
+
+    for _ in range(60):
+        shape = rng.integers(1, 6, rng.integers(1, 5))
+        array = rng.integers(-99, 99, shape).astype(numpy.int16)
+        if rng.random() < 0.5:  # strides of an array of its own
+            array = array.transpose(rng.permutation(array.ndim))
+        key = tuple(slice(int(rng.integers(0, n + 1)), None, int(rng.integers(1, 3))) if rng.random() < 0.7 else int(rng.integers(-n, n))
+                    for n in array.shape[:rng.integers(1, array.ndim + 1)])
+        expected = array.copy()
+        view = expected[key]
+        if view.ndim == 0:
+            continue
+        before = view.copy()
+        view *= -1
+        seen.clear()
+
+        def orchestrate(rt):
+            tensor = rt.tensor(array)[key]
+            assert tensor.shape == view.shape
+            rt.submit(look, tensor)
+            rt.submit(negate, tensor)
+
+        with pto.Runtime(**settings) as rt:
+            rt.run(orchestrate)
+        numpy.testing.assert_array_equal(seen[0], before)
+        numpy.testing.assert_array_equal(array, expected)
+
+
+def test_every_dtype_of_numpy_goes_both_ways():
+    for name in ("float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"):
+        array = (rng.random(16) * 100).astype(name)
+
+        def orchestrate(rt):
+            assert rt.read(rt.tensor(array), 5) == array[5]
+            rt.write(rt.tensor(array), 6, array[7])
+
+        with pto.Runtime() as rt:
+            rt.run(orchestrate)
+        assert array[6] == array[7]
+
+
+def test_refusals_are_exceptions_with_the_library_s_sentence_and_the_run_goes_on():
+    array = numpy.zeros(4, numpy.float32)
+    said = []
+
+    def orchestrate(rt):
+        x = rt.tensor(array)
+        for submit in (lambda: rt.submit(pto.kernels.add, x, x, x[:2]), lambda: rt.submit(pto.kernels.add, x, x),
+                       lambda: rt.submit(pto.kernels.add, x, x, z=x), lambda: rt.submit(pto.kernels.add, x, x, 3)):
+            with pytest.raises((pto.errors.EINVAL, TypeError)) as raised:
+                submit()
+            said.append(str(raised.value))
+        rt.submit(pto.kernels.fill, x, 5)
+
+    with pto.Runtime() as rt:
+        assert rt.run(orchestrate)["tasks"] == 1
+    assert "add" in said[0] and "2" in said[0]
+    assert array.tolist() == [5, 5, 5, 5]
+
+
+def test_a_read_only_array_is_no_output():
+    array = numpy.zeros(4, numpy.float32)
+    array.flags.writeable = False
+
+    def orchestrate(rt):
+        with pytest.raises(pto.errors.EINVAL, match="read-only"):
+            rt.submit(pto.kernels.fill, rt.tensor(array), 1)
+        rt.submit(pto.kernels.add, rt.tensor(array), rt.tensor(array), rt.empty(4))
+
+    with pto.Runtime() as rt:
+        rt.run(orchestrate)
+
+
+def test_what_leaves_the_orchestration_comes_out_of_run():
+    class Mine(Exception):
+        pass
+
+    def orchestrate(rt):
+        raise Mine("as it is")
+
+    with pto.Runtime() as rt:
+        with pytest.raises(Mine, match="as it is"):
+            rt.run(orchestrate)
+        assert rt.run(lambda rt: None)["tasks"] == 0
+
+
+@ENGINES
+def test_an_exception_of_a_kernel_ends_the_run_and_is_the_cause(settings):
+    @pto.kernel()
+    def fails(y: pto.output):
+        raise ZeroDivisionError("in a kernel")
+
+    with pto.Runtime(**settings) as rt:
+        with pytest.raises(pto.errors.EKERNEL, match="ZeroDivisionError: in a kernel") as raised:
+            rt.run(lambda rt: rt.submit(fails, rt.empty(4)))
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+def test_arrays_stay_alive_as_long_as_the_runtime():
+    def orchestrate(rt):
+        for value in range(50):
+            rt.submit(pto.kernels.add, rt.tensor(numpy.full(1000, value, numpy.float32)), total, total)
+            gc.collect()
+
+    result = numpy.zeros(1000, numpy.float32)
+    with pto.Runtime() as rt:
+        total = rt.tensor(result)
+        rt.run(orchestrate)
+    assert (result == sum(range(50))).all()
+
+
+@ENGINES
+def test_blocks_after_scopes_and_predicates(settings):
+    out = numpy.zeros(8, numpy.int32)
+    flag = numpy.array([1], numpy.int32)
+
+    @pto.kernel()
+    def blocks(x: pto.inout, core):
+        x[core.block_index] = core.block_index + core.block_count
+
+    def orchestrate(rt):
+        x = rt.tensor(out)
+        with rt.scope(manual=True, label="by hand"):
+            first = rt.submit(blocks, x, blocks=8, label="first")
+            rt.submit(pto.kernels.add, x, x, x, after=[first])
+        rt.submit(pto.kernels.add, x, x, x, when=(rt.tensor(flag), "==", 0))
+        rt.barrier(rt.submit(pto.kernels.add, x, x, x, when=(rt.tensor(flag), ">=", 1)))
+        assert rt.cores("cluster") > 0
+
+    with pto.Runtime(**settings) as rt:
+        rt.run(orchestrate)
+    assert out.tolist() == [4 * (i + 8) for i in range(8)]
+
+
+def test_c_that_does_not_compile_says_why():
+    with pytest.raises(pto.Error, match="no_such_thing"):
+        pto.compile("#include <pto/pto.h>\nconst struct pto_kernel k = {no_such_thing};")
+    with pytest.raises(pto.Error, match="defines no"):
+        pto.compile("int x;")
+
+
+def test_settings_that_do_not_exist_are_named():
+    with pytest.raises(TypeError, match="windows"):
+        pto.Runtime(windows=3)
+    with pytest.raises(pto.errors.ESYSTEM, match="a2a4"):
+        pto.Runtime(chip="a2a4")
