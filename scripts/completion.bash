@@ -11,7 +11,7 @@ _ptosim_of_program() {
     [[ $word == -* ]] || "$ptosim" list programs "$word" 2>/dev/null | sed -n "s/^ *--$1 \\([^ =]*=\\{0,1\\}\\).*/\\1/p"
   done
 }
-_ptosim_verbs() { "$ptosim" --help | sed -n 's/^  ptosim \([a-z]*\) .*/\1/p'; }
+_ptosim_verbs() { "$ptosim" --help | sed -n 's/^  ptosim \([a-z-]*\) .*/\1/p'; }
 _ptosim_options() { "$ptosim" "$verb" --help 2>/dev/null | sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p'; }
 
 _ptosim() {
@@ -34,7 +34,7 @@ _ptosim() {
           *:-*) words=$(_ptosim_options) ;;
           list:*) [ "$COMP_CWORD" = 2 ] && words='programs kernels ops fusions models chips policies' || words=$(_ptosim_names "${COMP_WORDS[2]}") ;;
           op:*) [ "$COMP_CWORD" = 2 ] && words='test perf support' || words=$(_ptosim_names kernels; _ptosim_names ops) ;;
-          run:* | check:* | why:* | explore:* | perf:* | suite:* | predict:* | diff:*) words=$(_ptosim_names programs) ;;
+          run:* | check:* | why:* | explore:* | perf:* | suite:* | predict:* | what-if:* | diff:*) words=$(_ptosim_names programs) ;;
         esac
         ;;
     esac

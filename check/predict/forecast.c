@@ -15,6 +15,7 @@
 #include <report/run/timeline_stats.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sized.h>
+#include <runtime/base/stop.h>
 
 /* ---- one run ---- */
 
@@ -101,6 +102,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   }
   config.engine = "virtual";
   config.made_chip = job->chip;
+  if (job->window) config.window = job->window;
   config.jitter_ppm = job->jitter_ppm;
   config.jitter_seed = job->jitter_seed;
   config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
@@ -158,6 +160,15 @@ static int start(struct worker *worker, const struct pto_session_options *option
   return worker->pid > 0 ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "no process for a run: %s", strerror(errno));
 }
 
+static bool is_asked_to_stop(const struct pto_session_options *options) {
+  return options->config && options->config->stop && pto_stop_is_asked(options->config->stop);
+}
+
+static void leave(struct pto_forecast *forecast) {
+  *forecast = (struct pto_forecast){.exit_code = PTO_EXIT_INTERRUPTED, .status = PTO_EINTERRUPTED};
+  snprintf(forecast->sentence, sizeof forecast->sentence, "interrupted before it began");
+}
+
 static int run_all(const struct pto_session_options *options, const struct pto_forecast_job *jobs, uint32_t count,
                    struct worker *workers, uint32_t at_once, struct pto_forecast *forecasts, struct pto_error *error) {
   int status = PTO_OK;
@@ -165,13 +176,16 @@ static int run_all(const struct pto_session_options *options, const struct pto_f
   while (running || (next < count && status == PTO_OK)) {
     uint32_t place = 0;
     while (place < at_once && workers[place].pid) place++;
+    if (is_asked_to_stop(options))
+      while (next < count) leave(&forecasts[next++]);
     if (place < at_once && next < count && status == PTO_OK) {
+      if (options->progress && count > 1) options->progress("running", next, count);
       workers[place].job = next;
       status = start(&workers[place], options, &jobs[next], &forecasts[next], error);
       running += status == PTO_OK;
       if (status) workers[place].pid = 0;
       next++;
-    } else {
+    } else if (running) {
       const int lost = reap(workers, at_once, forecasts, error);
       if (lost) return lost;
       running--;

@@ -42,11 +42,13 @@ struct pto_forecast_job {
   const struct pto_chip *chip; /* NULL: the one that options.config names */
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
+  uint64_t window;  /* slots of each task ring; 0: what options.config names */
   bool has_kernels; /* run them, without a try to do without */
 };
 
 /* Runs all jobs, `at_once` processes at a time; forecasts[i] is that of jobs[i], the same with any number of processes.
- * PTO_OK also where runs failed; PTO_ESYSTEM or PTO_ENOMEM where no process could be had. */
+ * Tells options.progress how many have begun.  Where options.config.stop asks it to end, those that have not begun are
+ * left as PTO_EINTERRUPTED.  PTO_OK also where runs failed; PTO_ESYSTEM or PTO_ENOMEM where no process could be had. */
 PTO_MUST_CHECK int pto_forecast_all(const struct pto_session_options *options, const struct pto_forecast_job *jobs,
                                     uint32_t count, uint32_t at_once, struct pto_forecast *forecasts,
                                     struct pto_error *error);

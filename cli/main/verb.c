@@ -15,7 +15,7 @@
 #include <runtime/base/closest.h>
 
 static const struct pto_verb verbs[] = {
-#define X(name, arguments, summary) {#name, arguments, summary, pto_cmd_##name},
+#define X(name, word, arguments, summary) {word, arguments, summary, pto_cmd_##name},
     PTO_VERB_LIST(X)
 #undef X
 };

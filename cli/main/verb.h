@@ -19,34 +19,38 @@
 /* argv[0] is the verb.  Returns an enum pto_exit; has said why where that is not 0. */
 typedef int pto_verb_main(int argc, char **argv);
 
-/* X(name, what it takes, one line of what it does) */
+/* X(name of C, name, what it takes, one line of what it does) */
 #define PTO_VERB_LIST(X)                                                                                               \
-  X(list, "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                                 \
-  X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels, and operations of graphs")               \
-  X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
-  X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
-  X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
-  X(explore, "PROGRAM [--schedules N|--all] [OPTION...]",                                                              \
+  X(list, "list", "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                         \
+  X(op, "op", "test|perf|support NAME [OPTION...]", "tries, times or lists kernels, and operations of graphs")         \
+  X(run, "run", "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")           \
+  X(check, "check", "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")  \
+  X(why, "why", "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")          \
+  X(explore, "explore", "PROGRAM [--schedules N|--all] [OPTION...]",                                                   \
     "runs a program in many orders, and says where its outputs differ")                                                \
-  X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
-  X(import, "FILE... -o NAME.json", "captures of the existing runtime as one file, which is a program")                \
-  X(diff, "A B [OPTION...]", "what differs between the graphs of two runs: files, captures or programs")               \
-  X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
-  X(graph, "FILE.json|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")       \
-  X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")     \
-  X(predict, "PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]",                                                      \
+  X(perf, "perf", "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")       \
+  X(import, "import", "FILE... -o NAME.json", "captures of the existing runtime as one file, which is a program")      \
+  X(diff, "diff", "A B [OPTION...]", "what differs between the graphs of two runs: files, captures or programs")       \
+  X(task, "task", "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                    \
+  X(graph, "graph", "FILE.json|--model NAME [OPTION...]",                                                              \
+    "a graph of operations: what is in it, copies, pictures, runs")                                                    \
+  X(suite, "suite", "[PROGRAM...] [OPTION...]",                                                                        \
+    "runs many programs on both engines, one process each, and prints a table")                                        \
+  X(predict, "predict", "PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]",                                           \
     "how long a program takes on a chip, and how sure that is")                                                        \
-  X(validate, "ROWS.csv [-o PAGE.md] [OPTION...]", "predictions beside measurements, and the errors as a page")        \
-  X(adopt, "MANIFEST.json|DIR [OPTION...]", "runs programs and scene tests of the existing runtime")                   \
-  X(calibrate, "--chip CHIP [--data DIR] -o CHIP.ini", "a chip file from what was measured on hardware")               \
-  X(regress, "LIST [OPTION...]", "runs a list of cases, and says what is not as a baseline has it")
+  X(what_if, "what-if", "PROGRAM [--jobs N] [OPTION...]", "each number of the chip halved and doubled, and curves")    \
+  X(validate, "validate", "ROWS.csv [-o PAGE.md] [OPTION...]",                                                         \
+    "predictions beside measurements, and the errors as a page")                                                       \
+  X(adopt, "adopt", "MANIFEST.json|DIR [OPTION...]", "runs programs and scene tests of the existing runtime")          \
+  X(calibrate, "calibrate", "--chip CHIP [--data DIR] -o CHIP.ini", "a chip file from what was measured on hardware")  \
+  X(regress, "regress", "LIST [OPTION...]", "runs a list of cases, and says what is not as a baseline has it")
 
-#define X(name, arguments, summary) pto_verb_main pto_cmd_##name;
+#define X(name, word, arguments, summary) pto_verb_main pto_cmd_##name;
 PTO_VERB_LIST(X)
 #undef X
 
 enum pto_verb_id {
-#define X(name, arguments, summary) PTO_VERB_##name,
+#define X(name, word, arguments, summary) PTO_VERB_##name,
   PTO_VERB_LIST(X)
 #undef X
       PTO_VERB_COUNT

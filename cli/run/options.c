@@ -170,7 +170,7 @@ OPTION(dump) {
 #define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
 #define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
-#define PREDICT TAKER(predict)
+#define PREDICT (TAKER(predict) | TAKER(what_if))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
 #define FLAG(name) PTO_OPTION_FLAG(struct pto_run_options, name)
@@ -183,6 +183,8 @@ static const struct pto_option_spec specs[] = {
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
     {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
      ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
+    {"chip-set", "KEY=VALUE", "a number of the chip (`ptosim list chips CHIP`) is another; may be repeated",
+     PAIR(chip_settings), ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
     {"workers", "N", "threads that kernels run on, the control thread counted (default: the CPUs; virtual: 1)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
@@ -361,6 +363,20 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
 
+/* A chip whose numbers are set is named with them: "a2a3,dispatch=1" (sim/chips/chip.h). */
+static int set_chip(struct pto_run_options *options, struct pto_error *error) {
+  size_t size = 0;
+  if (options->chip_settings.count == 0) return PTO_OK;
+  if (!options->chip) return pto_error_set(error, PTO_EINVAL, "--chip-set needs --chip");
+  FILE *text = open_memstream(&options->set_chip, &size);
+  if (!text) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
+  fputs(options->chip, text);
+  for (size_t i = 0; i < options->chip_settings.count; i++) fprintf(text, ",%s", options->chip_settings.items[i]);
+  if (fclose(text)) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
+  options->chip = options->set_chip;
+  return PTO_OK;
+}
+
 int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const struct pto_option_spec *extra,
                           void *extra_target, struct pto_run_options *options, struct pto_error *error) {
   struct option table[PTO_OPTION_SPECS_MAX + 1];
@@ -393,7 +409,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
-  if (!refused) return PTO_OK;
+  if (!refused) return set_chip(options, error);
   if (!is_taken(PTO_VERB_run, refused)) return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
@@ -421,9 +437,11 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
 }
 
 void pto_run_options_fini(struct pto_run_options *options) {
+  free(options->set_chip);
   free(options->model);
   free(options->programs.items);
   free(options->settings.items);
+  free(options->chip_settings.items);
   free(options->inputs.items);
   free(options->expects.items);
   free(options->outputs.items);

@@ -32,8 +32,10 @@ struct pto_string_list {
 
 struct pto_run_options {
   struct pto_string_list programs;                /* what is no option; the model of --model first */
+  char *set_chip;                                 /* `chip` with the settings of --chip-set; NULL: there are none */
   char *model;                                    /* "model:NAME" of --model; NULL: not given */
   struct pto_string_list settings;                /* key=value */
+  struct pto_string_list chip_settings;           /* key=value: already part of `chip` */
   struct pto_string_list inputs;                  /* name=FILE.npy */
   struct pto_string_list expects;                 /* name=FILE.npy */
   struct pto_string_list outputs;                 /* name=FILE.npy */

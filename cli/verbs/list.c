@@ -254,8 +254,8 @@ static int list_numbers(int count, char **names) {
     print_tags(&sheet);
     for (uint32_t k = 0; k < sheet.count; k++) {
       const struct pto_chip_note *note = &sheet.notes[k];
-      printf("    %-28s %12s  %-9s%s%s\n", note->key, note->value, pto_chip_tag_name(note->tag),
-             note->source[0] ? " " : "", note->source);
+      printf("    %-28s %12s %-8s %-9s%s%s\n", note->key, note->value, pto_chip_note_unit(note),
+             pto_chip_tag_name(note->tag), note->source[0] ? " " : "", note->source);
     }
   }
   return PTO_EXIT_OK;

@@ -118,6 +118,7 @@ static bool find_path(struct pto_run_path *path, const struct pto_event_graph *g
 /* What takes half as long: some activities, on a core perhaps of one kernel alone. */
 struct trial {
   const char *what;
+  const char *keys;    /* of the chip file, with blanks between them, that this is; NULL: of none */
   uint64_t activities; /* a bit each */
   const struct pto_kernel *kernel;
   uint64_t path; /* ps of it on the path: the gain is at most half of that */
@@ -125,23 +126,24 @@ struct trial {
 _Static_assert(PTO_ACTIVITY_COUNT <= 64, "a bit each");
 #define BIT(name) (UINT64_C(1) << PTO_ACTIVITY_##name)
 
-static const struct trial trials[] = {
-    {.what = "the fixed part of submits", .activities = BIT(submit)},
-    {.what = "parameters of submits", .activities = BIT(params)},
-    {.what = "lookups", .activities = BIT(lookups)},
-    {.what = "edges", .activities = BIT(edges)},
-    {.what = "allocation", .activities = BIT(allocation)},
-    {.what = "scopes", .activities = BIT(scope)},
-    {.what = "host accesses", .activities = BIT(host_access)},
-    {.what = "transfers", .activities = BIT(to_device) | BIT(to_host) | BIT(on_device)},
-    {.what = "the handshake", .activities = BIT(handshake)},
-    {.what = "looks of schedulers", .activities = BIT(look)},
-    {.what = "taking completions in", .activities = BIT(poll)},
-    {.what = "handling completions", .activities = BIT(completion)},
-    {.what = "notifying consumers", .activities = BIT(fan_out)},
-    {.what = "sending messages", .activities = BIT(dispatch)},
-    {.what = "starts and ends of kernels", .activities = BIT(start) | BIT(end) | BIT(signal)},
-    {.what = "moving bytes", .activities = BIT(memory) | BIT(contention)}};
+static const struct trial trials[] = {{"the fixed part of submits", "submit first_submit", BIT(submit), NULL, 0},
+                                      {"parameters of submits", "param", BIT(params), NULL, 0},
+                                      {"lookups", "lookup manual_lookup lookup_entry", BIT(lookups), NULL, 0},
+                                      {"edges", "edge", BIT(edges), NULL, 0},
+                                      {"allocation", "alloc alloc_tensors", BIT(allocation), NULL, 0},
+                                      {"scopes", "scope", BIT(scope), NULL, 0},
+                                      {"host accesses", "host_access", BIT(host_access), NULL, 0},
+                                      {"transfers", NULL, BIT(to_device) | BIT(to_host) | BIT(on_device), NULL, 0},
+                                      {"the handshake", "handshake_ps", BIT(handshake), NULL, 0},
+                                      {"looks of schedulers", "loop look", BIT(look), NULL, 0},
+                                      {"taking completions in", "poll", BIT(poll), NULL, 0},
+                                      {"handling completions", "complete", BIT(completion), NULL, 0},
+                                      {"notifying consumers", "fanout", BIT(fan_out), NULL, 0},
+                                      {"sending messages", "dispatch dispatch_more", BIT(dispatch), NULL, 0},
+                                      {"starts and ends of kernels",
+                                       "kernel_start_ps pending_start_ps cold_start_ps kernel_end_ps signal_ps",
+                                       BIT(start) | BIT(end) | BIT(signal), NULL, 0},
+                                      {"moving bytes", NULL, BIT(memory) | BIT(contention), NULL, 0}};
 #define KERNEL_TRIALS 16u
 #define MOST_TRIALS (PTO_ARRAY_LENGTH(trials) + KERNEL_TRIALS)
 #define OF_KERNEL (BIT(compute) | BIT(memory) | BIT(contention))
@@ -170,7 +172,7 @@ static uint32_t add_kernels(const struct pto_run_path *path, struct trial *found
     uint32_t k = first;
     while (k < count && found[k].kernel != step->kernel) k++;
     if (k == MOST_TRIALS) continue;
-    if (k == count) found[count++] = (struct trial){step->kernel->name, OF_KERNEL, step->kernel, 0};
+    if (k == count) found[count++] = (struct trial){step->kernel->name, NULL, OF_KERNEL, step->kernel, 0};
     found[k].path += step->end - step->begin;
   }
   return count;
@@ -183,6 +185,7 @@ static void add_gain(struct pto_run_path *path, const struct trial *trial, uint6
   if (path->gain_count < PTO_PATH_GAINS) path->gain_count++;
   memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
   path->gains[at].gain = gain;
+  path->gains[at].keys = trial->keys;
   snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
 }
 

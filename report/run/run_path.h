@@ -28,8 +28,9 @@ struct pto_path_step {
 };
 
 struct pto_path_gain {
-  char what[96]; /* what takes half as long */
-  uint64_t gain; /* ps that the run would be shorter */
+  char what[96];    /* what takes half as long */
+  const char *keys; /* of the chip file, with blanks between them, whose halves that is; NULL: of none */
+  uint64_t gain;    /* ps that the run would be shorter */
 };
 
 struct pto_run_path {

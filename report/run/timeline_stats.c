@@ -158,8 +158,9 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
           time_text(t, path->makespan, more));
   for (uint32_t i = 0; i < path->gain_count; i++) {
     const uint64_t gain = path->gains[i].gain;
-    fprintf(to, "             %s in half the time: %s less (%.1f %%)\n", path->gains[i].what, time_text(t, gain, text),
-            percent(gain, path->makespan));
+    const char *keys = path->gains[i].keys;
+    fprintf(to, "             %s in half the time: %s less (%.1f %%)%s%s\n", path->gains[i].what,
+            time_text(t, gain, text), percent(gain, path->makespan), keys ? "; of the chip: " : "", keys ? keys : "");
   }
   fprintf(to, "  path     ");
   bool is_first = true;
@@ -284,6 +285,7 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_sta
   for (uint32_t i = 0; i < path->gain_count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "what", path->gains[i].what);
+    pto_json_put_string(w, "chip_keys", path->gains[i].keys);
     put_us(w, t, "us", path->gains[i].gain);
     put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
     pto_json_object_end(w);

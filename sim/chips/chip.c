@@ -16,7 +16,10 @@
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <runtime/base/closest.h>
 
 /* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
 #define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
@@ -437,9 +440,46 @@ static int load_file(FILE *file, const char *label, struct pto_chip *chip, struc
   return status;
 }
 
+/* Sets what stands behind commas, "dispatch=1", in the sheet. */
+static int set_keys(const char *settings, struct pto_chip_sheet *sheet, struct pto_error *error) {
+  while (*settings == ',') {
+    struct pto_chip_note note = {.tag = PTO_CHIP_ASSUMED, .source = "set"};
+    char key[64];
+    const size_t length = strcspn(++settings, ","), key_length = strcspn(settings, "=,");
+    if (key_length == length || key_length >= sizeof key || length - key_length > sizeof note.value)
+      return pto_error_set(error, PTO_EINVAL, "chip: '%.*s' is not KEY=VALUE", (int)length, settings);
+    snprintf(key, sizeof key, "%.*s", (int)key_length, settings);
+    snprintf(note.value, sizeof note.value, "%.*s", (int)(length - key_length - 1), settings + key_length + 1);
+    note.key = key;
+    const int status = pto_chip_sheet_set(sheet, &note, error);
+    if (status) return status;
+    settings += length;
+  }
+  return PTO_OK;
+}
+
+static int load_with_settings(const char *text, size_t name_length, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+                              struct pto_error *error) {
+  char *name = strndup(text, name_length);
+  struct pto_chip_sheet *own = sheet ? NULL : malloc(sizeof *own), *used = sheet ? sheet : own;
+  int status = name && used ? pto_chip_load_sheet(name, chip, used, error)
+                            : pto_error_set(error, PTO_ENOMEM, "chip %s: no memory to read it", text);
+  if (status == PTO_OK) status = set_keys(text + name_length, used, error);
+  if (status == PTO_OK) status = pto_chip_sheet_load(used, name, chip, error);
+  if (status == PTO_OK) {
+    const size_t length = strlen(chip->name);
+    snprintf(chip->name + length, sizeof chip->name - length, "%s", text + name_length);
+  }
+  free(own);
+  free(name);
+  return status;
+}
+
 int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
                         struct pto_error *error) {
   bool is_shipped;
+  const size_t name_length = strcspn(name_or_path, ",");
+  if (name_or_path[name_length]) return load_with_settings(name_or_path, name_length, chip, sheet, error);
   if (sheet) memset(sheet, 0, sizeof *sheet);
   pto_error_clear(error);
   FILE *file = open_shipped(name_or_path, &is_shipped);
@@ -448,6 +488,19 @@ int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct 
 }
 
 /* ---- sheets ---- */
+
+const char *pto_chip_note_unit(const struct pto_chip_note *note) {
+  static const struct {
+    const char *end, *unit;
+  } units[] = {{"_ps", "ps"},     {"_mbps", "MB/s"},     {"_khz", "kHz"},   {"_bytes", "bytes"},
+               {"_percent", "%"}, {"_cycle", "a cycle"}, {"bit", "a cycle"}};
+  const size_t length = strlen(note->key);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(units); i++) {
+    const size_t end = strlen(units[i].end);
+    if (length > end && strcmp(note->key + length - end, units[i].end) == 0) return units[i].unit;
+  }
+  return strcmp(note->section, "control_ps") == 0 ? "ps" : "";
+}
 
 const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *sheet, const char *key) {
   for (uint32_t i = 0; i < sheet->count; i++)
@@ -472,10 +525,17 @@ static bool find_names(const char *key, const char **section, const char **name)
   return false;
 }
 
+static int refuse_key(const char *key, struct pto_error *error) {
+  char question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  pto_closest_begin(&closest, key);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) pto_closest_consider(&closest, keys[i].name);
+  return pto_error_set(error, PTO_EINVAL, "a chip file has no key %s%s", key, pto_closest_question(&closest, question));
+}
+
 int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note *note, struct pto_error *error) {
   struct pto_chip_note made = *note;
-  if (!find_names(note->key, &made.section, &made.key))
-    return pto_error_set(error, PTO_EINVAL, "a chip file has no key %s", note->key);
+  if (!find_names(note->key, &made.section, &made.key)) return refuse_key(note->key, error);
   if (strlen(made.key) + strlen(made.value) + strlen(made.source) + 40 > INI_MAX_LINE)
     return pto_error_set(error, PTO_EINVAL, "%s = %s: the source \"%s\" is too long for a line", made.key, made.value,
                          made.source);

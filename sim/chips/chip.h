@@ -99,12 +99,15 @@ struct pto_chip_sheet {
   struct pto_chip_note notes[PTO_CHIP_MAX_NOTES];
 };
 
-/* Loads a shipped chip by name, else the file at that path.  PTO_OK, or PTO_EINVAL / PTO_ESYSTEM with file, line and
+/* Loads a shipped chip by name, else the file at that path.  Behind a comma, "a2a3,dispatch=1,clusters=12", keys are
+ * set to other values, and are part of the chip's name then.  PTO_OK, or PTO_EINVAL / PTO_ESYSTEM with file, line and
  * key. */
 int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_error *error);
 /* The same, and what the file says of each number. */
 int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
                         struct pto_error *error);
+/* "ps", "MB/s", "kHz", "bytes", "%", "a cycle"; "" of words and of counts. */
+const char *pto_chip_note_unit(const struct pto_chip_note *note);
 /* NULL: the sheet does not have the key. */
 const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *sheet, const char *key);
 /* Gives `key` a value (text), a tag and a source; adds it to its section where the file has it not.  PTO_EINVAL: no

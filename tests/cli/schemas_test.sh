@@ -54,6 +54,7 @@ holds 'rows' is pto-suite suite vector_example --engine virtual
 holds 'an operation' is pto-op op test softmax
 holds 'what there is' is pto-op op support add
 holds 'a prediction' is pto-predict predict vector_example --runs 2
+holds 'what would change it' is pto-what-if what-if vector_example
 "$ptosim" run barriers --deps-json "$work/a.json" --quiet
 "$ptosim" run vector_example --deps-json "$work/b.json" --quiet
 holds 'a graph of tasks' "$python" "$work/judge.py" "$work/a.json" pto-deps

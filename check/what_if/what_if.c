@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/what_if/what_if.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/base.h>
+
+#define LEAST_WINDOW UINT64_C(16)
+#define MOST_WINDOW UINT64_C(16384)
+
+/* ---- the runs ---- */
+
+/* Chips and jobs of all runs, with where each one's end goes. */
+struct plan {
+  struct pto_what_if *asked;
+  struct pto_chip plain;
+  struct pto_chip_sheet sheet;
+  struct pto_chip *chips;
+  struct pto_forecast_job *jobs;
+  struct pto_what_if_run **runs;
+  struct pto_forecast *forecasts;
+  uint32_t count, capacity;
+};
+
+static void refuse(struct pto_what_if_run *run, int status, const char *sentence) {
+  run->exit_code = PTO_EXIT_USAGE;
+  run->status = status;
+  snprintf(run->sentence, sizeof run->sentence, "%.*s", (int)sizeof run->sentence - 1, sentence);
+}
+
+static struct pto_forecast_job *add_job(struct plan *plan, struct pto_what_if_run *run, const struct pto_chip *chip) {
+  PTO_ASSERT(plan->count < plan->capacity);
+  const uint32_t at = plan->count++;
+  plan->chips[at] = *chip;
+  plan->runs[at] = run;
+  plan->jobs[at] =
+      (struct pto_forecast_job){.chip = &plan->chips[at], .has_kernels = plan->asked->plain.why_run[0] != '\0'};
+  return &plan->jobs[at];
+}
+
+/* A run with another value of a key; what a chip file may not have is told as a run that is refused. */
+static void add_value(struct plan *plan, const struct pto_chip_note *note, uint64_t value, const char *label,
+                      struct pto_what_if_run *run) {
+  struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
+  struct pto_chip_note changed = *note;
+  struct pto_chip chip;
+  struct pto_error error = {.status = PTO_ENOMEM};
+  run->value = value;
+  snprintf(changed.value, sizeof changed.value, "%" PRIu64, value);
+  if (!sheet) {
+    refuse(run, PTO_ENOMEM, "no memory for a chip description");
+    return;
+  }
+  *sheet = plan->sheet;
+  if (pto_chip_sheet_set(sheet, &changed, &error) || pto_chip_sheet_load(sheet, label, &chip, &error))
+    refuse(run, error.status, error.sentence);
+  else
+    (void)add_job(plan, run, &chip);
+  free(sheet);
+}
+
+static bool is_number(const struct pto_chip_note *note, uint64_t *value) {
+  if (note->value[0] < '0' || note->value[0] > '9' || note->value[strspn(note->value, "0123456789")]) return false;
+  *value = strtoull(note->value, NULL, 10);
+  return *value > 0;
+}
+
+static void plan_keys(struct plan *plan, const char *label) {
+  for (uint32_t i = 0; i < plan->sheet.count; i++) {
+    const struct pto_chip_note *note = &plan->sheet.notes[i];
+    uint64_t value;
+    if (!is_number(note, &value)) continue;
+    struct pto_what_if_key *key = &plan->asked->keys[plan->asked->key_count++];
+    key->note = *note;
+    add_value(plan, note, value / 2, label, &key->half);
+    add_value(plan, note, value * 2, label, &key->twice);
+  }
+}
+
+/* Powers of two up to all of them, and all of them. */
+static void plan_clusters(struct plan *plan) {
+  struct pto_what_if_curve *curve = &plan->asked->clusters;
+  const uint32_t all = plan->plain.cluster_count;
+  for (uint32_t count = 1; curve->count < PTO_ARRAY_LENGTH(curve->points); count = pto_min_u64(count * 2, all)) {
+    struct pto_chip chip = plan->plain;
+    chip.cluster_count = count;
+    chip.scheduler_count = pto_min_u64(chip.scheduler_count, count);
+    curve->points[curve->count].value = count;
+    (void)add_job(plan, &curve->points[curve->count++], &chip);
+    if (count == all) break;
+  }
+}
+
+static void plan_window(struct plan *plan) {
+  struct pto_what_if_curve *curve = &plan->asked->window;
+  for (uint64_t window = LEAST_WINDOW; window <= MOST_WINDOW; window *= 2) {
+    curve->points[curve->count].value = window;
+    add_job(plan, &curve->points[curve->count++], &plan->plain)->window = window;
+  }
+}
+
+/* ---- what came of them ---- */
+
+/* With the handshake, which a forecast leaves out. */
+static void take_end(struct pto_what_if_run *run, const struct pto_forecast *forecast, const struct pto_chip *chip) {
+  run->exit_code = forecast->exit_code;
+  run->status = forecast->status;
+  run->makespan_ps = forecast->exit_code == PTO_EXIT_OK ? forecast->makespan_ps + chip->handshake_ps : 0;
+  snprintf(run->sentence, sizeof run->sentence, "%.*s", (int)sizeof run->sentence - 1, forecast->sentence);
+}
+
+static uint64_t change_of(const struct pto_what_if_run *run, uint64_t makespan) {
+  if (run->exit_code != PTO_EXIT_OK) return 0;
+  return run->makespan_ps > makespan ? run->makespan_ps - makespan : makespan - run->makespan_ps;
+}
+
+static uint64_t effect_of(const struct pto_what_if_key *key, uint64_t makespan) {
+  return pto_max_u64(change_of(&key->half, makespan), change_of(&key->twice, makespan));
+}
+
+/* Of equal effect in the file's order: few keys, so a stable sort by insertion. */
+static void order_keys(struct pto_what_if *asked) {
+  for (uint32_t i = 1; i < asked->key_count; i++) {
+    const struct pto_what_if_key key = asked->keys[i];
+    uint32_t at = i;
+    for (; at > 0 && effect_of(&asked->keys[at - 1], asked->makespan_ps) < effect_of(&key, asked->makespan_ps); at--)
+      asked->keys[at] = asked->keys[at - 1];
+    asked->keys[at] = key;
+  }
+}
+
+double pto_what_if_elasticity(const struct pto_what_if_key *key) {
+  if (key->half.exit_code != PTO_EXIT_OK || key->twice.exit_code != PTO_EXIT_OK) return 0;
+  return log((double)key->twice.makespan_ps / (double)key->half.makespan_ps) /
+         log((double)key->twice.value / (double)key->half.value);
+}
+
+static int run_plan(struct plan *plan, const struct pto_session_options *options, uint32_t at_once,
+                    struct pto_error *error) {
+  struct pto_what_if *asked = plan->asked;
+  const int status = pto_forecast_all(options, plan->jobs, plan->count, at_once, plan->forecasts, error);
+  if (status) return status;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    take_end(plan->runs[i], &plan->forecasts[i], &plan->chips[i]);
+    asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
+  }
+  asked->run_count = plan->count;
+  order_keys(asked);
+  return PTO_OK;
+}
+
+static int make_plan(struct plan *plan, struct pto_error *error) {
+  plan->capacity = 2 * plan->sheet.count + 2 * PTO_ARRAY_LENGTH(plan->asked->clusters.points);
+  plan->chips = calloc(plan->capacity, sizeof *plan->chips);
+  plan->jobs = calloc(plan->capacity, sizeof *plan->jobs);
+  plan->runs = calloc(plan->capacity, sizeof(struct pto_what_if_run *));
+  plan->forecasts = calloc(plan->capacity, sizeof *plan->forecasts);
+  plan->asked->keys = calloc(plan->sheet.count + 1, sizeof *plan->asked->keys);
+  if (plan->chips && plan->jobs && plan->runs && plan->forecasts && plan->asked->keys) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " runs", plan->capacity);
+}
+
+int pto_what_if(const struct pto_session_options *options, uint32_t at_once, struct pto_what_if *asked,
+                struct pto_error *error) {
+  struct pto_session_options used = *options;
+  struct pto_config config = *options->config;
+  struct plan *plan = calloc(1, sizeof *plan);
+  memset(asked, 0, sizeof *asked);
+  asked->clusters.name = "clusters", asked->clusters.unit = "";
+  asked->window.name = "window", asked->window.unit = "slots";
+  if (!plan) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip description");
+  used.config = &config;
+  plan->asked = asked;
+  int status = pto_chip_load_sheet(config.chip, &plan->plain, &plan->sheet, error);
+  /* The sheet has all numbers: what is set behind the chip's name too. */
+  char label[sizeof plan->plain.kernel_times];
+  snprintf(label, sizeof label, "%.*s", (int)strcspn(config.chip, ","), config.chip);
+  if (status == PTO_OK) {
+    snprintf(asked->chip, sizeof asked->chip, "%s", plan->plain.name);
+    if (config.clusters && config.clusters < plan->plain.cluster_count) plan->plain.cluster_count = config.clusters;
+    const struct pto_forecast_job plain = {.chip = &plan->plain};
+    status = pto_forecast_all(&used, &plain, 1, 1, &asked->plain, error);
+  }
+  if (status == PTO_OK && asked->plain.exit_code == PTO_EXIT_OK) {
+    asked->makespan_ps = asked->plain.makespan_ps + plan->plain.handshake_ps;
+    status = make_plan(plan, error);
+    if (status == PTO_OK) {
+      plan_keys(plan, label);
+      plan_clusters(plan);
+      plan_window(plan);
+      status = run_plan(plan, &used, at_once, error);
+    }
+  }
+  free(plan->chips);
+  free(plan->jobs);
+  free(plan->runs);
+  free(plan->forecasts);
+  free(plan);
+  return status;
+}
+
+void pto_what_if_fini(struct pto_what_if *asked) {
+  free(asked->keys);
+  asked->keys = NULL;
+}
+
+/* ---- text ---- */
+
+#define US(ps) ((double)(ps) / 1e6)
+
+static double percent_of(uint64_t makespan, uint64_t plain) {
+  return 100 * ((double)makespan - (double)plain) / (double)plain;
+}
+
+static void print_run(const struct pto_what_if_run *run, uint64_t plain, FILE *to) {
+  if (run->exit_code == PTO_EXIT_OK)
+    fprintf(to, " %10.2f %+8.2f%%", US(run->makespan_ps), percent_of(run->makespan_ps, plain));
+  else
+    fprintf(to, " %20s", run->exit_code == PTO_EXIT_INTERRUPTED ? "not run" : "refused");
+}
+
+static bool has_effect(const struct pto_what_if *asked, const struct pto_what_if_key *key) {
+  return effect_of(key, asked->makespan_ps) > 0 || key->half.exit_code != PTO_EXIT_OK ||
+         key->twice.exit_code != PTO_EXIT_OK;
+}
+
+static void print_keys(const struct pto_what_if *asked, FILE *to) {
+  fprintf(to, "\n%-28s %12s %-7s %21s %20s %11s\n", "number of the chip", "", "", "half: us", "twice: us",
+          "elasticity");
+  for (uint32_t i = 0; i < asked->key_count; i++) {
+    const struct pto_what_if_key *key = &asked->keys[i];
+    if (!has_effect(asked, key)) continue;
+    fprintf(to, "%-28s %12s %-7s", key->note.key, key->note.value, pto_chip_note_unit(&key->note));
+    print_run(&key->half, asked->makespan_ps, to);
+    print_run(&key->twice, asked->makespan_ps, to);
+    fprintf(to, " %11.3f\n", pto_what_if_elasticity(key));
+  }
+  int column = 0;
+  for (uint32_t i = 0; i < asked->key_count; i++) {
+    if (has_effect(asked, &asked->keys[i])) continue;
+    if (column == 0) column = fprintf(to, "without effect:");
+    if (column > 100) column = fprintf(to, "\n               ") - 1;
+    column += fprintf(to, " %s", asked->keys[i].note.key);
+  }
+  if (column) fputc('\n', to);
+}
+
+/* What was refused, each sentence once. */
+static void print_refusals(const struct pto_what_if *asked, FILE *to) {
+  for (uint32_t i = 0; i < asked->key_count; i++) {
+    const struct pto_what_if_key *key = &asked->keys[i];
+    const struct pto_what_if_run *runs[] = {&key->half, &key->twice};
+    for (int k = 0; k < 2; k++)
+      if (runs[k]->exit_code != PTO_EXIT_OK && runs[k]->exit_code != PTO_EXIT_INTERRUPTED)
+        fprintf(to, "%s = %" PRIu64 ": %s\n", key->note.key, runs[k]->value, runs[k]->sentence);
+  }
+}
+
+static void print_curve(const struct pto_what_if *asked, const struct pto_what_if_curve *curve, FILE *to) {
+  uint64_t longest = 1;
+  for (uint32_t i = 0; i < curve->count; i++)
+    if (curve->points[i].exit_code == PTO_EXIT_OK) longest = pto_max_u64(longest, curve->points[i].makespan_ps);
+  fprintf(to, "\n%s%s%s\n", curve->name, curve->unit[0] ? ", " : "", curve->unit);
+  for (uint32_t i = 0; i < curve->count; i++) {
+    const struct pto_what_if_run *run = &curve->points[i];
+    fprintf(to, "%12" PRIu64, run->value);
+    print_run(run, asked->makespan_ps, to);
+    if (run->exit_code == PTO_EXIT_OK) fputs("  ", to);
+    for (uint64_t k = 0; run->exit_code == PTO_EXIT_OK && k < 50 * run->makespan_ps / longest; k++) fputc('#', to);
+    if (run->exit_code != PTO_EXIT_OK && run->exit_code != PTO_EXIT_INTERRUPTED) fprintf(to, "  %s", run->sentence);
+    fputc('\n', to);
+  }
+}
+
+void pto_what_if_print(const struct pto_what_if *asked, FILE *to) {
+  fprintf(to, "%s: %.2f us in virtual time; %" PRIu32 " other runs, one number changed in each\n", asked->chip,
+          US(asked->makespan_ps), asked->run_count);
+  if (asked->plain.why_run[0]) fprintf(to, "kernels are run in each: %s\n", asked->plain.why_run);
+  print_keys(asked, to);
+  print_refusals(asked, to);
+  print_curve(asked, &asked->clusters, to);
+  print_curve(asked, &asked->window, to);
+}
+
+/* ---- JSON ---- */
+
+static void put_run(const struct pto_what_if_run *run, struct pto_json_writer *w) {
+  pto_json_object_begin(w);
+  pto_json_put_u64(w, "value", run->value);
+  if (pto_json_try_key(w, "virtual_us", run->exit_code == PTO_EXIT_OK)) pto_json_decimal(w, run->makespan_ps, 6);
+  pto_json_put_string(w, "error", run->exit_code == PTO_EXIT_OK ? NULL : run->sentence);
+  pto_json_object_end(w);
+}
+
+static void put_curve(const struct pto_what_if_curve *curve, struct pto_json_writer *w) {
+  pto_json_put_array(w, curve->name);
+  for (uint32_t i = 0; i < curve->count; i++) put_run(&curve->points[i], w);
+  pto_json_array_end(w);
+}
+
+void pto_what_if_put(const struct pto_what_if *asked, struct pto_json_writer *w) {
+  pto_json_put_string(w, "chip", asked->chip);
+  pto_json_key(w, "virtual_us");
+  pto_json_decimal(w, asked->makespan_ps, 6);
+  pto_json_put_string(w, "kernels_run_because", asked->plain.why_run[0] ? asked->plain.why_run : NULL);
+  pto_json_put_array(w, "numbers");
+  for (uint32_t i = 0; i < asked->key_count; i++) {
+    const struct pto_what_if_key *key = &asked->keys[i];
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "section", key->note.section);
+    pto_json_put_string(w, "key", key->note.key);
+    pto_json_put_string(w, "unit", pto_chip_note_unit(&key->note));
+    pto_json_put_u64(w, "value", strtoull(key->note.value, NULL, 10));
+    pto_json_key(w, "half");
+    put_run(&key->half, w);
+    pto_json_key(w, "twice");
+    put_run(&key->twice, w);
+    pto_json_put_double(w, "elasticity", pto_what_if_elasticity(key));
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+  pto_json_put_object(w, "curves");
+  put_curve(&asked->clusters, w);
+  put_curve(&asked->window, w);
+  pto_json_object_end(w);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program would take on another chip: each number of the chip file halved and doubled, one at a time, and curves
+ * over its clusters and the slots of a task ring.  Each is a run of its own in virtual time, exact, as
+ * check/predict/forecast.h makes them.
+ *
+ * A pto_what_if is made whole by pto_what_if and owns its lists until fini.  Times are those that `ptosim run` tells as
+ * virtual_us, handshake and transfers included.
+ *
+ * Threads: as of a forecast.
+ */
+#ifndef PTO_CHECK_WHAT_IF_WHAT_IF_H
+#define PTO_CHECK_WHAT_IF_WHAT_IF_H
+
+#include <stdio.h>
+
+#include <check/predict/forecast.h>
+#include <formats/json_writer.h>
+
+/* One run with one number changed. */
+struct pto_what_if_run {
+  uint64_t value;
+  int exit_code, status; /* of the run; what follows is there where it is PTO_EXIT_OK */
+  uint64_t makespan_ps;
+  char sentence[160]; /* why it is not; cut */
+};
+
+/* A key of the chip file with a number that is not 0. */
+struct pto_what_if_key {
+  struct pto_chip_note note; /* as the chip has it */
+  struct pto_what_if_run half, twice;
+};
+
+struct pto_what_if_curve {
+  const char *name, *unit; /* "clusters", "window" */
+  struct pto_what_if_run points[16];
+  uint32_t count;
+};
+
+struct pto_what_if {
+  char chip[64];
+  struct pto_forecast plain; /* the run as it is; the rest is there where its exit_code is PTO_EXIT_OK */
+  uint64_t makespan_ps;
+  struct pto_what_if_key *keys; /* largest effect first */
+  uint32_t key_count, run_count;
+  bool is_interrupted; /* some runs have not begun */
+  struct pto_what_if_curve clusters, window;
+};
+
+/* Runs them all, `at_once` processes at a time.  options.config names the chip.  PTO_OK also where the program fails;
+ * fini is due in either case. */
+PTO_MUST_CHECK int pto_what_if(const struct pto_session_options *options, uint32_t at_once, struct pto_what_if *asked,
+                               struct pto_error *error);
+void pto_what_if_fini(struct pto_what_if *asked);
+
+/* How the makespan goes with the number: the exponent of value^e between the halved and the doubled one.  −1: half as
+ * long with twice the number.  0 where one of the two did not run. */
+double pto_what_if_elasticity(const struct pto_what_if_key *key);
+
+void pto_what_if_print(const struct pto_what_if *asked, FILE *to);
+/* Members of the object that is open. */
+void pto_what_if_put(const struct pto_what_if *asked, struct pto_json_writer *w);
+
+#endif

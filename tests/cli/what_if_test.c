@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* `ptosim what-if` and --chip-set from outside: each time that what-if tells is the one that `ptosim run` takes with
+ * that number set, and so is, nearly, what a verdict proposes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+static json_t *ask(const char *words) {
+  const int code = pto_ptosim_run("%s --json -", words);
+  if (code) fail_msg("%s: exit %d: %s%s", words, code, pto_ptosim_last.out, pto_ptosim_last.err);
+  return pto_ptosim_parse(pto_ptosim_last.out);
+}
+
+static double number(json_t *object, const char *key) {
+  json_t *value = json_object_get(object, key);
+  if (!json_is_number(value)) fail_msg("no number %s", key);
+  return json_number_value(value);
+}
+
+static double run_us(const char *program, const char *more) {
+  char words[512];
+  snprintf(words, sizeof words, "run %s --engine virtual --chip a2a3%s --quiet", program, more);
+  json_t *result = ask(words);
+  const double us = number(result, "virtual_us");
+  json_decref(result);
+  return us;
+}
+
+static json_t *find_number(json_t *what_if, const char *key) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(json_object_get(what_if, "numbers"), i, row) {
+    if (strcmp(json_string_value(json_object_get(row, "key")), key) == 0) return row;
+  }
+  fail_msg("no key %s", key);
+  return NULL;
+}
+
+static void check_key(json_t *what_if, const char *program, const char *key) {
+  static const char *const sides[] = {"half", "twice"};
+  json_t *row = find_number(what_if, key);
+  for (int i = 0; i < 2; i++) {
+    char more[128];
+    json_t *run = json_object_get(row, sides[i]);
+    snprintf(more, sizeof more, " --chip-set %s=%.0f", key, number(run, "value"));
+    assert_true(number(run, "virtual_us") == run_us(program, more));
+    assert_true(number(run, "value") == (i ? 2 * number(row, "value") : (uint64_t)number(row, "value") / 2));
+  }
+}
+
+static void check_curve(json_t *what_if, const char *program, const char *name, double value) {
+  size_t i;
+  json_t *point;
+  bool is_there = false;
+  json_array_foreach(json_object_get(json_object_get(what_if, "curves"), name), i, point) {
+    char more[64];
+    if (number(point, "value") != value) continue;
+    snprintf(more, sizeof more, " --%s %.0f", name, value);
+    assert_true(number(point, "virtual_us") == run_us(program, more));
+    is_there = true;
+  }
+  assert_true(is_there);
+}
+
+static void test_each_time_is_that_of_a_run(void **state) {
+  static const char *const programs[] = {"bgemm", "moe", "paged_attention"};
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    char words[128];
+    snprintf(words, sizeof words, "what-if %s", programs[i]);
+    json_t *root = ask(words), *what_if = json_object_get(root, "what_if");
+    assert_true(number(what_if, "virtual_us") == run_us(programs[i], ""));
+    check_key(what_if, programs[i], "submit");
+    check_key(what_if, programs[i], "core_bandwidth_mbps");
+    check_key(what_if, programs[i], "handshake_ps");
+    check_curve(what_if, programs[i], "clusters", 8);
+    check_curve(what_if, programs[i], "window", 256);
+    json_decref(root);
+  }
+}
+
+static void test_the_largest_effect_comes_first_and_elasticity_has_its_sign(void **state) {
+  json_t *root = ask("what-if bgemm --case 500x128x2"), *what_if = json_object_get(root, "what_if"), *row;
+  const double plain = number(what_if, "virtual_us");
+  double before = 1e30;
+  size_t i;
+  json_array_foreach(json_object_get(what_if, "numbers"), i, row) {
+    double effect = 0;
+    for (int k = 0; k < 2; k++) {
+      json_t *us = json_object_get(json_object_get(row, k ? "twice" : "half"), "virtual_us");
+      const double change = json_is_number(us) ? json_number_value(us) - plain : 0;
+      effect = change > effect ? change : -change > effect ? -change : effect;
+    }
+    assert_true(effect <= before);
+    before = effect;
+  }
+  assert_true(i > 50 && before == 0);
+  assert_true(number(find_number(what_if, "submit"), "elasticity") > 0.1);
+  assert_true(number(find_number(what_if, "host_bandwidth_mbps"), "elasticity") == 0);
+  json_decref(root);
+}
+
+static void test_processes_change_nothing(void **state) {
+  json_t *one = ask("what-if vector_example --jobs 1"), *three = ask("what-if vector_example --jobs 3");
+  assert_true(json_equal(one, three));
+  json_decref(one);
+  json_decref(three);
+}
+
+/* The halves of the numbers that a gain names. */
+static void halve(json_t *what_if, const char *keys, char *words, size_t size) {
+  char key[64];
+  words[0] = '\0';
+  for (int used = 0; sscanf(keys, "%63s%n", key, &used) == 1; keys += used) {
+    const size_t length = strlen(words);
+    json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(what_if, "numbers"), i, row) {
+      if (strcmp(json_string_value(json_object_get(row, "key")), key) == 0)
+        snprintf(words + length, size - length, " --chip-set %s=%.0f", key,
+                 number(json_object_get(row, "half"), "value"));
+    }
+  }
+}
+
+/* With the decisions of the run held; another order of events gives another time, so not to the digit. */
+static void test_a_verdict_is_checked_by_what_it_names(void **state) {
+  static const char *const programs[] = {"bgemm", "bgemm --case 500x128x2", "moe", "--model mobilenet_v2"};
+  uint32_t checked = 0;
+  json_t *root = ask("what-if bgemm"), *what_if = json_object_get(root, "what_if"); /* for the chip's numbers */
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    char words[128], sets[512];
+    snprintf(words, sizeof words, "run %s --engine virtual --chip a2a3 --stats", programs[i]);
+    json_t *run = ask(words), *verdict = json_object_get(json_object_get(run, "stats"), "verdict"), *gain;
+    size_t k;
+    json_array_foreach(json_object_get(verdict, "gains"), k, gain) {
+      const char *keys = json_string_value(json_object_get(gain, "chip_keys"));
+      if (!keys) continue;
+      halve(what_if, keys, sets, sizeof sets);
+      const double told = number(gain, "us"), real = number(run, "virtual_us") - run_us(programs[i], sets);
+      if (told < 0.85 * real || told > 1.15 * real)
+        fail_msg("%s: %s: told %g us, is %g us", programs[i], keys, told, real);
+      checked++;
+    }
+    json_decref(run);
+  }
+  json_decref(root);
+  assert_true(checked >= 8);
+}
+
+static void refuses(const char *words, const char *sentence) {
+  assert_int_equal(pto_ptosim_run("%s", words), 2);
+  if (!strstr(pto_ptosim_last.err, sentence)) fail_msg("%s: %s", words, pto_ptosim_last.err);
+}
+
+static void test_settings_that_cannot_be(void **state) {
+  refuses("run bgemm --chip a2a3 --chip-set submt=1", "a chip file has no key submt; did you mean \"submit\"?");
+  refuses("run bgemm --chip a2a3 --chip-set submit=x", "submit = 'x' is not a whole number");
+  refuses("run bgemm --chip a2a3 --chip-set submit", "\"submit\" is not of the form name=value");
+  refuses("run bgemm --chip-set submit=1", "--chip-set needs --chip");
+  refuses("run bgemm --chip a2a3 --chip-set clusters=2", "schedulers = 3 but clusters = 2");
+  refuses("what-if nothing_of_this_name", "nothing_of_this_name");
+  refuses("what-if", "which program?");
+}
+
+static void test_what_is_set_is_told(void **state) {
+  json_t *run = ask("run bgemm --chip a2a3 --engine virtual --chip-set submit=1 --chip-set clusters=12");
+  assert_string_equal(json_string_value(json_object_get(run, "chip")), "a2a3,submit=1,clusters=12");
+  json_decref(run);
+  assert_int_equal(pto_ptosim_run("list chips a2a3,submit=1"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "assumed   set"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_each_time_is_that_of_a_run),
+      cmocka_unit_test(test_the_largest_effect_comes_first_and_elasticity_has_its_sign),
+      cmocka_unit_test(test_processes_change_nothing),
+      cmocka_unit_test(test_a_verdict_is_checked_by_what_it_names),
+      cmocka_unit_test(test_settings_that_cannot_be),
+      cmocka_unit_test(test_what_is_set_is_told),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
