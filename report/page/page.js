@@ -38,13 +38,14 @@ function section(id, isThere) {
 }
 
 function drawHead() {
-  d3.select("#title").text([RESULT.program || NAMES.program, RESULT.case && `case ${RESULT.case}`].filter(Boolean).join(", "));
-  document.title = `${RESULT.program || NAMES.program}: report`;
+  const name = RESULT.program || (NAMES ? NAMES.program : headOfParts());
+  d3.select("#title").text([name, RESULT.case && `case ${RESULT.case}`].filter(Boolean).join(", "));
+  document.title = `${name}: report`;
   const facts = [["chip", RESULT.chip], ["engine", RESULT.engine], ["dependencies", RESULT.deps], ["workers", RESULT.workers],
                  ["tasks", RESULT.tasks], ["edges", RESULT.edges],
                  ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
                  ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
-                 ["records that did not fit", NAMES.dropped_records || null]];
+                 ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
     .each(function ([name, value]) {
       d3.select(this).append("dt").text(name);
@@ -215,9 +216,14 @@ async function draw() {
     root.dataset.theme = isDark ? "light" : "dark";
     if (timeline) timeline.draw();
   });
+  await drawParts();
   drawResult();
   run.spans = NAMES ? await readSpans() : null;
-  if (!section("lanes", run.spans && run.spans.count > 0)) return;
+  if (!section("lanes", run.spans && run.spans.count > 0)) {
+    for (const id of ["memory", "tasks-graph"]) section(id, false);
+    document.documentElement.dataset.ready = "all";
+    return;
+  }
   let chart = null;
   for (const end of run.spans.end) run.end = Math.max(run.end, end);
   run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
