@@ -55,19 +55,24 @@ function drawHead() {
 
 /* ---- a task ---- */
 
-async function showTask(span) {
+const bufferText = number => NAMES.buffer_labels[number] || `buffer ${number}`;
+const taskText = task => `task ${task} ${NAMES.names[run.tasks.kernel[task]]}`;
+
+/* span: what is selected; -1: nothing, or a task that no core ran. */
+async function showTask(span, task = span < 0 ? -1 : run.spans.task[span]) {
   const box = d3.select("#task").html("");
-  if (span < 0) {
+  if (span < 0 && task < 0) {
     box.append("p").text("Click a span to see its task.");
     return;
   }
-  const {spans} = run, task = spans.task[span];
-  box.append("h3").text(NAMES.names[spans.name[span]]);
+  const {spans} = run;
+  box.append("h3").text(NAMES.names[span < 0 ? run.tasks.kernel[task] : spans.name[span]]);
   const list = box.append("ul");
   const say = text => list.append("li").text(text);
-  say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
+  if (span < 0) say("no core ran it");
+  else say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
   if (task < 0 || task >= NAMES.tasks) return;
-  say(`task ${task}${run.tasks.blocks[task] > 1 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
+  say(`task ${task}${run.tasks.blocks[task] > 1 && span >= 0 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
   if (NAMES.labels && NAMES.labels[task]) say(`label ${NAMES.labels[task]}`);
   if (NAMES.nodes) say(`node ${NAMES.nodes[task]}`);
   if (NAMES.places[run.tasks.place[task]]) say(`submitted at ${NAMES.places[run.tasks.place[task]]}`);
@@ -81,7 +86,7 @@ async function showTask(span) {
   if (timeline.selected !== span) return;
   box.append("h3").text("tensors");
   box.append("ul").selectAll("li").data(run.tensors[task]).enter().append("li").text(t =>
-    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, buffer ${t.buffer} of ${bytesText(t.bytes)}` +
+    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, ${bufferText(t.buffer)} of ${bytesText(t.bytes)}` +
     `${t.offset ? `, from element ${t.offset}` : ""}`);
 }
 
@@ -108,14 +113,18 @@ function sayNeighbours(box, title, list, task) {
   box.append("h3").text(`${to - from} ${title}`);
   box.append("ul").attr("class", title).selectAll("li").data([...list.items.slice(from, Math.min(to, from + 50))]).enter()
     .append("li").append("a").attr("role", "button").attr("tabindex", 0)
-    .text(d => `task ${d} ${NAMES.names[run.tasks.kernel[d]]}`).on("click", d => goTo(d));
+    .text(taskText).on("click", d => goTo(d));
   if (to - from > 50) box.append("p").text(`and ${to - from - 50} more`);
 }
 
 /* Selects a task's last span and brings it into view. */
 function goTo(task) {
   const span = run.lastSpanOf(task);
-  if (span < 0) return;
+  if (span < 0) {
+    timeline.select(-1);
+    showTask(-1, task);
+    return;
+  }
   const [begin, end] = timeline.scale.domain(), length = run.spans.end[span] - run.spans.begin[span];
   if (run.spans.begin[span] < begin || run.spans.end[span] > end)
     timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
@@ -133,12 +142,13 @@ function startSearch() {
   let last = -1;
   const matcher = text => {
     const number = /^#?\d+$/.test(text) ? +text.replace("#", "") : -1, low = text.toLowerCase();
-    const hits = NAMES.names.map(name => name.toLowerCase().includes(low));
+    const exact = /^"(.*)"$/.exec(text); /* a name in quotes is all of it */
+    const hits = NAMES.names.map(name => exact ? name === exact[1] : name.toLowerCase().includes(low));
     const places = NAMES.places.map(place => place.toLowerCase().includes(low));
     return span => {
       const task = run.spans.task[span];
       if (number >= 0) return task === number;
-      if (hits[run.spans.name[span]]) return true;
+      if (hits[run.spans.name[span]] || exact) return hits[run.spans.name[span]];
       if (task < 0 || task >= NAMES.tasks) return false;
       return places[run.tasks.place[task]] ||
         [NAMES.nodes, NAMES.labels].some(texts => texts && (texts[task] || "").toLowerCase().includes(low));
@@ -186,7 +196,7 @@ function stepsOnTracks(path) {
 
 /* ---- memory ---- */
 
-/* Of managed buffers, from the first span of a task that uses it to the last: largest first. */
+/* Of managed buffers, from the first span of a task that uses it to the last, with both tasks: largest first. */
 function buffersOf() {
   const buffers = new Map(), begin = new Float64Array(NAMES.tasks).fill(Infinity);
   for (let i = firstCall(run.spans); i < run.spans.count; i++) {
@@ -197,9 +207,10 @@ function buffersOf() {
     const span = run.lastSpanOf(task);
     for (const tensor of tensors) {
       if (!tensor.isManaged || span < 0) continue;
-      const buffer = buffers.get(tensor.buffer) || {buffer: tensor.buffer, bytes: tensor.bytes, begin: Infinity, end: 0};
-      buffer.begin = Math.min(buffer.begin, begin[task]);
-      buffer.end = Math.max(buffer.end, run.spans.end[span]);
+      const buffer = buffers.get(tensor.buffer) ||
+        {buffer: tensor.buffer, name: bufferText(tensor.buffer), bytes: tensor.bytes, begin: Infinity, end: 0};
+      if (begin[task] < buffer.begin) [buffer.begin, buffer.producer] = [begin[task], task];
+      if (run.spans.end[span] > buffer.end) [buffer.end, buffer.consumer] = [run.spans.end[span], task];
       buffers.set(tensor.buffer, buffer);
     }
   });
@@ -236,7 +247,7 @@ async function draw() {
   window.addEventListener("resize", () => timeline.resize());
   const samples = await readSamples();
   if (section("memory", samples.count > 0))
-    chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
+    chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width, goTo);
   await new Promise(requestAnimationFrame);
   await loadGraph();
   if (section("tasks-graph", NAMES.tasks > 0))
@@ -302,13 +313,23 @@ function drawAccounts(accounts, makespan) {
 function drawKernels(kernels, stats) {
   if (!section("kernels", kernels.length > 0)) return;
   const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
-  const split = ["compute_us", "memory_us", "contention_us"].filter(key => typeof kernels[0][key] === "number")
-    .map(key => time(key.replace("_us", ""), d => d[key]));
+  const isThere = key => typeof kernels[0][key] === "number";
+  const split = ["compute_us", "memory_us", "contention_us"].filter(isThere).map(key => ({
+    name: key.replace("_us", ""), value: d => d[key] / d.total_us, text: d => percentText(d[key] / d.total_us)}));
+  const number = (name, key, text) => ({name, value: d => d[key], text: d => d[key] === null ? "" : text(d[key])});
+  const roof = !isThere("roof_share") ? [] : [
+    number("bytes", "bytes", bytesText), number("operations", "operations", d => d3.format(".4~s")(d)),
+    number("ops/byte", "intensity", d => `${+d.toPrecision(3)}`), number("reached", "gops", d => rateText(d, "op/s")),
+    number("and", "gbps", d => rateText(d, "B/s")), number("of its roof", "roof_share", percentText),
+    {name: "which is", value: d => d.bound || ""}];
+  const pick = name => findText(`"${name}"`);
   drawTable(document.querySelector("#kernels table"), [
-    {name: "kernel", value: d => d.name, pick: d => () => findText(d.name)}, {name: "calls", value: d => d.calls},
+    {name: "kernel", value: d => d.name, pick: d => () => pick(d.name)}, {name: "calls", value: d => d.calls},
     {name: "share", value: d => d.total_us / total, text: d => percentText(d.total_us / total)},
-    time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split
+    time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split, ...roof
   ], kernels);
+  drawRoofline(document.getElementById("roofline"), stats, pick);
+  d3.select("#kernels h3").style("display", document.querySelector("#roofline svg") ? null : "none");
 }
 
 function drawPath(path, makespan) {
