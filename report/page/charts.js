@@ -67,7 +67,8 @@ function chunksOf(values) {
 
 /* Lines of samples over time, each on a scale of its own, and buffers below; follows the timeline's view. */
 class SampleChart {
-  /* The high waters are the document's: samples are taken after a submit, which may have taken more for a while. */
+  /* Samples are of all rings together, the document's high waters of any one; a submit may have taken more for a while
+   * than the sample behind it says. */
   constructor(element, samples, run, width, onPick) {
     this.element = element;
     this.samples = samples;
@@ -77,7 +78,7 @@ class SampleChart {
       {name: "ready tasks", values: samples.ready, text: d => `${d}`},
       {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
     ].map(line => ({...line, ...chunksOf(line.values)}));
-    for (const line of this.lines) line.most = line.most || d3.max(line.high);
+    for (const line of this.lines) line.most = Math.max(line.most || 0, d3.max(line.high));
     this.lines = this.lines.filter(line => line.most > 0);
     this.width = width;
     this.onPick = onPick;

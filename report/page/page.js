@@ -90,7 +90,16 @@ async function showTask(span, task = span < 0 ? -1 : run.spans.task[span]) {
     `${t.offset ? `, from element ${t.offset}` : ""}`);
 }
 
-/* From its submit to its first span: for a producer, then for a scheduler and a core. */
+/* The span of the scheduler that sends a task's first message; null on threads. */
+function firstMessage(task) {
+  const {spans} = run, sends = NAMES.names.indexOf(NAMES.activities.dispatch);
+  let first = -1;
+  for (let i = 0; i < firstCall(spans); i++)
+    if (spans.task[i] === task && spans.name[i] === sends && (first < 0 || spans.begin[i] < spans.begin[first])) first = i;
+  return first < 0 ? null : {begin: spans.begin[first], end: spans.end[first]};
+}
+
+/* From its submit to its first span: for its last producer, a scheduler, a core. */
 function sayWaits(list, task) {
   const {spans, edges} = run;
   let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
@@ -104,13 +113,19 @@ function sayWaits(list, task) {
   }
   list.append("li").text(`submitted at ${unitsText(run.tasks.submitted[task])}`);
   if (last >= 0) list.append("li").text(`waited ${unitsText(ready - run.tasks.submitted[task])} for task ${last}, its last producer`);
-  if (begin < Infinity && begin >= ready)
-    list.append("li").text(`waited ${unitsText(begin - ready)} for a scheduler and a core`);
+  if (begin === Infinity || begin < ready) return;
+  const sent = firstMessage(task);
+  if (!sent) list.append("li").text(`waited ${unitsText(begin - ready)} for a core`);
+  else {
+    if (sent.begin > ready) list.append("li").text(`waited ${unitsText(sent.begin - ready)} for a scheduler`);
+    list.append("li").text(`its message took ${unitsText(sent.end - Math.max(ready, sent.begin))}`);
+    if (begin > sent.end) list.append("li").text(`waited ${unitsText(begin - sent.end)} for its core, and to start there`);
+  }
 }
 
 function sayNeighbours(box, title, list, task) {
   const from = list.first[task], to = list.first[task + 1];
-  box.append("h3").text(`${to - from} ${title}`);
+  box.append("h3").text(to - from === 1 ? `1 ${title.slice(0, -1)}` : `${to - from} ${title}`);
   box.append("ul").attr("class", title).selectAll("li").data([...list.items.slice(from, Math.min(to, from + 50))]).enter()
     .append("li").append("a").attr("role", "button").attr("tabindex", 0)
     .text(taskText).on("click", d => goTo(d));
@@ -315,13 +330,13 @@ function drawKernels(kernels, stats) {
   const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
   const isThere = key => typeof kernels[0][key] === "number";
   const split = ["compute_us", "memory_us", "contention_us"].filter(isThere).map(key => ({
-    name: key.replace("_us", ""), value: d => d[key] / d.total_us, text: d => percentText(d[key] / d.total_us)}));
+    name: key.replace("_us", ""), value: d => d[key] / (d.total_us || 1), text: d => percentText(d[key] / (d.total_us || 1))}));
   const number = (name, key, text) => ({name, value: d => d[key], text: d => d[key] === null ? "" : text(d[key])});
+  const digits = d => d3.format(",")(+d.toPrecision(3));
   const roof = !isThere("roof_share") ? [] : [
     number("bytes", "bytes", bytesText), number("operations", "operations", d => d3.format(".4~s")(d)),
-    number("ops/byte", "intensity", d => `${+d.toPrecision(3)}`), number("reached", "gops", d => rateText(d, "op/s")),
-    number("and", "gbps", d => rateText(d, "B/s")), number("of its roof", "roof_share", percentText),
-    {name: "which is", value: d => d.bound || ""}];
+    number("ops/byte", "intensity", digits), number("Gop/s", "gops", digits), number("GB/s", "gbps", digits),
+    number("of roof", "roof_share", percentText), {name: "roof", value: d => d.bound || ""}];
   const pick = name => findText(`"${name}"`);
   drawTable(document.querySelector("#kernels table"), [
     {name: "kernel", value: d => d.name, pick: d => () => pick(d.name)}, {name: "calls", value: d => d.calls},

@@ -14,7 +14,11 @@ function unitRoofs(roofs) {
 
 /* Powers of ten, each one's first digit alone. */
 const isPowerOfTen = value => Math.abs(Math.log10(value) % 1) < 1e-9;
-const rateText = (value, unit) => value >= 1000 ? `${+(value / 1000).toPrecision(3)} T${unit}` : `${+value.toPrecision(3)} G${unit}`;
+/* Of thousand millions a second. */
+function rateText(value, unit) {
+  const [scale, letter] = value >= 1000 ? [1000, "T"] : value >= 1 ? [1, "G"] : value >= 1e-3 ? [1e-3, "M"] : [1e-6, "k"];
+  return `${+(value / scale).toPrecision(3)} ${letter}${unit}`;
+}
 
 /* onPick(kernel): a click on its point. */
 function drawRoofline(element, stats, onPick) {
