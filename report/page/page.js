@@ -157,16 +157,17 @@ function startSearch() {
   let last = -1;
   const matcher = text => {
     const number = /^#?\d+$/.test(text) ? +text.replace("#", "") : -1, low = text.toLowerCase();
-    const exact = /^"(.*)"$/.exec(text); /* a name in quotes is all of it */
-    const hits = NAMES.names.map(name => exact ? name === exact[1] : name.toLowerCase().includes(low));
-    const places = NAMES.places.map(place => place.toLowerCase().includes(low));
+    const exact = /^"(.*)"$/.exec(text); /* what is in quotes is all of a name */
+    const fits = exact ? name => name === exact[1] : name => name.toLowerCase().includes(low);
+    const hits = NAMES.names.map(fits);
+    const places = NAMES.places.map(fits);
     return span => {
       const task = run.spans.task[span];
       if (number >= 0) return task === number;
-      if (hits[run.spans.name[span]] || exact) return hits[run.spans.name[span]];
+      if (hits[run.spans.name[span]]) return true;
       if (task < 0 || task >= NAMES.tasks) return false;
       return places[run.tasks.place[task]] ||
-        [NAMES.nodes, NAMES.labels].some(texts => texts && (texts[task] || "").toLowerCase().includes(low));
+        [NAMES.nodes, NAMES.labels].some(texts => texts && fits(texts[task] || ""));
     };
   };
   form.elements.text.addEventListener("input", () => {
@@ -287,6 +288,8 @@ function drawResult() {
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
   drawAccounts(stats.accounts || [], makespan);
   drawKernels(stats.kernels || [], stats);
+  drawGroups("nodes", RESULT.node_times, d => d.name);
+  drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
   drawFindings(documentOf("found"));
 }
@@ -345,6 +348,18 @@ function drawKernels(kernels, stats) {
   ], kernels);
   drawRoofline(document.getElementById("roofline"), stats, pick);
   d3.select("#kernels h3").style("display", document.querySelector("#roofline svg") ? null : "none");
+}
+
+/* What tasks of one node or label took on cores. */
+function drawGroups(id, groups, nameOf) {
+  if (!section(id, groups && groups.length > 0)) return;
+  const total = d3.sum(groups, d => d.seconds), time = value => timeText(value * 1e6);
+  drawTable(document.querySelector(`#${id} table`), [
+    {name: id.slice(0, -1), value: d => nameOf(d) || "(none)", pick: d => nameOf(d) && (() => findText(`"${nameOf(d)}"`))},
+    {name: "calls", value: d => d.calls}, {name: "share", value: d => d.seconds / total, text: d => percentText(d.seconds / total)},
+    {name: "total", value: d => d.seconds, text: d => time(d.seconds)},
+    {name: "mean", value: d => d.seconds / d.calls, text: d => time(d.seconds / d.calls)}
+  ], groups, 20);
 }
 
 function drawPath(path, makespan) {

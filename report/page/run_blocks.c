@@ -8,6 +8,7 @@
 #include <report/findings/source_lines.h>
 #include <report/page/columns.h>
 #include <report/page/escaped_json.h>
+#include <report/run/label_groups.h>
 #include <report/run/trace_view.h>
 #include <runtime/trace/segment.h>
 
@@ -300,10 +301,20 @@ static void put_tracks(struct blocks *b, struct pto_json_writer *w) {
   pto_json_array_end(w);
 }
 
-static bool has_labels(const struct pto_trace *trace) {
-  for (uint64_t i = 0; i < trace->tasks.count; i++)
-    if (pto_trace_task_at(trace, i)->label) return true;
-  return false;
+/* Of each task its label, or that of a scope around it; where none has any, there is no list. */
+static void put_labels(struct blocks *b, struct pto_json_writer *w) {
+  struct pto_label_groups labels;
+  struct pto_error error;
+  const int status = pto_label_groups_init(&labels, b->trace, &error);
+  if (status) b->status = status;
+  if (labels.groups.count == 0) return;
+  pto_json_put_array(w, "labels");
+  for (uint64_t i = 0; i < labels.groups.task_count; i++) {
+    const uint32_t group = labels.groups.group_of[i];
+    pto_json_string(w, group + 1 < labels.groups.count ? labels.groups.names[group] : NULL);
+  }
+  pto_json_array_end(w);
+  pto_label_groups_fini(&labels);
 }
 
 /* By number, those that have one. */
@@ -359,11 +370,7 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   for (uint32_t mode = 0; mode <= PTO_SCALAR; mode++) pto_json_string(w, pto_mode_name(mode));
   pto_json_array_end(w);
   put_buffer_labels(b, w);
-  if (has_labels(b->trace)) {
-    pto_json_put_array(w, "labels");
-    for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_trace_task_at(b->trace, i)->label);
-    pto_json_array_end(w);
-  }
+  put_labels(b, w);
   if (b->info->groups) {
     pto_json_put_array(w, "nodes");
     for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_export_group(b->info, i));

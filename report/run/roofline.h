@@ -29,7 +29,7 @@ struct pto_roofline {
 };
 
 void pto_roofline_add(struct pto_roofline *all, const struct pto_trace_cost *cost);
-/* What bounds it: "memory", "cube f16", "vector f32"; NULL: it costs nothing. */
+/* What bounds it: "memory", "cube fp16", "vector f32"; NULL: it costs nothing. */
 const char *pto_roofline_bound(const struct pto_roofline *all, char *text, size_t size);
 /* Operations a byte; 0 where no bytes are moved. */
 double pto_roofline_intensity(const struct pto_roofline *all);
@@ -40,7 +40,7 @@ void pto_roofline_put(const struct pto_roofline *all, uint64_t time_ps, bool is_
 
 /* What one core can reach. */
 struct pto_roof {
-  char name[32];  /* "memory", "cube f16" */
+  char name[32];  /* "memory", "cube fp16" */
   bool is_memory; /* then `most` is in GB/s, else in thousand millions of operations a second */
   double most;
 };
