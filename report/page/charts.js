@@ -28,13 +28,15 @@ function drawBars(element, rows, total) {
   return x;
 }
 
-/* columns: [{name, value(row), text(row), pick(row)}].  A click on a head sorts by it; pick makes the cell a link. */
+/* columns: [{name, value(row), text(row), pick(row), isText}].  A click on a head sorts by it; pick makes the cell a link;
+ * what isText is set left. */
 function drawTable(element, columns, rows, most = 200) {
   const table = d3.select(element).html("");
   const body = () => {
     table.select("tbody").remove();
     table.append("tbody").selectAll("tr").data(rows.slice(0, most)).enter().append("tr").selectAll("td")
-      .data(row => columns.map(column => ({column, row}))).enter().append("td").each(function ({column, row}) {
+      .data(row => columns.map(column => ({column, row}))).enter().append("td").classed("text", d => d.column.isText)
+      .each(function ({column, row}) {
         const text = (column.text || column.value)(row);
         if (column.pick && column.pick(row)) d3.select(this).append("a").attr("role", "button").attr("tabindex", 0).text(text)
           .on("click", () => column.pick(row)());
@@ -42,6 +44,7 @@ function drawTable(element, columns, rows, most = 200) {
       });
   };
   table.append("thead").append("tr").selectAll("th").data(columns).enter().append("th").attr("scope", "col")
+    .classed("text", d => d.isText)
     .append("button").attr("type", "button").text(d => d.name).on("click", column => {
       column.isUp = !column.isUp;
       rows = rows.slice().sort((a, b) => (column.isUp ? -1 : 1) * d3.ascending(column.value(a), column.value(b)));

@@ -38,11 +38,12 @@ function section(id, isThere) {
 }
 
 function drawHead() {
-  const name = RESULT.program || (NAMES ? NAMES.program : headOfParts());
-  d3.select("#title").text([name, RESULT.case && `case ${RESULT.case}`].filter(Boolean).join(", "));
+  const part = headPart(), about = part ? documentOfPart() : RESULT;
+  const name = part ? part.name(about) : RESULT.program || NAMES.program;
+  d3.select("#title").text([name, about.case && `case ${about.case}`].filter(Boolean).join(", "));
   document.title = `${name}: report`;
-  const facts = [["chip", RESULT.chip], ["engine", RESULT.engine], ["dependencies", RESULT.deps], ["workers", RESULT.workers],
-                 ["tasks", RESULT.tasks], ["edges", RESULT.edges],
+  const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
+                 ["tasks", about.tasks], ["edges", about.edges],
                  ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
                  ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
                  ["records that did not fit", NAMES && NAMES.dropped_records || null]];
@@ -294,13 +295,17 @@ function drawResult() {
   drawFindings(documentOf("found"));
 }
 
-/* The sentence of each, with links to its tasks. */
 function drawFindings(found) {
-  if (!section("findings", found)) return;
-  if (!found.findings.length) d3.select("#findings").append("p").text("Nothing was found.");
-  const item = d3.select("#findings ol").selectAll("li").data(found.findings).enter().append("li");
+  if (section("findings", found)) drawFindingList(document.querySelector("#findings ol"), found.findings);
+}
+
+/* The sentence of each, with links to its tasks where a run is in the page. */
+function drawFindingList(element, findings) {
+  if (!findings.length) d3.select(element.parentNode).append("p").text("Nothing was found.");
+  const item = d3.select(element).selectAll("li").data(findings).enter().append("li");
   item.append("strong").text(d => `${d.kind}: `);
   item.append("span").text(d => `${d.sentence}${d.more ? ` (and ${d.more} more like it)` : ""} `);
+  if (!NAMES) return;
   item.each(function (d) {
     d3.select(this).selectAll("a").data(d.tasks.filter(task => task !== null)).enter().append("a").attr("role", "button")
       .attr("tabindex", 0).text(task => ` task ${task}`).on("click", task => {

@@ -57,6 +57,11 @@ def look():
     wait_for("the whole page is drawn", "['all', 'failed'].includes(document.documentElement.dataset.ready)")
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
+    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress)):
+        about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
+        if about:
+            look_at(json.loads(about))
+            return
     result = json.loads(script("return document.getElementById('result').textContent"))
     names = json.loads(script("return document.getElementById('names').textContent"))
     stats = result["stats"]
@@ -68,6 +73,40 @@ def look():
     look_at_kernels(stats)
     look_at_timeline(result, names)
     look_at_rest(result, names)
+
+
+def cells(table):
+    return script("return [...document.querySelectorAll(arguments[0] + ' tbody tr')].map(r => [...r.cells].map(c => c.textContent))", table)
+
+
+def look_at_explore(about):
+    verdict = driver.find_element(By.ID, "verdict").text
+    holds("the head names the program", about["program"] in driver.find_element(By.ID, "title").text)
+    holds("the verdict counts what differs", (str(about["differing"]) in verdict) == (about["differing"] > 0) and
+          verdict.startswith("No order") == (about["differing"] == 0))
+    rows = cells("#differences")
+    holds("there is a row for each difference", [(r[0], r[1]) for r in rows] ==
+          [(d["schedule"], "; ".join(d["holds"])) for d in about["differences"]])
+    told = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#explore-findings li")]
+    holds("each finding is told", len(told) == len(about["findings"]) and
+          all(f["sentence"] in text for f, text in zip(about["findings"], told)))
+    holds("strategies are counted", cells("#strategies") == [[name, str(count)] for name, count in about["strategies"].items()])
+    holds("no part of a run is shown", script("return [...document.querySelectorAll('main > section:not(.empty)')].map(s => s.id)") == ["part-explore"])
+
+
+def look_at_regress(about):
+    verdict = driver.find_element(By.ID, "verdict").text
+    for what in ("changed", "failed"):
+        count = about["counts"][what]
+        holds(f"the verdict counts what has {what}", (f"{count} {what}" in verdict) == (count > 0))
+    rows = cells("#cases")
+    holds("there is a row for each case", sorted((r[0], r[1]) for r in rows) == sorted((r["case"], r["verdict"]) for r in about["results"]))
+    by_case = {r["case"]: r for r in about["results"]}
+    changes = [by_case[r[0]]["virtual_us"] / by_case[r[0]]["baseline_virtual_us"] - 1 for r in rows if r[1] == "changed"]
+    holds("changes stand first, the largest change first", [r[1] for r in rows[:len(changes)]] == ["changed"] * len(changes) and
+          changes == sorted(changes, key=abs, reverse=True))
+    holds("changes are those of the document", all(close(float(r[2].replace(" %", "")) / 100, change, 0.00006)
+                                                   for r, change in zip(rows, changes)))
 
 
 def look_at_accounts(stats):
