@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Bars, lines and tables.  Each bar and each number of a table is one of the documents in the page; none is made up here. */
 
+/* A picture of this size, which shrinks where paper is narrower. */
+const pictureIn = (element, width, height, what) => d3.select(element).append("svg").attr("width", width).attr("height", height)
+  .attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", what);
+
 /* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time. */
 function drawBars(element, rows, total) {
   const width = Math.max(500, element.clientWidth || 900), left = 150, height = 24;
   const x = d3.scaleLinear().domain([0, total]).range([left, width - 10]);
-  const svg = d3.select(element).html("").append("svg").attr("width", width).attr("height", rows.length * height + 28)
-    .attr("role", "img").attr("aria-label", "time of each resource by activity");
+  d3.select(element).html("");
+  const svg = pictureIn(element, width, rows.length * height + 28, "time of each resource by activity");
   svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${rows.length * height + 4})`)
     .call(d3.axisBottom(x).ticks(8).tickFormat(timeText));
   const row = svg.selectAll("g.row").data(rows).enter().append("g").attr("class", "row")
@@ -117,9 +121,8 @@ class SampleChart {
     this.view = [begin, end];
     const width = this.width(), height = 70, left = LABEL_WIDTH;
     const x = d3.scaleLinear().domain([begin, end]).range([left, width]);
-    const svg = d3.select(this.element).html("").append("svg").attr("width", width)
-      .attr("height", this.lines.length * height + 24).attr("role", "img")
-      .attr("aria-label", "window, heap, ready tasks and calls over time");
+    d3.select(this.element).html("");
+    const svg = pictureIn(this.element, width, this.lines.length * height + 24, "window, heap, ready tasks and calls over time");
     this.lines.forEach((line, i) => {
       const y = d3.scaleLinear().domain([0, line.most || 1]).range([height - 6, 8]);
       const g = svg.append("g").attr("transform", `translate(0, ${i * height})`);
@@ -144,8 +147,8 @@ function drawBuffers(element, buffers, x, onPick) {
   const bars = living.slice(0, MOST_BUFFERS).sort((a, b) => a.begin - b.begin);
   const box = d3.select(element).html("");
   box.append("p").attr("class", "hint").text(living.length > MOST_BUFFERS ? `The ${MOST_BUFFERS} largest of ${living.length}.` : "");
-  const item = box.append("svg").attr("width", width).attr("height", bars.length * row + 4).attr("role", "img")
-    .attr("aria-label", "buffers from first to last use").selectAll("g").data(bars).enter().append("g").attr("class", "buffer")
+  const item = pictureIn(element, width, bars.length * row + 4, "buffers from first to last use")
+    .selectAll("g").data(bars).enter().append("g").attr("class", "buffer")
     .attr("transform", (_, i) => `translate(0, ${i * row})`).style("cursor", "pointer").on("click", d => onPick(d.producer));
   item.append("text").attr("x", 4).attr("y", 11).text(d => {
     const size = bytesText(d.bytes), most = 23 - size.length;

@@ -286,6 +286,8 @@ function drawResult() {
     d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
   }
+  if (!stats.verdict && NAMES && !NAMES.virtual)
+    d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
   drawAccounts(stats.accounts || [], makespan);
   drawKernels(stats.kernels || [], stats);

@@ -32,8 +32,7 @@ function drawRoofline(element, stats, onPick) {
   const x = d3.scaleLog().domain([d3.min(xs) / 2, d3.max(xs) * 4]).range([left, right]);
   const ys = [...kernels.map(kernel => kernel.gops), ...units.map(unit => unit.gops)];
   const y = d3.scaleLog().domain([d3.min(ys) / 3, d3.max(ys) * 2]).range([bottom, top]);
-  const svg = d3.select(element).append("svg").attr("width", width).attr("height", height + 18 * memories.length)
-    .attr("role", "img").attr("aria-label", "kernels under the roofs of a core");
+  const svg = pictureIn(element, width, height + 18 * memories.length, "kernels under the roofs of a core");
   const axis = (g, make, scale, text) => g.call(make(scale).tickValues(scale.ticks().filter(isPowerOfTen)).tickFormat(text));
   axis(svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${bottom})`), d3.axisBottom, x, d => `${+d.toPrecision(3)}`);
   axis(svg.append("g").attr("class", "axis").attr("transform", `translate(${left}, 0)`), d3.axisLeft, y, d => rateText(d, "op/s"));

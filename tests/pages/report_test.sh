@@ -28,6 +28,8 @@ holds 'it shows what the run was' look bgemm
 [ -z "$no_browser" ] || { cat "$work/look"; exit 77; }
 holds 'a report of a run on threads is written' "$build/ptosim" run moe --report "$work/moe.html" --quiet
 holds 'it shows what the run was' look moe
+holds 'a report of a graph is written' "$build/ptosim" run --model mobilenet_v2 --engine virtual --chip a2a3 --report "$work/graph.html" --quiet
+holds 'it shows what the run was' look graph
 holds 'explore writes a page of what differs' bash -c \
   "'$build/ptosim' explore inplace_update --deps pto --report '$work/explore.html' --quiet; test \$? = 1"
 holds 'it shows the schedules' look explore

@@ -12,7 +12,6 @@ import sys
 
 try:
     from selenium import webdriver
-    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import WebDriverWait
@@ -47,6 +46,14 @@ def wait_for(what, text):
         holds(what, True)
     except Exception:
         holds(what, False)
+
+
+def click_at(element, x, y):
+    """In pixels of the element's box, of which the browser may show a part alone."""
+    at = script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top]", element)
+    for kind in ("mousePressed", "mouseReleased"):
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": at[0] + x, "y": at[1] + y, "button": "left",
+                                                            "clickCount": 1})
 
 
 def close(a, b, slack):
@@ -175,10 +182,8 @@ def look_at_timeline(result, names):
     # Select by a click.
     script("document.querySelector('#lanes').scrollIntoView(); document.querySelector('#lanes .chart').scrollTop = arguments[0]",
            max(0, box["y"] - 60))
-    size = canvas.size
     x, y = box["x"] + box["width"] * 0.6, box["y"] + 6
-    ActionChains(driver).move_to_element_with_offset(
-        canvas, int(x - size["width"] / 2), int(y - size["height"] / 2)).click().perform()
+    click_at(canvas, x, y)
     # On threads calls of one core may overlap: it is one of those under the point.
     span = script("return timeline.selected")
     box = script("return timeline.boxOf(arguments[0])", span) if span >= 0 else box
@@ -207,11 +212,11 @@ def look_at_timeline(result, names):
     # Search.
     kernel = result["stats"]["kernels"][0]
     field = driver.find_element(By.CSS_SELECTOR, "#search input[type=search]")
-    field.send_keys(kernel["name"])
+    field.send_keys(f'"{kernel["name"]}"')
     found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
     holds("the search finds each call of a kernel", found >= kernel["calls"])
     field.send_keys(Keys.ENTER)
-    holds("return goes to one of them", kernel["name"] in script("return NAMES.names[run.spans.name[timeline.selected]]"))
+    holds("return goes to one of them", kernel["name"] == script("return NAMES.names[run.spans.name[timeline.selected]]"))
     field.clear()
     field.send_keys("0")
     field.send_keys(Keys.ENTER)
@@ -238,11 +243,24 @@ def look_at_rest(result, names):
     edges = script("return run.edges.count")
     holds("the graph has each edge", edges == result["edges"])
     script("document.querySelector('#tasks-graph g.node').dispatchEvent(new Event('click'))")
-    holds("a click on a box goes to its task", script("return timeline.selected") >= 0 or nodes == [])
+    task = script("const box = document.querySelector('#tasks-graph g.node rect'); return box && box.dataset.task")
+    holds("a click on a box tells of its task", task is None or f"task {task}" in driver.find_element(By.ID, "task").text)
+    look_at_print()
     ink = script("return getComputedStyle(document.body).color")
     driver.find_element(By.ID, "theme").click()
     holds("the page has a dark and a light side", script("return getComputedStyle(document.body).color") != ink)
     driver.find_element(By.ID, "theme").click()
+
+
+def look_at_print():
+    # A4, landscape, less its margins.
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1047, "height": 720, "deviceScaleFactor": 1, "mobile": False})
+    wide = script("return [...document.querySelectorAll('svg, canvas, table')].filter(e => e.getBoundingClientRect().right > 1048)"
+                  ".map(e => e.closest('section').id)")
+    holds(f"nothing is cut off on paper, {wide}", wide == [])
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def look_at_buffers(names):
