@@ -121,7 +121,7 @@ void pto_baseline_close(struct pto_baseline *baseline) {
   free(baseline);
 }
 
-static bool find(const struct pto_baseline *baseline, const char *text, struct pto_regress_outcome *outcome) {
+bool pto_regress_find(const struct pto_baseline *baseline, const char *text, struct pto_regress_outcome *outcome) {
   json_t *found = json_object_get(baseline->cases, text), *virtual_ps = json_object_get(found, "virtual_ps");
   if (!found) return false;
   memset(outcome, 0, sizeof *outcome);
@@ -140,7 +140,7 @@ int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
                         const struct pto_regress_outcome *outcome, struct pto_error *error) {
   struct pto_regress_outcome then;
   char sentence[PTO_SENTENCE_SIZE];
-  if (!find(baseline, text, &then)) return pto_error_set(error, PTO_ENOTSUP, "not in the baseline");
+  if (!pto_regress_find(baseline, text, &then)) return pto_error_set(error, PTO_ENOTSUP, "not in the baseline");
   if (!differs(outcome, &then, sentence, sizeof sentence)) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "%s", sentence);
 }

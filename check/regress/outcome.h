@@ -39,6 +39,8 @@ struct pto_baseline {
   json_t *cases;
 };
 
+/* What the baseline says of a case; false: it has none of that text. */
+bool pto_regress_find(const struct pto_baseline *baseline, const char *text, struct pto_regress_outcome *outcome);
 /* Whether it came to what the baseline says.  PTO_OK; PTO_EINVAL with what became of it, "97 edges instead of 96; 51.2
  * us on the chip instead of 50.9 us (+0.5 %)"; PTO_ENOTSUP where the case is not in the baseline. */
 PTO_MUST_CHECK int pto_regress_compare(const struct pto_baseline *baseline, const char *text,

@@ -464,8 +464,11 @@ int pto_session_judge(struct pto_session *session) {
 static void drop_account(struct pto_session *session) {
   session->result.timeline = NULL;
   session->result.groups = NULL;
+  session->result.labels = NULL;
   pto_timeline_stats_fini(&session->timeline);
   pto_group_times_fini(&session->node_times);
+  pto_group_times_fini(&session->label_times);
+  pto_label_groups_fini(&session->labels);
 }
 
 int pto_session_take_account(struct pto_session *session, struct pto_error *error) {
@@ -478,7 +481,11 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
   if (status) return status;
   session->result.timeline = &session->timeline;
   status = pto_group_times_init(&session->node_times, trace, info.groups, error);
-  if (status == PTO_OK) session->result.groups = &session->node_times;
+  if (status) return status;
+  session->result.groups = &session->node_times;
+  status = pto_label_groups_init(&session->labels, trace, error);
+  if (status == PTO_OK) status = pto_group_times_init(&session->label_times, trace, &session->labels.groups, error);
+  if (status == PTO_OK) session->result.labels = &session->label_times;
   return status;
 }
 

@@ -28,6 +28,7 @@
 #include <report/export/export.h>
 #include <report/run/exit.h>
 #include <report/run/group_times.h>
+#include <report/run/label_groups.h>
 #include <report/run/result.h>
 #include <report/run/timeline_stats.h>
 #include <runtime/deadlock/wait_picture.h>
@@ -68,8 +69,10 @@ struct pto_session {
   struct pto_chip chip;
   struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;
-  struct pto_timeline_stats timeline;   /* where the time went, once it was asked, as what follows */
-  struct pto_group_times node_times;    /* of a graph: by node */
+  struct pto_timeline_stats timeline; /* where the time went, once it was asked, as what follows */
+  struct pto_group_times node_times;  /* of a graph: by node */
+  struct pto_label_groups labels;
+  struct pto_group_times label_times;   /* by these */
   struct pto_session_listener listener; /* set it after init */
   struct pto_captured_tasks *captured;  /* NULL: none are */
   struct pto_given_values *values;      /* with no_compute: where elements come from; else NULL */

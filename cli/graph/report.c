@@ -181,7 +181,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
   }
   if (command->options.stats && command->has_run) {
     pto_timeline_stats_print(&command->session.timeline, &command->session.result.stats, stdout);
-    pto_group_times_print(&command->session.node_times, stdout);
+    pto_group_times_print(&command->session.node_times, "nodes", stdout);
   }
   if (command->has_checked) print_check(command);
   if (command->has_compared) print_divergence(command);

@@ -224,16 +224,18 @@ static const struct pto_option_spec specs[] = {
      NO_COMPUTE | ADOPT | PREDICT},
     {"assume-zero", NULL, "with --no-compute: such elements are 0 where no file gives them", FLAG(assume_zero),
      NO_COMPUTE | ADOPT | PREDICT},
-/* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
+/* A graph tells no picture of a run that stopped; that is the one that needs no recording.  A page shows more than one
+ * run, too. */
 #define X(name, option, argument, help, record, write)                                                                 \
-  {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},
+  {option, argument, help, TEXT(exports[PTO_EXPORT_##name]),                                                           \
+   ONE_RUN | ((record) ? GRAPH : 0) | (PTO_EXPORT_##name == PTO_EXPORT_page ? TAKER(explore) | TAKER(regress) : 0)},
     PTO_EXPORT_LIST(X)
 #undef X
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
-     ANY | ADOPT | PREDICT | TAKER(validate)},
+     ANY | ADOPT | PREDICT | TAKER(validate) | TAKER(regress)},
     {"sarif", "FILE", "writes the findings as SARIF 2.1.0; - is standard output", TEXT(sarif_path), FINDS},
     {"junit", "FILE", "writes the verdict as JUnit's XML; - is standard output", TEXT(junit_path), JUDGES},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),

@@ -109,6 +109,12 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
   write_exports(session, paths, findings);
 }
 
+int pto_write_page(const char *path, const struct pto_report_page_document *document, int exit_code) {
+  struct pto_error error;
+  if (!path || pto_report_page_write(path, document, 1, NULL, NULL, &error) == PTO_OK) return exit_code;
+  return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+}
+
 int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options,
                     int code) {
   char sentence[PTO_SENTENCE_SIZE];

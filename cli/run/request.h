@@ -9,6 +9,7 @@
 #define PTO_CLI_RUN_REQUEST_H
 
 #include <check/session/session.h>
+#include <report/page/page.h>
 #include <cli/run/options.h>
 
 /* *config_out becomes its configuration.  The program is the first word.  Progress goes to the line of the terminal, a
@@ -24,6 +25,10 @@ PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, st
 /* Writes --output, of a run that ended well, and --trace, --dot, --deps-json and --waits-dot, of any that has run.  A
  * failure is the session's where the run itself was right. */
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options);
+
+/* Writes a page of one document, which has no run; nothing where `path` is NULL.  Returns `exit_code`, or
+ * PTO_EXIT_FAILED having said why. */
+int pto_write_page(const char *path, const struct pto_report_page_document *document, int exit_code);
 
 /* Prints what a judge has to tell, and writes it to --json, --sarif and --junit.  Returns `code`, or PTO_EXIT_FAILED
  * having said why. */

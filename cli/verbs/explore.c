@@ -29,7 +29,7 @@ struct explore_command {
   struct pto_run_options options;
   bool is_threads, all;
   uint64_t schedules; /* 0: the default */
-  const char *replay, *save;
+  const char *replay, *save, *page;
   struct pto_explored explored;
   struct pto_schedule_name replay_name;
   struct pto_explore_holds replay_holds;
@@ -114,9 +114,11 @@ static void show_progress(uint64_t done, uint64_t count) {
 
 static int open_explored(struct explore_command *c) {
   struct pto_config config;
-  const struct pto_session_options asked = pto_run_options_session(&c->options, &config);
   struct pto_error error;
   if (pto_run_files_probe(&c->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
+  c->page = c->options.exports[PTO_EXPORT_page];
+  c->options.exports[PTO_EXPORT_page] = NULL; /* it shows no run: no timeline is recorded for it */
+  const struct pto_session_options asked = pto_run_options_session(&c->options, &config);
   const int code = pto_explored_open(&c->explored, &asked, c->is_threads);
   if (code) return pto_complain(code, "%s", c->explored.error.sentence);
   return pto_output_probe(c->save, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
@@ -233,6 +235,8 @@ static int report(struct explore_command *c, int exit_code) {
   if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
   if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
   c->exit_code = exit_code;
+  const struct pto_report_page_document document = {"explore", put_report, c};
+  exit_code = pto_write_page(c->page, &document, exit_code);
   const struct pto_judgement judgement = {.verb = "explore",
                                           .program = c->explored.session.result.program,
                                           .case_name = c->explored.session.result.case_name,

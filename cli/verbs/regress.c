@@ -24,14 +24,17 @@
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
+#include <cli/run/request.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
+#include <report/file/output_file.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
 #define DEFAULT_ROW_TIMEOUT_S 300u
 #define MOST_JOBS 256u
 #define SENTENCE_BYTES 1024
+#define PS_DIGITS 6 /* of a microsecond */
 
 enum verdict {
   NOT_RUN = 0,
@@ -58,6 +61,7 @@ struct regress {
   struct pto_baseline *baseline;
   bool has_baseline;
   struct result *results; /* by case */
+  int exit_code;          /* for the report */
   pthread_mutex_t mutex;  /* of what follows */
   size_t next;
   struct pto_error error; /* of the first case that could not be started */
@@ -168,6 +172,8 @@ static const char *verdict_name(enum verdict verdict) {
   return names[verdict];
 }
 
+static const char *verdict_key(enum verdict verdict) { return verdict == NOT_RUN ? "not_run" : verdict_name(verdict); }
+
 /* "ptosim run bgemm": what is typed to do the case alone. */
 static void print_command(FILE *to, const char *program, const struct pto_regress_case *c) {
   const bool is_run = strcmp(c->words[0], "run") == 0;
@@ -246,6 +252,50 @@ static int update(struct regress *r) {
   return PTO_EXIT_OK;
 }
 
+/* ---- JSON ---- */
+
+static void put_time(struct pto_json_writer *w, const char *key, const struct pto_regress_outcome *outcome) {
+  if (pto_json_try_key(w, key, outcome->has_virtual_time)) pto_json_decimal(w, outcome->virtual_ps, PS_DIGITS);
+}
+
+static void put_result(const struct regress *r, size_t index, struct pto_json_writer *w) {
+  const struct pto_regress_case *c = &r->list.cases[index];
+  const struct result *result = &r->results[index];
+  struct pto_regress_outcome before = {0};
+  if (r->has_baseline) (void)pto_regress_find(r->baseline, c->text, &before);
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "case", c->text);
+  pto_json_put_u64(w, "line", c->line);
+  pto_json_put_string(w, "verdict", verdict_name(result->verdict));
+  pto_json_put_double(w, "seconds", result->seconds);
+  if (pto_json_try_key(w, "tasks", result->outcome.has_counts)) pto_json_u64(w, result->outcome.tasks);
+  put_time(w, "virtual_us", &result->outcome);
+  put_time(w, "baseline_virtual_us", &before);
+  pto_json_put_string(w, "sentence", result->sentence);
+  pto_json_object_end(w);
+}
+
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct regress *r = context;
+  pto_json_put_format(w, "pto-regress", 1);
+  pto_json_put_string(w, "list", r->list_path);
+  pto_json_put_string(w, "baseline", r->has_baseline ? r->baseline_path : NULL);
+  pto_json_put_object(w, "counts");
+  for (enum verdict verdict = NOT_RUN; verdict <= FAILED; verdict++)
+    pto_json_put_u64(w, verdict_key(verdict), count_of(r, verdict));
+  pto_json_object_end(w);
+  pto_json_put_array(w, "results");
+  for (size_t i = 0; i < r->list.count; i++) put_result(r, i, w);
+  pto_json_array_end(w);
+  pto_json_put_u64(w, "exit", (uint64_t)r->exit_code);
+}
+
+static int exit_of(const struct regress *r) {
+  if (pto_interrupted()) return PTO_EXIT_INTERRUPTED;
+  const bool is_fine = r->is_update ? count_of(r, FAILED) == 0 : count_of(r, SAME) == r->list.count;
+  return is_fine ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+}
+
 static int report(struct regress *r) {
   struct pto_error error;
   const bool has_text = !r->is_quiet && !pto_run_options_take_stdout(&r->options);
@@ -254,14 +304,15 @@ static int report(struct regress *r) {
   const char *junit_path = r->options.junit_path;
   if (junit_path && pto_junit_write(junit_path, r->list_path, r->list.count, put_case, r, &error))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
+  r->exit_code = exit_of(r);
+  const struct pto_report_page_document document = {"regress", put_report, r};
+  int code = pto_write_report(r->options.json_path, put_report, r, r->exit_code);
+  code = pto_write_page(r->options.exports[PTO_EXPORT_page], &document, code);
   if (pto_interrupted())
     return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
                         r->list.count - count_of(r, NOT_RUN), r->list.count);
-  if (r->is_update) {
-    const int code = update(r);
-    return code ? code : count_of(r, FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
-  }
-  return count_of(r, SAME) == r->list.count ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+  const int updated = r->is_update ? update(r) : PTO_EXIT_OK;
+  return updated ? updated : code;
 }
 
 /* ---- the verb ---- */
@@ -314,6 +365,10 @@ static int regress(struct regress *r) {
                         r->filter ? r->filter : "");
   r->results = calloc(r->list.count, sizeof *r->results);
   if (!r->results) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for %zu results", r->list.count);
+  const char *page = r->options.exports[PTO_EXPORT_page];
+  struct pto_error error;
+  if (pto_output_probe(r->options.json_path, &error) || pto_report_page_probe(page, &error))
+    return pto_complain(PTO_EXIT_USAGE, "regress: %s", error.sentence);
   pto_progress_line_begin("regress", !r->is_quiet);
   code = run_all(r);
   pto_progress_line_end();

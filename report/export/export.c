@@ -2,7 +2,7 @@
 #include <report/export/export.h>
 
 #include <report/file/output_file.h>
-#include <report/page/page_files.h>
+#include <report/page/page.h>
 
 static const struct {
   uint32_t record;
@@ -21,10 +21,7 @@ uint32_t pto_exports_record(const char *const paths[PTO_EXPORT_COUNT]) {
 }
 
 int pto_exports_probe(const char *const paths[PTO_EXPORT_COUNT], struct pto_error *error) {
-  int status = PTO_OK;
-  if (paths[PTO_EXPORT_page] && !pto_page_is_built())
-    return pto_error_set(error, PTO_ESYSTEM,
-                         "--report: this build has no pages; scripts/deps --report and make bring them");
+  int status = pto_report_page_probe(paths[PTO_EXPORT_page], error);
   for (int i = 0; i < PTO_EXPORT_COUNT && status == PTO_OK; i++) status = pto_output_probe(paths[i], error);
   return status;
 }

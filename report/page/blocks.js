@@ -151,7 +151,7 @@ async function readSamples() {
   };
   let time = 0, heap = 0;
   for (let i = 0; i < count; i++) {
-    samples.time[i] = time += times.nextSigned();
+    samples.time[i] = time += times.next();
     samples.ready[i] = ready.next();
     samples.inFlight[i] = flights.next();
     samples.window[i] = windows.next();
@@ -183,7 +183,7 @@ const percentText = share => `${(100 * share).toFixed(1)} %`;
 
 /* Colours that the colour-blind tell apart (Okabe and Ito 2008), and lighter ones of the same. */
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b0a000", "#7a5195",
-                 "#5b9bd5", "#f2c14e", "#58c3a3", "#e3aecb", "#8f8f8f", "#a65628", "#4daf4a", "#984ea3"];
+                 "#5b9bd5", "#f2c14e", "#58c3a3", "#e3aecb", "#1f3a5f", "#a65628", "#4daf4a", "#984ea3"];
 const IDLE = "#cfcfca"; /* waiting, in every chart */
 const ordinal = d3.scaleOrdinal(PALETTE);
 const colourOf = name => /^(wait|nothing to do)/.test(name) ? IDLE : ordinal(name);

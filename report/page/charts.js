@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Bars, lines and tables.  Each bar and each number of a table is one of the documents in the page; none is made up here. */
 
+/* A picture of this size, which shrinks where paper is narrower. */
+const pictureIn = (element, width, height, what) => d3.select(element).append("svg").attr("width", width).attr("height", height)
+  .attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", what);
+
 /* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time. */
 function drawBars(element, rows, total) {
   const width = Math.max(500, element.clientWidth || 900), left = 150, height = 24;
   const x = d3.scaleLinear().domain([0, total]).range([left, width - 10]);
-  const svg = d3.select(element).html("").append("svg").attr("width", width).attr("height", rows.length * height + 28)
-    .attr("role", "img").attr("aria-label", "time of each resource by activity");
+  d3.select(element).html("");
+  const svg = pictureIn(element, width, rows.length * height + 28, "time of each resource by activity");
   svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${rows.length * height + 4})`)
     .call(d3.axisBottom(x).ticks(8).tickFormat(timeText));
   const row = svg.selectAll("g.row").data(rows).enter().append("g").attr("class", "row")
@@ -28,13 +32,15 @@ function drawBars(element, rows, total) {
   return x;
 }
 
-/* columns: [{name, value(row), text(row), pick(row)}].  A click on a head sorts by it; pick makes the cell a link. */
+/* columns: [{name, value(row), text(row), pick(row), isText}].  A click on a head sorts by it; pick makes the cell a link;
+ * what isText is set left. */
 function drawTable(element, columns, rows, most = 200) {
   const table = d3.select(element).html("");
   const body = () => {
     table.select("tbody").remove();
     table.append("tbody").selectAll("tr").data(rows.slice(0, most)).enter().append("tr").selectAll("td")
-      .data(row => columns.map(column => ({column, row}))).enter().append("td").each(function ({column, row}) {
+      .data(row => columns.map(column => ({column, row}))).enter().append("td").classed("text", d => d.column.isText)
+      .each(function ({column, row}) {
         const text = (column.text || column.value)(row);
         if (column.pick && column.pick(row)) d3.select(this).append("a").attr("role", "button").attr("tabindex", 0).text(text)
           .on("click", () => column.pick(row)());
@@ -42,6 +48,7 @@ function drawTable(element, columns, rows, most = 200) {
       });
   };
   table.append("thead").append("tr").selectAll("th").data(columns).enter().append("th").attr("scope", "col")
+    .classed("text", d => d.isText)
     .append("button").attr("type", "button").text(d => d.name).on("click", column => {
       column.isUp = !column.isUp;
       rows = rows.slice().sort((a, b) => (column.isUp ? -1 : 1) * d3.ascending(column.value(a), column.value(b)));
@@ -65,10 +72,11 @@ function chunksOf(values) {
   return {low, high};
 }
 
-/* Lines of samples over time, each on a scale of its own; follows the timeline's view. */
+/* Lines of samples over time, each on a scale of its own, and buffers below; follows the timeline's view. */
 class SampleChart {
-  /* The high waters are the document's: samples are taken after a submit, which may have taken more for a while. */
-  constructor(element, samples, run, width) {
+  /* Samples are of all rings together, the document's high waters of any one; a submit may have taken more for a while
+   * than the sample behind it says. */
+  constructor(element, samples, run, width, onPick) {
     this.element = element;
     this.samples = samples;
     this.lines = [
@@ -77,8 +85,10 @@ class SampleChart {
       {name: "ready tasks", values: samples.ready, text: d => `${d}`},
       {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
     ].map(line => ({...line, ...chunksOf(line.values)}));
-    for (const line of this.lines) line.most = line.most || d3.max(line.high);
+    for (const line of this.lines) line.most = Math.max(line.most || 0, d3.max(line.high));
+    this.lines = this.lines.filter(line => line.most > 0);
     this.width = width;
+    this.onPick = onPick;
     this.buffers = null;
     this.show(0, run.end);
   }
@@ -111,10 +121,8 @@ class SampleChart {
     this.view = [begin, end];
     const width = this.width(), height = 70, left = LABEL_WIDTH;
     const x = d3.scaleLinear().domain([begin, end]).range([left, width]);
-    const bars = this.buffers ? this.buffers.slice(0, 60) : [];
-    const svg = d3.select(this.element).html("").append("svg").attr("width", width)
-      .attr("height", this.lines.length * height + 24 + bars.length * 8).attr("role", "img")
-      .attr("aria-label", "window, heap, ready tasks and calls over time");
+    d3.select(this.element).html("");
+    const svg = pictureIn(this.element, width, this.lines.length * height + 24, "window, heap, ready tasks and calls over time");
     this.lines.forEach((line, i) => {
       const y = d3.scaleLinear().domain([0, line.most || 1]).range([height - 6, 8]);
       const g = svg.append("g").attr("transform", `translate(0, ${i * height})`);
@@ -123,16 +131,32 @@ class SampleChart {
       g.append("path").attr("fill", "none").attr("stroke", PALETTE[i]).attr("data-line", line.name).attr("data-most", line.most)
         .attr("d", d3.line().x(d => d[0]).y(d => y(d[1])).curve(d3.curveStepAfter)(this.points(line, begin, end, x)));
     });
-    const rows = svg.append("g").attr("transform", `translate(0, ${this.lines.length * height})`);
-    rows.selectAll("rect").data(bars).enter().append("rect").attr("x", d => Math.max(left, x(d.begin)))
-      .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("y", (_, i) => i * 8)
-      .attr("height", 6).attr("fill", PALETTE[1]).attr("data-buffer", d => d.buffer)
-      .append("title").text(d => `buffer ${d.buffer}, ${bytesText(d.bytes)}: ${unitsText(d.begin)} to ${unitsText(d.end)}`);
-    if (bars.length)
-      rows.append("text").attr("x", 4).attr("y", 10).text(this.buffers.length > 60 ? `60 largest of ${this.buffers.length} buffers`
-                                                                                   : "buffers, first to last use");
-    svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${this.lines.length * height + bars.length * 8})`)
+    svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${this.lines.length * height})`)
       .call(d3.axisBottom(d3.scaleLinear().domain([begin / NAMES.units_per_us, end / NAMES.units_per_us]).range(x.range()))
         .ticks(8).tickFormat(timeText));
+    if (this.buffers) drawBuffers(document.getElementById("buffers"), this.buffers, x, this.onPick);
   }
+}
+
+const MOST_BUFFERS = 60;
+
+/* A row for each of the largest buffers that live in the view, in order of their begin.  A click goes to the producer. */
+function drawBuffers(element, buffers, x, onPick) {
+  const [begin, end] = x.domain(), [left, width] = x.range(), row = 15;
+  const living = buffers.filter(d => d.end >= begin && d.begin <= end);
+  const bars = living.slice(0, MOST_BUFFERS).sort((a, b) => a.begin - b.begin);
+  const box = d3.select(element).html("");
+  box.append("p").attr("class", "hint").text(living.length > MOST_BUFFERS ? `The ${MOST_BUFFERS} largest of ${living.length}.` : "");
+  const item = pictureIn(element, width, bars.length * row + 4, "buffers from first to last use")
+    .selectAll("g").data(bars).enter().append("g").attr("class", "buffer")
+    .attr("transform", (_, i) => `translate(0, ${i * row})`).style("cursor", "pointer").on("click", d => onPick(d.producer));
+  item.append("text").attr("x", 4).attr("y", 11).text(d => {
+    const size = bytesText(d.bytes), most = 23 - size.length;
+    return `${d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name} ${size}`;
+  });
+  item.append("rect").attr("x", d => Math.max(left, x(d.begin))).attr("y", 2).attr("height", row - 4)
+    .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("fill", PALETTE[1])
+    .attr("data-buffer", d => d.buffer);
+  item.append("title").text(d => `${d.name}, ${bytesText(d.bytes)}: ${unitsText(d.begin)} to ${unitsText(d.end)}; ` +
+    `first used by ${taskText(d.producer)}, last by ${taskText(d.consumer)}`);
 }

@@ -43,8 +43,8 @@ function drawGraph(element, graph, run, onSelect) {
     node.y = 24 + (row - 1) * down + (graph.isSummary ? (node.layer % 3) * down : 0);
   });
   const width = d3.max(graph.nodes, d => d.x) + boxWidth + 20, height = d3.max(graph.nodes, d => d.y) + boxHeight + 60;
-  const svg = d3.select(element).html("").append("svg").attr("width", width).attr("height", height).attr("role", "img")
-    .attr("aria-label", "task graph");
+  d3.select(element).html("");
+  const svg = pictureIn(element, width, height, "task graph");
   svg.append("defs").append("marker").attr("id", "tip").attr("viewBox", "0 0 8 8").attr("refX", 8).attr("refY", 4)
     .attr("markerWidth", 7).attr("markerHeight", 7).attr("orient", "auto").append("path").attr("d", "M0,0L8,4L0,8z")
     .attr("fill", "currentColor");

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * --report: one HTML file that any browser opens from its path, without a network.
- *
- * In it: the document of --json, findings where a judge has any, what was recorded as blocks
- * (report/page/run_blocks.h), and the scripts that draw them. Each number of the page is read from these.
- */
-#include <report/export/export.h>
+#include <report/page/page.h>
 
 #include <report/file/output_file.h>
 #include <report/findings/findings.h>
@@ -14,12 +8,15 @@
 #include <report/page/run_blocks.h>
 #include <report/run/result.h>
 
-static void put_result(struct pto_json_writer *w, const void *context) { pto_run_result_put(context, w); }
+int pto_report_page_probe(const char *path, struct pto_error *error) {
+  if (path && !pto_page_is_built())
+    return pto_error_set(error, PTO_ESYSTEM,
+                         "--report: this build has no pages; scripts/deps --report and make bring them");
+  return pto_output_probe(path, error);
+}
 
-static void put_findings(struct pto_json_writer *w, const void *context) { pto_findings_put_json(context, w); }
-
-int pto_export_page(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
-                    struct pto_error *error) {
+int pto_report_page_write(const char *path, const struct pto_report_page_document *documents, uint32_t count,
+                          const struct pto_trace *trace, const struct pto_export_info *info, struct pto_error *error) {
   FILE *to;
   int status = pto_output_open_stream(path, &to, error);
   if (status) return status;
@@ -29,11 +26,26 @@ int pto_export_page(const struct pto_trace *trace, const struct pto_export_info 
   pto_page_put_style(to);
   fputs("</style>\n</head>\n<body>\n", to);
   pto_page_put_body(to);
-  int written = info->result ? pto_escaped_json_write("result", put_result, info->result, to) : PTO_OK;
-  if (written == PTO_OK && info->findings) written = pto_escaped_json_write("found", put_findings, info->findings, to);
-  if (written == PTO_OK) written = pto_run_blocks_write(trace, info, to);
+  int written = PTO_OK;
+  for (uint32_t i = 0; i < count && written == PTO_OK; i++)
+    written = pto_escaped_json_write(documents[i].id, documents[i].put, documents[i].about, to);
+  if (written == PTO_OK && trace) written = pto_run_blocks_write(trace, info, to);
   pto_page_put_scripts(to);
   fputs("</body>\n</html>\n", to);
   status = pto_output_close_stream(path, to, error);
   return status == PTO_OK && written ? pto_error_set(error, written, "%s: %s", path, pto_strerror(written)) : status;
+}
+
+/* ---- of a run ---- */
+
+static void put_result(struct pto_json_writer *w, const void *context) { pto_run_result_put(context, w); }
+static void put_findings(struct pto_json_writer *w, const void *context) { pto_findings_put_json(context, w); }
+
+int pto_export_page(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
+                    struct pto_error *error) {
+  struct pto_report_page_document documents[2];
+  uint32_t count = 0;
+  if (info->result) documents[count++] = (struct pto_report_page_document){"result", put_result, info->result};
+  if (info->findings) documents[count++] = (struct pto_report_page_document){"found", put_findings, info->findings};
+  return pto_report_page_write(path, documents, count, trace, info, error);
 }

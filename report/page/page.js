@@ -38,13 +38,15 @@ function section(id, isThere) {
 }
 
 function drawHead() {
-  d3.select("#title").text([RESULT.program || NAMES.program, RESULT.case && `case ${RESULT.case}`].filter(Boolean).join(", "));
-  document.title = `${RESULT.program || NAMES.program}: report`;
-  const facts = [["chip", RESULT.chip], ["engine", RESULT.engine], ["dependencies", RESULT.deps], ["workers", RESULT.workers],
-                 ["tasks", RESULT.tasks], ["edges", RESULT.edges],
+  const part = headPart(), about = part ? documentOfPart() : RESULT;
+  const name = part ? part.name(about) : RESULT.program || NAMES.program;
+  d3.select("#title").text([name, about.case && `case ${about.case}`].filter(Boolean).join(", "));
+  document.title = `${name}: report`;
+  const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
+                 ["tasks", about.tasks], ["edges", about.edges],
                  ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
                  ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
-                 ["records that did not fit", NAMES.dropped_records || null]];
+                 ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
     .each(function ([name, value]) {
       d3.select(this).append("dt").text(name);
@@ -54,19 +56,24 @@ function drawHead() {
 
 /* ---- a task ---- */
 
-async function showTask(span) {
+const bufferText = number => NAMES.buffer_labels[number] || `buffer ${number}`;
+const taskText = task => `task ${task} ${NAMES.names[run.tasks.kernel[task]]}`;
+
+/* span: what is selected; -1: nothing, or a task that no core ran. */
+async function showTask(span, task = span < 0 ? -1 : run.spans.task[span]) {
   const box = d3.select("#task").html("");
-  if (span < 0) {
+  if (span < 0 && task < 0) {
     box.append("p").text("Click a span to see its task.");
     return;
   }
-  const {spans} = run, task = spans.task[span];
-  box.append("h3").text(NAMES.names[spans.name[span]]);
+  const {spans} = run;
+  box.append("h3").text(NAMES.names[span < 0 ? run.tasks.kernel[task] : spans.name[span]]);
   const list = box.append("ul");
   const say = text => list.append("li").text(text);
-  say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
+  if (span < 0) say("no core ran it");
+  else say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
   if (task < 0 || task >= NAMES.tasks) return;
-  say(`task ${task}${run.tasks.blocks[task] > 1 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
+  say(`task ${task}${run.tasks.blocks[task] > 1 && span >= 0 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
   if (NAMES.labels && NAMES.labels[task]) say(`label ${NAMES.labels[task]}`);
   if (NAMES.nodes) say(`node ${NAMES.nodes[task]}`);
   if (NAMES.places[run.tasks.place[task]]) say(`submitted at ${NAMES.places[run.tasks.place[task]]}`);
@@ -80,11 +87,20 @@ async function showTask(span) {
   if (timeline.selected !== span) return;
   box.append("h3").text("tensors");
   box.append("ul").selectAll("li").data(run.tensors[task]).enter().append("li").text(t =>
-    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, buffer ${t.buffer} of ${bytesText(t.bytes)}` +
+    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, ${bufferText(t.buffer)} of ${bytesText(t.bytes)}` +
     `${t.offset ? `, from element ${t.offset}` : ""}`);
 }
 
-/* From its submit to its first span: for a producer, then for a scheduler and a core. */
+/* The span of the scheduler that sends a task's first message; null on threads. */
+function firstMessage(task) {
+  const {spans} = run, sends = NAMES.names.indexOf(NAMES.activities.dispatch);
+  let first = -1;
+  for (let i = 0; i < firstCall(spans); i++)
+    if (spans.task[i] === task && spans.name[i] === sends && (first < 0 || spans.begin[i] < spans.begin[first])) first = i;
+  return first < 0 ? null : {begin: spans.begin[first], end: spans.end[first]};
+}
+
+/* From its submit to its first span: for its last producer, a scheduler, a core. */
 function sayWaits(list, task) {
   const {spans, edges} = run;
   let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
@@ -98,23 +114,33 @@ function sayWaits(list, task) {
   }
   list.append("li").text(`submitted at ${unitsText(run.tasks.submitted[task])}`);
   if (last >= 0) list.append("li").text(`waited ${unitsText(ready - run.tasks.submitted[task])} for task ${last}, its last producer`);
-  if (begin < Infinity && begin >= ready)
-    list.append("li").text(`waited ${unitsText(begin - ready)} for a scheduler and a core`);
+  if (begin === Infinity || begin < ready) return;
+  const sent = firstMessage(task);
+  if (!sent) list.append("li").text(`waited ${unitsText(begin - ready)} for a core`);
+  else {
+    if (sent.begin > ready) list.append("li").text(`waited ${unitsText(sent.begin - ready)} for a scheduler`);
+    list.append("li").text(`its message took ${unitsText(sent.end - Math.max(ready, sent.begin))}`);
+    if (begin > sent.end) list.append("li").text(`waited ${unitsText(begin - sent.end)} for its core, and to start there`);
+  }
 }
 
 function sayNeighbours(box, title, list, task) {
   const from = list.first[task], to = list.first[task + 1];
-  box.append("h3").text(`${to - from} ${title}`);
+  box.append("h3").text(to - from === 1 ? `1 ${title.slice(0, -1)}` : `${to - from} ${title}`);
   box.append("ul").attr("class", title).selectAll("li").data([...list.items.slice(from, Math.min(to, from + 50))]).enter()
     .append("li").append("a").attr("role", "button").attr("tabindex", 0)
-    .text(d => `task ${d} ${NAMES.names[run.tasks.kernel[d]]}`).on("click", d => goTo(d));
+    .text(taskText).on("click", d => goTo(d));
   if (to - from > 50) box.append("p").text(`and ${to - from - 50} more`);
 }
 
 /* Selects a task's last span and brings it into view. */
 function goTo(task) {
   const span = run.lastSpanOf(task);
-  if (span < 0) return;
+  if (span < 0) {
+    timeline.select(-1);
+    showTask(-1, task);
+    return;
+  }
   const [begin, end] = timeline.scale.domain(), length = run.spans.end[span] - run.spans.begin[span];
   if (run.spans.begin[span] < begin || run.spans.end[span] > end)
     timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
@@ -132,15 +158,17 @@ function startSearch() {
   let last = -1;
   const matcher = text => {
     const number = /^#?\d+$/.test(text) ? +text.replace("#", "") : -1, low = text.toLowerCase();
-    const hits = NAMES.names.map(name => name.toLowerCase().includes(low));
-    const places = NAMES.places.map(place => place.toLowerCase().includes(low));
+    const exact = /^"(.*)"$/.exec(text); /* what is in quotes is all of a name */
+    const fits = exact ? name => name === exact[1] : name => name.toLowerCase().includes(low);
+    const hits = NAMES.names.map(fits);
+    const places = NAMES.places.map(fits);
     return span => {
       const task = run.spans.task[span];
       if (number >= 0) return task === number;
       if (hits[run.spans.name[span]]) return true;
       if (task < 0 || task >= NAMES.tasks) return false;
       return places[run.tasks.place[task]] ||
-        [NAMES.nodes, NAMES.labels].some(texts => texts && (texts[task] || "").toLowerCase().includes(low));
+        [NAMES.nodes, NAMES.labels].some(texts => texts && fits(texts[task] || ""));
     };
   };
   form.elements.text.addEventListener("input", () => {
@@ -185,7 +213,7 @@ function stepsOnTracks(path) {
 
 /* ---- memory ---- */
 
-/* Of managed buffers, from the first span of a task that uses it to the last: largest first. */
+/* Of managed buffers, from the first span of a task that uses it to the last, with both tasks: largest first. */
 function buffersOf() {
   const buffers = new Map(), begin = new Float64Array(NAMES.tasks).fill(Infinity);
   for (let i = firstCall(run.spans); i < run.spans.count; i++) {
@@ -196,9 +224,10 @@ function buffersOf() {
     const span = run.lastSpanOf(task);
     for (const tensor of tensors) {
       if (!tensor.isManaged || span < 0) continue;
-      const buffer = buffers.get(tensor.buffer) || {buffer: tensor.buffer, bytes: tensor.bytes, begin: Infinity, end: 0};
-      buffer.begin = Math.min(buffer.begin, begin[task]);
-      buffer.end = Math.max(buffer.end, run.spans.end[span]);
+      const buffer = buffers.get(tensor.buffer) ||
+        {buffer: tensor.buffer, name: bufferText(tensor.buffer), bytes: tensor.bytes, begin: Infinity, end: 0};
+      if (begin[task] < buffer.begin) [buffer.begin, buffer.producer] = [begin[task], task];
+      if (run.spans.end[span] > buffer.end) [buffer.end, buffer.consumer] = [run.spans.end[span], task];
       buffers.set(tensor.buffer, buffer);
     }
   });
@@ -215,9 +244,14 @@ async function draw() {
     root.dataset.theme = isDark ? "light" : "dark";
     if (timeline) timeline.draw();
   });
+  await drawParts();
   drawResult();
   run.spans = NAMES ? await readSpans() : null;
-  if (!section("lanes", run.spans && run.spans.count > 0)) return;
+  if (!section("lanes", run.spans && run.spans.count > 0)) {
+    for (const id of ["memory", "tasks-graph"]) section(id, false);
+    document.documentElement.dataset.ready = "all";
+    return;
+  }
   let chart = null;
   for (const end of run.spans.end) run.end = Math.max(run.end, end);
   run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
@@ -230,7 +264,7 @@ async function draw() {
   window.addEventListener("resize", () => timeline.resize());
   const samples = await readSamples();
   if (section("memory", samples.count > 0))
-    chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width);
+    chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width, goTo);
   await new Promise(requestAnimationFrame);
   await loadGraph();
   if (section("tasks-graph", NAMES.tasks > 0))
@@ -252,20 +286,28 @@ function drawResult() {
     d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
   }
+  if (!stats.verdict && NAMES && !NAMES.virtual)
+    d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
   drawAccounts(stats.accounts || [], makespan);
   drawKernels(stats.kernels || [], stats);
+  drawGroups("nodes", RESULT.node_times, d => d.name);
+  drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
   drawFindings(documentOf("found"));
 }
 
-/* The sentence of each, with links to its tasks. */
 function drawFindings(found) {
-  if (!section("findings", found)) return;
-  if (!found.findings.length) d3.select("#findings").append("p").text("Nothing was found.");
-  const item = d3.select("#findings ol").selectAll("li").data(found.findings).enter().append("li");
+  if (section("findings", found)) drawFindingList(document.querySelector("#findings ol"), found.findings);
+}
+
+/* The sentence of each, with links to its tasks where a run is in the page. */
+function drawFindingList(element, findings) {
+  if (!findings.length) d3.select(element.parentNode).append("p").text("Nothing was found.");
+  const item = d3.select(element).selectAll("li").data(findings).enter().append("li");
   item.append("strong").text(d => `${d.kind}: `);
   item.append("span").text(d => `${d.sentence}${d.more ? ` (and ${d.more} more like it)` : ""} `);
+  if (!NAMES) return;
   item.each(function (d) {
     d3.select(this).selectAll("a").data(d.tasks.filter(task => task !== null)).enter().append("a").attr("role", "button")
       .attr("tabindex", 0).text(task => ` task ${task}`).on("click", task => {
@@ -296,13 +338,35 @@ function drawAccounts(accounts, makespan) {
 function drawKernels(kernels, stats) {
   if (!section("kernels", kernels.length > 0)) return;
   const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
-  const split = ["compute_us", "memory_us", "contention_us"].filter(key => typeof kernels[0][key] === "number")
-    .map(key => time(key.replace("_us", ""), d => d[key]));
+  const isThere = key => typeof kernels[0][key] === "number";
+  const split = ["compute_us", "memory_us", "contention_us"].filter(isThere).map(key => ({
+    name: key.replace("_us", ""), value: d => d[key] / (d.total_us || 1), text: d => percentText(d[key] / (d.total_us || 1))}));
+  const number = (name, key, text) => ({name, value: d => d[key], text: d => d[key] === null ? "" : text(d[key])});
+  const digits = d => d3.format(",")(+d.toPrecision(3));
+  const roof = !isThere("roof_share") ? [] : [
+    number("bytes", "bytes", bytesText), number("operations", "operations", d => d3.format(".4~s")(d)),
+    number("ops/byte", "intensity", digits), number("Gop/s", "gops", digits), number("GB/s", "gbps", digits),
+    number("of roof", "roof_share", percentText), {name: "roof", value: d => d.bound || ""}];
+  const pick = name => findText(`"${name}"`);
   drawTable(document.querySelector("#kernels table"), [
-    {name: "kernel", value: d => d.name, pick: d => () => findText(d.name)}, {name: "calls", value: d => d.calls},
+    {name: "kernel", value: d => d.name, pick: d => () => pick(d.name)}, {name: "calls", value: d => d.calls},
     {name: "share", value: d => d.total_us / total, text: d => percentText(d.total_us / total)},
-    time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split
+    time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split, ...roof
   ], kernels);
+  drawRoofline(document.getElementById("roofline"), stats, pick);
+  d3.select("#kernels h3").style("display", document.querySelector("#roofline svg") ? null : "none");
+}
+
+/* What tasks of one node or label took on cores. */
+function drawGroups(id, groups, nameOf) {
+  if (!section(id, groups && groups.length > 0)) return;
+  const total = d3.sum(groups, d => d.seconds), time = value => timeText(value * 1e6);
+  drawTable(document.querySelector(`#${id} table`), [
+    {name: id.slice(0, -1), value: d => nameOf(d) || "(none)", pick: d => nameOf(d) && (() => findText(`"${nameOf(d)}"`))},
+    {name: "calls", value: d => d.calls}, {name: "share", value: d => d.seconds / total, text: d => percentText(d.seconds / total)},
+    {name: "total", value: d => d.seconds, text: d => time(d.seconds)},
+    {name: "mean", value: d => d.seconds / d.calls, text: d => time(d.seconds / d.calls)}
+  ], groups, 20);
 }
 
 function drawPath(path, makespan) {

@@ -6,15 +6,18 @@
 
 #include <report/page/columns.h>
 
-/* X(name, path). */
-#define OWN_FILES(X)                                                                                                   \
-  X(style, "report/page/page.css")                                                                                     \
-  X(body, "report/page/page.html")                                                                                     \
+/* X(name, path).  A script's order is that in which the page runs them: page.js draws with what the others define. */
+#define SCRIPT_FILES(X)                                                                                                \
   X(blocks, "report/page/blocks.js")                                                                                   \
+  X(parts, "report/page/parts.js")                                                                                     \
   X(timeline, "report/page/timeline.js")                                                                               \
   X(charts, "report/page/charts.js")                                                                                   \
+  X(roofline, "report/page/roofline.js")                                                                               \
+  X(explore, "report/page/explore.js")                                                                                 \
+  X(regress, "report/page/regress.js")                                                                                 \
   X(graph, "report/page/graph.js")                                                                                     \
   X(page, "report/page/page.js")
+#define OWN_FILES(X) X(style, "report/page/page.css") X(body, "report/page/page.html") SCRIPT_FILES(X)
 #ifdef PTO_D3
 #define LIBRARY_FILES(X) X(d3, PTO_D3) X(d3_licence, PTO_D3_LICENCE)
 #else
@@ -48,11 +51,9 @@ void pto_page_put_scripts(FILE *to) {
   fputs("-->\n<script>", to);
   PUT(d3, to);
   fputs("</script>\n<script>\n\"use strict\";\n", to);
-  PUT(blocks, to);
-  PUT(timeline, to);
-  PUT(charts, to);
-  PUT(graph, to);
-  PUT(page, to);
+#define X(name, path) PUT(name, to);
+  SCRIPT_FILES(X)
+#undef X
   fputs("</script>\n", to);
 }
 #else

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/page/run_blocks.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <report/findings/source_lines.h>
 #include <report/page/columns.h>
 #include <report/page/escaped_json.h>
+#include <report/run/label_groups.h>
 #include <report/run/trace_view.h>
 #include <runtime/trace/segment.h>
 
@@ -246,13 +248,29 @@ static void put_tensors(struct blocks *b) {
   write_block(b, "tensors", columns, COLUMNS);
 }
 
+/* Those of one moment stay as they were taken: addresses are in that order. */
+static int compare_samples(const void *a, const void *b) {
+  const struct pto_trace_sample *x = *(const struct pto_trace_sample *const *)a,
+                                *y = *(const struct pto_trace_sample *const *)b;
+  return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x > y) - (x < y);
+}
+
+/* In virtual time the orchestrator and schedulers take them by clocks of their own. */
 static void put_samples(struct blocks *b) {
   enum { TIME, READY, IN_FLIGHT, WINDOW, HEAP, COLUMNS };
   struct pto_column columns[COLUMNS] = {{0}};
+  const uint64_t count = b->trace->samples.count;
+  const struct pto_trace_sample **samples = calloc(count + 1, sizeof *samples);
   uint64_t last_time = 0, last_heap = 0;
-  for (uint64_t i = 0; i < b->trace->samples.count; i++) {
-    const struct pto_trace_sample *sample = pto_trace_log_at(&b->trace->samples, i);
-    pto_column_put_signed(&columns[TIME], (int64_t)(sample->time - last_time));
+  if (!samples) {
+    b->status = PTO_ENOMEM;
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++) samples[i] = pto_trace_log_at(&b->trace->samples, i);
+  qsort(samples, count, sizeof *samples, compare_samples);
+  for (uint64_t i = 0; i < count; i++) {
+    const struct pto_trace_sample *sample = samples[i];
+    pto_column_put(&columns[TIME], sample->time - last_time);
     pto_column_put(&columns[READY], sample->ready);
     pto_column_put(&columns[IN_FLIGHT], sample->in_flight);
     pto_column_put(&columns[WINDOW], sample->window_used);
@@ -260,6 +278,7 @@ static void put_samples(struct blocks *b) {
     last_time = sample->time;
     last_heap = sample->heap_used_bytes;
   }
+  free(samples);
   write_block(b, "samples", columns, COLUMNS);
 }
 
@@ -282,10 +301,43 @@ static void put_tracks(struct blocks *b, struct pto_json_writer *w) {
   pto_json_array_end(w);
 }
 
-static bool has_labels(const struct pto_trace *trace) {
-  for (uint64_t i = 0; i < trace->tasks.count; i++)
-    if (pto_trace_task_at(trace, i)->label) return true;
-  return false;
+/* Of each task its label, or that of a scope around it; where none has any, there is no list. */
+static void put_labels(struct blocks *b, struct pto_json_writer *w) {
+  struct pto_label_groups labels;
+  struct pto_error error;
+  const int status = pto_label_groups_init(&labels, b->trace, &error);
+  if (status) b->status = status;
+  if (labels.groups.count == 0) return;
+  pto_json_put_array(w, "labels");
+  for (uint64_t i = 0; i < labels.groups.task_count; i++) {
+    const uint32_t group = labels.groups.group_of[i];
+    pto_json_string(w, group + 1 < labels.groups.count ? labels.groups.names[group] : NULL);
+  }
+  pto_json_array_end(w);
+  pto_label_groups_fini(&labels);
+}
+
+/* By number, those that have one. */
+static void put_buffer_labels(struct blocks *b, struct pto_json_writer *w) {
+  const struct pto_trace_log *params = &b->trace->params;
+  uint64_t end = 0;
+  for (uint64_t i = 0; i < params->count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(params, i);
+    if (param->buffer_label) end = pto_max_u64(end, param->buffer_number + 1);
+  }
+  uint8_t *is_told = end ? calloc(end, 1) : NULL;
+  pto_json_put_object(w, "buffer_labels");
+  for (uint64_t i = 0; is_told && i < params->count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(params, i);
+    char number[24];
+    if (!param->buffer_label || is_told[param->buffer_number]) continue;
+    is_told[param->buffer_number] = 1;
+    snprintf(number, sizeof number, "%" PRIu64, param->buffer_number);
+    pto_json_put_string(w, number, param->buffer_label);
+  }
+  pto_json_object_end(w);
+  if (end && !is_told) b->status = PTO_ENOMEM;
+  free(is_told);
 }
 
 static void put_names(struct pto_json_writer *w, const void *context) {
@@ -317,11 +369,8 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "modes");
   for (uint32_t mode = 0; mode <= PTO_SCALAR; mode++) pto_json_string(w, pto_mode_name(mode));
   pto_json_array_end(w);
-  if (has_labels(b->trace)) {
-    pto_json_put_array(w, "labels");
-    for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_trace_task_at(b->trace, i)->label);
-    pto_json_array_end(w);
-  }
+  put_buffer_labels(b, w);
+  put_labels(b, w);
   if (b->info->groups) {
     pto_json_put_array(w, "nodes");
     for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_export_group(b->info, i));

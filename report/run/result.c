@@ -95,6 +95,7 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
   if (result->figure_count) put_figures(w, result);
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
   if (result->groups) pto_group_times_put(result->groups, w);
+  if (result->labels) pto_group_times_put_labels(result->labels, w);
   if (result->counters.put) result->counters.put(result->counters.about, w);
   put_count(w, result, "refused", result->refused);
   pto_json_put_string(w, "first_refusal", result->first_refusal);
@@ -181,6 +182,7 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
-  if (result->groups) pto_group_times_print(result->groups, to);
+  if (result->groups) pto_group_times_print(result->groups, "nodes", to);
+  if (result->labels) pto_group_times_print(result->labels, "labels", to);
   if (result->counters.print) result->counters.print(result->counters.about, to);
 }

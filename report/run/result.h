@@ -63,6 +63,7 @@ struct pto_run_result {
   struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
   const struct pto_group_times *groups;      /* of --stats, of a graph; NULL: not asked */
+  const struct pto_group_times *labels;      /* of --stats, by label; NULL: not asked */
   struct pto_result_part counters;           /* of --counters; zeroed: not asked */
   uint64_t refused;                          /* submits, of the last round */
   const char *first_refusal;                 /* what is said of the first; NULL: there was none */

@@ -83,6 +83,18 @@ static bool collect_segments(const struct collector *c) {
   return true;
 }
 
+/* What calls cost, and what they could reach. */
+static bool collect_costs(const struct collector *c) {
+  for (uint64_t i = 0; i < c->trace->costs.count; i++) {
+    const struct pto_trace_cost *cost = pto_trace_log_at(&c->trace->costs, i);
+    struct pto_kernel_time *row = kernel_time(c->timeline, cost->kernel);
+    if (!row) return false;
+    pto_roofline_add(&row->roofline, cost);
+  }
+  pto_roofs_init(&c->timeline->roofs, c->trace, c->core_count);
+  return true;
+}
+
 static void collect_control(struct collector *c) {
   for (uint64_t i = 0; i < c->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&c->trace->control, i);
@@ -117,7 +129,7 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
   timeline->core_count[AIC] = cluster_count;
   timeline->core_count[AIV] = cluster_count * (LANES - 1);
   timeline->dropped = pto_trace_dropped(trace);
-  const bool is_complete = collect_spans(&c) && collect_segments(&c);
+  const bool is_complete = collect_spans(&c) && collect_segments(&c) && collect_costs(&c);
   const int status = is_complete ? collect_graph(&c, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   if (status) {
     pto_timeline_stats_fini(timeline);
@@ -227,10 +239,22 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   }
 }
 
+/* What the time is made of, and how far it is from the least that the chip permits. */
+static void print_roof(const struct pto_kernel_time *row, FILE *to) {
+  const struct pto_roofline *roofline = &row->roofline;
+  char text[TEXT];
+  const char *bound = pto_roofline_bound(roofline, text, sizeof text);
+  fprintf(to, "   %5.1f%% %5.1f%% %5.1f%%", percent(row->compute, row->total), percent(row->memory, row->total),
+          percent(row->contention, row->total));
+  if (bound)
+    fprintf(to, " %7.3g %7.4g %7.1f%% %s", pto_roofline_intensity(roofline), pto_roofline_gops(roofline, row->total),
+            percent(roofline->least_ps, row->total), bound);
+}
+
 static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
   char text[TEXT], more[TEXT], longest[TEXT];
   fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s%s\n", "", "calls", "share", "total", "mean", "longest",
-          t->is_virtual ? "  compute memory others" : "");
+          t->is_virtual ? "  compute memory others   ops/B   Gop/s  of roof" : "");
   for (size_t i = 0; i < t->kernel_count && i < MOST_KERNELS_PRINTED; i++) {
     const struct pto_kernel_time *row = &t->kernels[i];
     if (!row->calls) continue;
@@ -238,9 +262,7 @@ static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
             percent(row->total, t->busy[AIC] + t->busy[AIV]), time_text(t, row->total, text),
             pto_format_seconds(seconds_of(t, row->total) / (double)row->calls, more, sizeof more),
             time_text(t, row->longest, longest));
-    if (t->is_virtual)
-      fprintf(to, "   %5.1f%% %5.1f%% %5.1f%%", percent(row->compute, row->total), percent(row->memory, row->total),
-              percent(row->contention, row->total));
+    if (t->is_virtual) print_roof(row, to);
     putc('\n', to);
   }
   if (t->kernel_count > MOST_KERNELS_PRINTED)
@@ -353,6 +375,7 @@ static void put_kernels(struct pto_json_writer *w, const struct pto_timeline_sta
     put_us(w, t, "longest_us", row->longest);
     for (size_t k = 0; k < PTO_ARRAY_LENGTH(parts); k++)
       if (pto_json_try_key(w, parts[k].key, t->is_virtual)) pto_json_decimal(w, parts[k].time, PS_DIGITS);
+    pto_roofline_put(&row->roofline, row->total, t->roofs.count > 0, w);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);
@@ -379,6 +402,7 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
   put_accounts(w, t);
   put_path(w, t);
   put_kernels(w, t);
+  pto_roofs_put(&t->roofs, w);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);
   put_stalls(w, t);
   pto_json_put_u64(w, "lookups", stats->lookups);

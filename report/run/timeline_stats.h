@@ -14,6 +14,7 @@
 
 #include <formats/json_writer.h>
 #include <report/run/accounts.h>
+#include <report/run/roofline.h>
 #include <report/run/run_path.h>
 
 /* One kernel, summed over its calls.  Times in the trace's unit: ps of virtual time, else ns. */
@@ -21,6 +22,7 @@ struct pto_kernel_time {
   const struct pto_kernel *kernel;
   uint64_t calls, total, longest;
   uint64_t compute, memory, contention; /* of the total, in virtual time; what is left are waits and signals */
+  struct pto_roofline roofline;         /* in virtual time */
 };
 
 struct pto_timeline_stats {
@@ -36,6 +38,7 @@ struct pto_timeline_stats {
   } stalls[PTO_STALL_COUNT];       /* of the orchestration, by enum pto_stall_reason */
   struct pto_kernel_time *kernels; /* longest total first */
   size_t kernel_count, kernel_capacity;
+  struct pto_roofs roofs;
   uint64_t dropped; /* records that did not fit: then all of this is of a part of the run */
 };
 

@@ -25,6 +25,10 @@ static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_t
                                  .heap_used_bytes = heap_used_bytes};
 }
 
+void pto_progress_sample(struct pto_runtime *rt) {
+  if (pto_trace_has_timeline(&rt->trace)) sample(rt, 0, 0);
+}
+
 /* What the control thread does after each batch of completions, for those who look on. */
 static inline void note_progress(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_time) {
   if (pto_trace_has_timeline(&rt->trace)) sample(rt, taken_core, taken_time);

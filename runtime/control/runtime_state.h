@@ -213,6 +213,9 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, struct pto_tr
   return what.end;
 }
 
+/* The counters as they are now, for the timeline. */
+PTO_COLD void pto_progress_sample(struct pto_runtime *rt);
+
 /* The orchestrator's clock, in virtual time. */
 static inline uint64_t pto_orchestrator_clock(const struct pto_runtime *rt) {
   return rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock;

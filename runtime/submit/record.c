@@ -165,5 +165,6 @@ void pto_record_charges(struct pto_runtime *rt, const struct pto_submit_request 
 void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time, uint64_t number) {
   const uint64_t end_time = pto_progress_record(
       rt, (struct pto_trace_control){.begin = begin_time, .activity = PTO_CONTROL_SUBMIT, .task = (uint32_t)number});
+  pto_progress_sample(rt);
   rt->trace.control.last_time = slot->pending == 1 && (slot->flags & PTO_TASK_SINGLE) ? end_time : 0;
 }

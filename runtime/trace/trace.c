@@ -15,6 +15,7 @@
 #define CONTROL_CAPACITY (UINT64_C(1) << 25)
 #define SPAN_CAPACITY (UINT64_C(1) << 26)
 #define SEGMENT_CAPACITY (UINT64_C(1) << 28)
+#define COST_CAPACITY LEAST_CAPACITY /* of kernels, not of calls */
 /* Below this a log is not worth having. */
 #define LEAST_CAPACITY (UINT64_C(1) << 14)
 /* What of a log has small pages.  The first touch of one takes about 2 µs on the virtual machine of
@@ -48,7 +49,8 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
   if (!log_init(&trace->samples, sizeof(struct pto_trace_sample), SAMPLE_CAPACITY)) return false;
   if (!log_init(&trace->control, sizeof(struct pto_trace_control), CONTROL_CAPACITY)) return false;
   if ((trace->record & PTO_RECORD_SEGMENTS) &&
-      !log_init(&trace->segments, sizeof(struct pto_trace_segment), SEGMENT_CAPACITY))
+      (!log_init(&trace->segments, sizeof(struct pto_trace_segment), SEGMENT_CAPACITY) ||
+       !log_init(&trace->costs, sizeof(struct pto_trace_cost), COST_CAPACITY)))
     return false;
   if (!pto_reserve_init(&trace->span_logs, (uint64_t)worker_count * sizeof(struct pto_trace_log))) return false;
   trace->spans = trace->span_logs.addr;
@@ -71,8 +73,9 @@ int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_cou
 void pto_trace_fini(struct pto_trace *trace) {
   for (uint32_t i = 0; i < trace->span_log_count; i++) pto_reserve_fini(&trace->spans[i].memory);
   pto_reserve_fini(&trace->span_logs);
-  struct pto_trace_log *const logs[] = {&trace->tasks,         &trace->params,  &trace->edges,   &trace->scopes,
-                                        &trace->host_accesses, &trace->samples, &trace->control, &trace->segments};
+  struct pto_trace_log *const logs[] = {&trace->tasks,   &trace->params,        &trace->edges,
+                                        &trace->scopes,  &trace->host_accesses, &trace->samples,
+                                        &trace->control, &trace->segments,      &trace->costs};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) pto_reserve_fini(&logs[i]->memory);
   memset(trace, 0, sizeof *trace);
 }
@@ -103,6 +106,8 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->samples);
   log_empty(&trace->control);
   log_empty(&trace->segments);
+  log_empty(&trace->costs);
+  trace->rates = (struct pto_trace_rates){0};
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
   trace->buffer_end = 0;
   trace->is_virtual = is_virtual;
@@ -159,7 +164,7 @@ uint64_t pto_trace_now_ns(const struct pto_trace *trace) { return pto_clock_ns()
 uint64_t pto_trace_dropped(const struct pto_trace *trace) {
   uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->scopes.dropped +
                      trace->host_accesses.dropped + trace->samples.dropped + trace->control.dropped +
-                     trace->segments.dropped;
+                     trace->segments.dropped + trace->costs.dropped;
   for (uint32_t i = 0; i < trace->span_log_count; i++) dropped += trace->spans[i].dropped;
   return dropped;
 }

@@ -128,6 +128,22 @@ struct pto_trace_span {
   uint32_t reserved;
 };
 
+/* What a kernel's calls cost by what it states (struct pto_cost), on cores of one kind and in one dtype; virtual time.
+ * The times are those that the chip's rates permit a core that has the memory to itself. */
+struct pto_trace_cost {
+  const struct pto_kernel *kernel;
+  uint64_t calls, bytes, vector_elems, multiply_adds;
+  uint64_t memory_ps, compute_ps;  /* of the bytes; of the rest */
+  uint64_t least_ps;               /* of the longer one in each call */
+  uint64_t vector_mops, cube_mops; /* the rates: millions of elements, and of multiply-adds, a second */
+  uint32_t core_kind, dtype;
+};
+
+/* Of memory: MB/s of one core, and of all cores together; 0: there is no L2 cache. */
+struct pto_trace_rates {
+  uint64_t core_mbps, chip_mbps, l2_core_mbps, l2_chip_mbps;
+};
+
 /* Counters at one moment, taken by the control thread at submits and completions. */
 struct pto_trace_sample {
   uint64_t time;
@@ -178,6 +194,8 @@ struct pto_trace {
   bool is_virtual; /* unit of the times: ps, else ns */
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
   struct pto_trace_log segments; /* in virtual time; runtime/trace/segment.h */
+  struct pto_trace_log costs;    /* recorded with segments: what calls cost, summed */
+  struct pto_trace_rates rates;  /* recorded with them; else zeroed */
   struct pto_trace_log *spans;   /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */

@@ -82,6 +82,8 @@ static void shift_segment(void *record, struct shift *shift) {
     segment->task += (uint32_t)shift->task;
 }
 
+static void shift_cost(void *record, struct shift *shift) { (void)record, (void)shift; }
+
 /* ---- all of a log ---- */
 
 static void shift_from(struct pto_trace_log *log, uint64_t first, shift_record *one, struct shift *shift) {
@@ -121,6 +123,8 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   append(&sum->samples, &part->samples, shift_sample, &shift);
   append(&sum->control, &part->control, shift_control, &shift);
   append(&sum->segments, &part->segments, shift_segment, &shift);
+  append(&sum->costs, &part->costs, shift_cost, &shift);
+  sum->rates = part->rates;
   for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)
     append(&sum->spans[worker % sum->span_log_count], &part->spans[worker], shift_span, &shift);
   sum->buffer_end = shift.buffer_end;

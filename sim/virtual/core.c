@@ -121,6 +121,11 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *
   if (cores->l2.pieces) pto_l2_cache_reset(&cores->l2, cores->l2_bytes);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
   cores->segments = pto_trace_has_segments(trace) ? &trace->segments : NULL;
+  cores->costs = cores->segments ? &trace->costs : NULL;
+  if (cores->segments)
+    trace->rates =
+        (struct pto_trace_rates){cores->timing.core_bandwidth_mbps.divisor, cores->timing.chip_bandwidth_mbps.divisor,
+                                 cores->l2_core_bandwidth_mbps, cores->l2_chip_bandwidth_mbps};
   cores->resumed = PTO_VIRTUAL_NO_CORE;
   cores->now = 0;
   cores->sharers = 0;
@@ -231,6 +236,7 @@ static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, ui
           ? pto_call_times_find(&cores->call_times, kernel_of(message), args, &cost)
           : (struct pto_call_time){.load = pto_timing_load(&cores->timing, &cost, args->core->kind),
                                    .origin = PTO_ORIGIN_ASSUMED};
+  if (PTO_UNLIKELY(cores->segments != NULL)) pto_virtual_add_cost(cores, kernel_of(message), args->core->kind, &cost);
   core->moves_bytes = call.load.bytes > 0;
   cores->sharers += core->moves_bytes;
   return call;
@@ -548,8 +554,13 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
     cores->transfers[index].share = pto_l2_share(&cores->l2, kernel_of(&waiting->message), &args, bytes);
   }
   waiting->begin = cores->now;
-  if (PTO_UNLIKELY(cores->segments != NULL))
+  if (PTO_UNLIKELY(cores->segments != NULL)) {
+    struct pto_kernel_args args;
+    pto_message_args(&waiting->message, waiting->view, &args);
+    const struct pto_cost cost = pto_timing_cost(kernel_of(&waiting->message), &args);
     pto_virtual_add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
+    pto_virtual_add_cost(cores, kernel_of(&waiting->message), args.core->kind, &cost);
+  }
   core->moves_bytes = false; /* until it states work */
   core->begun++;
   core->call = PTO_CALL_ON_FIBER;

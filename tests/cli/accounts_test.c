@@ -85,6 +85,21 @@ static bool check_virtual(json_t *root) {
   return true;
 }
 
+/* On a chip whose rates say all, a kernel alone takes what its roof permits: the parts of its time that are its own add
+ * up to that.  One that waits works in pieces, each rounded up to a picosecond. */
+static void check_roofs(json_t *stats) {
+  json_t *kernels = json_object_get(stats, "kernels"), *kernel;
+  size_t i;
+  json_array_foreach(kernels, i, kernel) {
+    const double total = json_number_value(json_object_get(kernel, "total_us")),
+                 share = json_number_value(json_object_get(kernel, "roof_share")),
+                 own = json_number_value(json_object_get(kernel, "compute_us")) +
+                       json_number_value(json_object_get(kernel, "memory_us"));
+    if (fabs(share * total - own) > 1e-3 * own)
+      fail_msg("%s: %g of %g us are permitted, %g are its own", pto_json_text(kernel, "name"), share, total, own);
+  }
+}
+
 /* What a call costs besides its kernel, on a chip whose prices are the same for each: paid once a call.  Waiting fills
  * up whatever is missing, so that sums alone would not show it. */
 static bool check_prices(json_t *root) {
@@ -105,6 +120,7 @@ static bool check_prices(json_t *root) {
                pto_json_text(root, json_object_get(root, "program") ? "program" : "graph"), paid, prices[k].activity,
                (long long)pto_json_integer(stats, "calls"));
   }
+  check_roofs(stats);
   return check_virtual(root);
 }
 

@@ -62,4 +62,9 @@ holds 'what differs' is pto-diff diff "$work/a.json" "$work/b.json"
 "$ptosim" run vector_example --dump 2 "$work/kept" --quiet
 holds 'a task' is pto-task-run task "$work/kept/2"
 
+printf '%s --engine virtual\n' vector_example bgemm >"$work/cases.list"
+holds 'cases without a baseline' is pto-regress regress "$work/cases.list"
+"$ptosim" regress "$work/cases.list" --filter bgemm --update --quiet
+holds 'cases, one of them new' is pto-regress regress "$work/cases.list"
+
 holds_total

@@ -28,6 +28,26 @@ holds 'it shows what the run was' look bgemm
 [ -z "$no_browser" ] || { cat "$work/look"; exit 77; }
 holds 'a report of a run on threads is written' "$build/ptosim" run moe --report "$work/moe.html" --quiet
 holds 'it shows what the run was' look moe
+holds 'a report of a graph is written' "$build/ptosim" run --model mobilenet_v2 --engine virtual --chip a2a3 --report "$work/graph.html" --quiet
+holds 'it shows what the run was' look graph
+holds 'explore writes a page of what differs' bash -c \
+  "'$build/ptosim' explore inplace_update --deps pto --report '$work/explore.html' --quiet; test \$? = 1"
+holds 'it shows the schedules' look explore
+holds 'explore writes a page where nothing differs' \
+  "$build/ptosim" explore paged_attention --all --report "$work/all.html" --quiet
+holds 'it says so' look all
+
+list=$work/cases.list
+printf '%s --engine virtual --chip a2a3\n' bgemm paged_attention vector_example moe >"$list"
+holds 'a baseline is written' "$build/ptosim" regress "$list" --update --quiet
+set_time() { sed -i -E "/\"$1 /s/(\"virtual_ps\": )[0-9]+/\1$2/" "$list.baseline"; }
+set_time bgemm 78000000
+set_time vector_example 47078000
+set_time moe 100000000
+holds 'regress writes a page of what changed' bash -c \
+  "'$build/ptosim' regress '$list' --report '$work/regress.html' --quiet; test \$? = 1"
+holds 'it shows the cases' look regress
+
 holds 'labels of tasks are in the page' bash -c \
   "'$build/ptosim' run '$build/planted/planted_names.so' --set mistake=none --report - --quiet | grep -q '\"labels\":.*row 0'"
 holds_total

@@ -6,12 +6,12 @@
 Prints a line for each statement that does not hold, then the counts.  Exit status 77: there is no browser or no selenium.
 """
 import json
+import math
 import pathlib
 import sys
 
 try:
     from selenium import webdriver
-    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import WebDriverWait
@@ -48,6 +48,14 @@ def wait_for(what, text):
         holds(what, False)
 
 
+def click_at(element, x, y):
+    """In pixels of the element's box, of which the browser may show a part alone."""
+    at = script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top]", element)
+    for kind in ("mousePressed", "mouseReleased"):
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": at[0] + x, "y": at[1] + y, "button": "left",
+                                                            "clickCount": 1})
+
+
 def close(a, b, slack):
     return abs(a - b) <= slack
 
@@ -56,6 +64,11 @@ def look():
     wait_for("the whole page is drawn", "['all', 'failed'].includes(document.documentElement.dataset.ready)")
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
+    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress)):
+        about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
+        if about:
+            look_at(json.loads(about))
+            return
     result = json.loads(script("return document.getElementById('result').textContent"))
     names = json.loads(script("return document.getElementById('names').textContent"))
     stats = result["stats"]
@@ -67,6 +80,40 @@ def look():
     look_at_kernels(stats)
     look_at_timeline(result, names)
     look_at_rest(result, names)
+
+
+def cells(table):
+    return script("return [...document.querySelectorAll(arguments[0] + ' tbody tr')].map(r => [...r.cells].map(c => c.textContent))", table)
+
+
+def look_at_explore(about):
+    verdict = driver.find_element(By.ID, "verdict").text
+    holds("the head names the program", about["program"] in driver.find_element(By.ID, "title").text)
+    holds("the verdict counts what differs", (str(about["differing"]) in verdict) == (about["differing"] > 0) and
+          verdict.startswith("No order") == (about["differing"] == 0))
+    rows = cells("#differences")
+    holds("there is a row for each difference", [(r[0], r[1]) for r in rows] ==
+          [(d["schedule"], "; ".join(d["holds"])) for d in about["differences"]])
+    told = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#explore-findings li")]
+    holds("each finding is told", len(told) == len(about["findings"]) and
+          all(f["sentence"] in text for f, text in zip(about["findings"], told)))
+    holds("strategies are counted", cells("#strategies") == [[name, str(count)] for name, count in about["strategies"].items()])
+    holds("no part of a run is shown", script("return [...document.querySelectorAll('main > section:not(.empty)')].map(s => s.id)") == ["part-explore"])
+
+
+def look_at_regress(about):
+    verdict = driver.find_element(By.ID, "verdict").text
+    for what in ("changed", "failed"):
+        count = about["counts"][what]
+        holds(f"the verdict counts what has {what}", (f"{count} {what}" in verdict) == (count > 0))
+    rows = cells("#cases")
+    holds("there is a row for each case", sorted((r[0], r[1]) for r in rows) == sorted((r["case"], r["verdict"]) for r in about["results"]))
+    by_case = {r["case"]: r for r in about["results"]}
+    changes = [by_case[r[0]]["virtual_us"] / by_case[r[0]]["baseline_virtual_us"] - 1 for r in rows if r[1] == "changed"]
+    holds("changes stand first, the largest change first", [r[1] for r in rows[:len(changes)]] == ["changed"] * len(changes) and
+          changes == sorted(changes, key=abs, reverse=True))
+    holds("changes are those of the document", all(close(float(r[2].replace(" %", "")) / 100, change, 0.00006)
+                                                   for r, change in zip(rows, changes)))
 
 
 def look_at_accounts(stats):
@@ -91,6 +138,18 @@ def look_at_kernels(stats):
     rows = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     holds("the table has each kernel and its calls",
           sorted((r[0], int(r[1])) for r in rows) == sorted((k["name"], k["calls"]) for k in stats["kernels"]))
+    heads = script("return [...document.querySelectorAll('#kernels th')].map(h => h.textContent)")
+    by_name = {k["name"]: k for k in stats["kernels"]}
+    for head, key, number in (("ops/byte", "intensity", float), ("Gop/s", "gops", float), ("GB/s", "gbps", float),
+                              ("of roof", "roof_share", lambda text: float(text.replace(" %", "")) / 100)):
+        if head not in heads:
+            holds("only runs on threads have no roofs", stats["roofs"] == [])
+            continue
+        for row in rows:
+            value, text = by_name[row[0]][key], row[heads.index(head)].replace(",", "")
+            holds(f"{head} of {row[0]} is the document's",
+                  text == "" if value is None else close(number(text), value, max(0.006 * abs(value), 0.0006)))
+    look_at_roofline(stats)
     script("document.querySelectorAll('#kernels th button')[1].click()")
     calls = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => +r.cells[1].textContent)")
     holds("a click on a head sorts by it", calls == sorted(calls, reverse=True) or calls == sorted(calls))
@@ -123,10 +182,8 @@ def look_at_timeline(result, names):
     # Select by a click.
     script("document.querySelector('#lanes').scrollIntoView(); document.querySelector('#lanes .chart').scrollTop = arguments[0]",
            max(0, box["y"] - 60))
-    size = canvas.size
     x, y = box["x"] + box["width"] * 0.6, box["y"] + 6
-    ActionChains(driver).move_to_element_with_offset(
-        canvas, int(x - size["width"] / 2), int(y - size["height"] / 2)).click().perform()
+    click_at(canvas, x, y)
     # On threads calls of one core may overlap: it is one of those under the point.
     span = script("return timeline.selected")
     box = script("return timeline.boxOf(arguments[0])", span) if span >= 0 else box
@@ -137,7 +194,7 @@ def look_at_timeline(result, names):
     task = script("return run.spans.task[arguments[0]]", span)
     holds("its number and kernel are told", f"task {task}" in text and script("return NAMES.names[run.spans.name[arguments[0]]]", span) in text)
     producers = script("const t = arguments[0]; return run.edges.producers.first[t + 1] - run.edges.producers.first[t]", task)
-    holds("its producers are counted", f"{producers} producers" in text)
+    holds("its producers are counted", f"{producers} producer" in text)
     # Zoom and pan.
     for button, grows in (("in", False), ("out", True)):
         before = script("const d = timeline.scale.domain(); return d[1] - d[0]")
@@ -155,11 +212,11 @@ def look_at_timeline(result, names):
     # Search.
     kernel = result["stats"]["kernels"][0]
     field = driver.find_element(By.CSS_SELECTOR, "#search input[type=search]")
-    field.send_keys(kernel["name"])
+    field.send_keys(f'"{kernel["name"]}"')
     found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
     holds("the search finds each call of a kernel", found >= kernel["calls"])
     field.send_keys(Keys.ENTER)
-    holds("return goes to one of them", kernel["name"] in script("return NAMES.names[run.spans.name[timeline.selected]]"))
+    holds("return goes to one of them", kernel["name"] == script("return NAMES.names[run.spans.name[timeline.selected]]"))
     field.clear()
     field.send_keys("0")
     field.send_keys(Keys.ENTER)
@@ -175,18 +232,80 @@ def look_at_timeline(result, names):
 def look_at_rest(result, names):
     most = {line["name"]: line["most"] for line in script(
         "return [...document.querySelectorAll('#memory path[data-line]')].map(p => ({name: p.dataset.line, most: +p.dataset.most}))")}
-    holds("the window's line reaches its high water", most.get("window slots in use") == result["window_high_water"])
-    holds("the heap's line reaches its high water", most.get("heap in use") == result["heap_high_water_bytes"])
+    # Lines are of all rings together, high waters of any one.
+    holds("the window's line reaches its high water", most.get("window slots in use", 0) >= result["window_high_water"])
+    holds("the heap's line reaches its high water", most.get("heap in use", 0) >= result["heap_high_water_bytes"])
+    tops = script("return [...document.querySelectorAll('#memory path[data-line]')].map(p => p.getBBox().y)")
+    holds("no line leaves its row", all(top >= 7.5 for top in tops))
+    look_at_buffers(names)
     nodes = script("return [...document.querySelectorAll('#tasks-graph rect')].map(r => +r.dataset.count)")
     holds("the graph stands for each task", sum(nodes) == names["tasks"])
     edges = script("return run.edges.count")
     holds("the graph has each edge", edges == result["edges"])
     script("document.querySelector('#tasks-graph g.node').dispatchEvent(new Event('click'))")
-    holds("a click on a box goes to its task", script("return timeline.selected") >= 0 or nodes == [])
+    task = script("const box = document.querySelector('#tasks-graph g.node rect'); return box && box.dataset.task")
+    holds("a click on a box tells of its task", task is None or f"task {task}" in driver.find_element(By.ID, "task").text)
+    look_at_print()
     ink = script("return getComputedStyle(document.body).color")
     driver.find_element(By.ID, "theme").click()
     holds("the page has a dark and a light side", script("return getComputedStyle(document.body).color") != ink)
     driver.find_element(By.ID, "theme").click()
+
+
+def look_at_print():
+    # A4, landscape, less its margins.
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1047, "height": 720, "deviceScaleFactor": 1, "mobile": False})
+    wide = script("return [...document.querySelectorAll('svg, canvas, table')].filter(e => e.getBoundingClientRect().right > 1048)"
+                  ".map(e => e.closest('section').id)")
+    holds(f"nothing is cut off on paper, {wide}", wide == [])
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def look_at_buffers(names):
+    script("timeline.show(0, run.end)")
+    bars = script("return [...document.querySelectorAll('#buffers rect')].map(r => ({buffer: +r.dataset.buffer,"
+                  " width: r.getBoundingClientRect().width, title: r.parentNode.querySelector('title').textContent,"
+                  " begin: d3.select(r).datum().begin, end: d3.select(r).datum().end}))")
+    domain = script("return timeline.scale.domain()")
+    pixels = script("return timeline.width - LABEL_WIDTH") / (domain[1] - domain[0])
+    for bar in bars:
+        holds(f"buffer {bar['buffer']} is as long as its life",
+              close(bar["width"], max(0.5, (bar["end"] - bar["begin"]) * pixels), 1))
+        label = names["buffer_labels"].get(str(bar["buffer"]), f"buffer {bar['buffer']}")
+        holds(f"buffer {bar['buffer']} is told with name, producer and last user",
+              bar["title"].startswith(label) and bar["title"].count("task ") == 2)
+
+
+def look_at_roofline(stats):
+    reached = [k for k in stats["kernels"] if k["gops"] and k["intensity"]]
+    points = {p["kernel"]: p for p in script(
+        "return [...document.querySelectorAll('#roofline circle')].map(c => ({kernel: c.dataset.kernel,"
+        " x: +c.getAttribute('cx'), y: +c.getAttribute('cy')}))")}
+    holds("each kernel that computes is a point", sorted(points) == sorted(k["name"] for k in reached))
+    if not points:
+        return
+    # The scales, by two lines whose rates are known: y from horizontal roofs, x from where slanted ones cross a height.
+    lines = {line["roof"]: line for line in script(
+        "return [...document.querySelectorAll('#roofline line.roof')].map(l => ({roof: l.dataset.roof, x1: +l.getAttribute('x1'),"
+        " y1: +l.getAttribute('y1'), x2: +l.getAttribute('x2'), y2: +l.getAttribute('y2')}))")}
+    memory = next(roof for roof in stats["roofs"] if "gbps" in roof)
+    line = lines[memory["name"]]
+    slope = (line["y1"] - line["y2"]) / (line["x2"] - line["x1"])  # pixels of a power of ten upwards by those to the right
+    decades = script("const t = [...document.querySelectorAll('#roofline .axis')][0].querySelectorAll('.tick');"
+                     "const at = i => +/translate\\(([^,]*)/.exec(t[i].getAttribute('transform'))[1]; return at(1) - at(0)")
+    for kernel in reached:
+        # How far above or below that roof it is, and where.
+        point = points[kernel["name"]]
+        above = math.log10(kernel["gops"] / (kernel["intensity"] * memory["gbps"]))
+        at_roof = line["y1"] - (point["x"] - line["x1"]) * slope
+        holds(f"{kernel['name']} is as far from the memory's roof as its numbers say",
+              close((at_roof - point["y"]) / (slope * decades), above, 0.02))
+    script("document.querySelector('#roofline g.point').dispatchEvent(new Event('click'))")
+    found = script("return document.querySelector('#search output').textContent")
+    holds("a click on a point finds the kernel's calls", int(found.split()[0]) == reached[0]["calls"])
+    script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
 
 
 try:
