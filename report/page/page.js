@@ -174,11 +174,8 @@ function startSearch() {
   form.elements.text.addEventListener("input", () => {
     const text = form.elements.text.value.trim();
     last = -1;
-    timeline.matches = text ? matcher(text) : null;
-    let count = 0;
-    if (text) for (let i = 0; i < run.spans.count; i++) count += timeline.matches(i);
+    const count = timeline.mark(text ? matcher(text) : null);
     output.textContent = text ? `${count} spans` : "";
-    timeline.draw();
   });
   form.addEventListener("submit", event => {
     event.preventDefault();

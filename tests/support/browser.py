@@ -215,6 +215,9 @@ def look_at_timeline(result, names):
     field.send_keys(f'"{kernel["name"]}"')
     found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
     holds("the search finds each call of a kernel", found >= kernel["calls"])
+    marked = script("return timeline.tracks.every(t => t.hits.every((hits, depth) => depth === 0 ||"
+                    " hits.every((hit, i) => hit === Math.max(...t.hits[depth - 1].slice(8 * i, 8 * i + 8)))))")
+    holds("what is found is marked at each level of detail", marked)
     field.send_keys(Keys.ENTER)
     holds("return goes to one of them", kernel["name"] == script("return NAMES.names[run.spans.name[timeline.selected]]"))
     field.clear()
