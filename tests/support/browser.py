@@ -75,9 +75,14 @@ def look():
     holds("the head names the program", result["program"] in driver.find_element(By.ID, "title").text)
     if stats.get("verdict"):
         holds("the verdict is that of the document", stats["verdict"]["bound_by"] in driver.find_element(By.ID, "verdict").text)
+        advice = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#advice li")]
+        holds("what would help is that of the document", len(advice) == len(stats["verdict"]["gains"]) and
+              all(gain["what"] in text and script("return timeText(arguments[0])", gain["us"]) in text
+                  for gain, text in zip(stats["verdict"]["gains"], advice)))
     if "accounts" in stats:
         look_at_accounts(stats)
     look_at_kernels(stats)
+    look_at_groups(result)
     look_at_timeline(result, names)
     look_at_rest(result, names)
 
@@ -153,6 +158,22 @@ def look_at_kernels(stats):
     script("document.querySelectorAll('#kernels th button')[1].click()")
     calls = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => +r.cells[1].textContent)")
     holds("a click on a head sorts by it", calls == sorted(calls, reverse=True) or calls == sorted(calls))
+
+
+def look_at_groups(result):
+    for part, key, name in (("nodes", "node_times", "name"), ("labels", "label_times", "label")):
+        groups = result.get(key) or []
+        rows = cells(f"#{part} table")
+        holds(f"there is a row for each of the first {part}",
+              [(r[0], int(r[1])) for r in rows] == [(g[name] or "(none)", g["calls"]) for g in groups[:20]])
+        shares = [g["seconds"] / sum(other["seconds"] for other in groups) for g in groups[:20]]
+        holds(f"shares of {part} are those of the document",
+              all(close(float(r[2].replace(" %", "")) / 100, share, 0.0006) for r, share in zip(rows, shares)))
+        if rows and groups[0][name]:
+            script("document.querySelector(arguments[0] + ' tbody a').dispatchEvent(new Event('click'))", f"#{part}")
+            found = script("return document.querySelector('#search output').textContent")
+            holds(f"a click finds what is of one of the {part}", int(found.split()[0]) >= groups[0]["calls"])
+            script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
 
 
 def look_at_timeline(result, names):
@@ -298,15 +319,16 @@ def look_at_roofline(stats):
     memory = next(roof for roof in stats["roofs"] if "gbps" in roof)
     line = lines[memory["name"]]
     slope = (line["y1"] - line["y2"]) / (line["x2"] - line["x1"])  # pixels of a power of ten upwards by those to the right
-    decades = script("const t = [...document.querySelectorAll('#roofline .axis')][0].querySelectorAll('.tick');"
-                     "const at = i => +/translate\\(([^,]*)/.exec(t[i].getAttribute('transform'))[1]; return at(1) - at(0)")
+    decade = script("const t = document.querySelector('#roofline .axis').querySelectorAll('.tick');"
+                    "const at = i => +/translate\\(([^,]*)/.exec(t[i].getAttribute('transform'))[1];"
+                    "return (at(1) - at(0)) / Math.log10(d3.select(t[1]).datum() / d3.select(t[0]).datum())")
     for kernel in reached:
         # How far above or below that roof it is, and where.
         point = points[kernel["name"]]
         above = math.log10(kernel["gops"] / (kernel["intensity"] * memory["gbps"]))
         at_roof = line["y1"] - (point["x"] - line["x1"]) * slope
         holds(f"{kernel['name']} is as far from the memory's roof as its numbers say",
-              close((at_roof - point["y"]) / (slope * decades), above, 0.02))
+              close((at_roof - point["y"]) / (slope * decade), above, 0.02))
     script("document.querySelector('#roofline g.point').dispatchEvent(new Event('click'))")
     found = script("return document.querySelector('#search output').textContent")
     holds("a click on a point finds the kernel's calls", int(found.split()[0]) == reached[0]["calls"])
