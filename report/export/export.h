@@ -30,7 +30,7 @@
   /* The graph has the names of the kernels in a timeline. */                                                          \
   X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto",                                                  \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_trace)                                    \
-  X(page, "report", "FILE.html", "writes a page that shows the result, for a browser; of a run with --stats",                      \
+  X(page, "report", "FILE.html", "writes a page that shows the result, for a browser; of a run with --stats",          \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_page)                                     \
   X(dot, "dot", "FILE", "writes the task graph, for Graphviz", PTO_RECORD_GRAPH, pto_export_dot)                       \
   X(deps_json, "deps-json", "FILE", "writes tasks, parameters and edges with their reasons", PTO_RECORD_GRAPH,         \
