@@ -97,7 +97,8 @@ PTO_API PTO_MUST_CHECK int pto_session_write_result(const struct pto_session *se
                                                     size_t sentence_size);
 /* The same for people, as `ptosim run` prints it. */
 PTO_API void pto_session_print_result(const struct pto_session *session, FILE *to);
-/* Finds where the time of the last round went, which the result tells then (`stats`; of a graph `node_times` too).
+/* Finds where the time of the last round went, which the result tells then (`stats`; of a graph `node_times`,
+ * where there are labels `label_times` too).
  * PTO_ENOTSUP where it was not recorded: config->record has PTO_RECORD_TIMELINE, and for the critical path
  * PTO_RECORD_GRAPH. */
 PTO_API PTO_MUST_CHECK int pto_session_account(struct pto_session *session, char *sentence, size_t sentence_size);

@@ -134,7 +134,7 @@ class SampleChart {
     svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${this.lines.length * height})`)
       .call(d3.axisBottom(d3.scaleLinear().domain([begin / NAMES.units_per_us, end / NAMES.units_per_us]).range(x.range()))
         .ticks(8).tickFormat(timeText));
-    if (this.buffers) drawBuffers(document.getElementById("buffers"), this.buffers, x, this.onPick);
+    drawBuffers(document.getElementById("buffers"), this.buffers || [], x, this.onPick);
   }
 }
 
@@ -146,13 +146,14 @@ function drawBuffers(element, buffers, x, onPick) {
   const living = buffers.filter(d => d.end >= begin && d.begin <= end);
   const bars = living.slice(0, MOST_BUFFERS).sort((a, b) => a.begin - b.begin);
   const box = d3.select(element).html("");
-  box.append("p").attr("class", "hint").text(living.length > MOST_BUFFERS ? `The ${MOST_BUFFERS} largest of ${living.length}.` : "");
+  d3.selectAll("#memory h3, #buffers").style("display", buffers.length ? null : "none");
+  if (living.length > MOST_BUFFERS) box.append("p").attr("class", "hint").text(`The ${MOST_BUFFERS} largest of ${living.length}.`);
   const item = pictureIn(element, width, bars.length * row + 4, "buffers from first to last use")
     .selectAll("g").data(bars).enter().append("g").attr("class", "buffer")
     .attr("transform", (_, i) => `translate(0, ${i * row})`).style("cursor", "pointer").on("click", d => onPick(d.producer));
   item.append("text").attr("x", 4).attr("y", 11).text(d => {
-    const size = bytesText(d.bytes), most = 23 - size.length;
-    return `${d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name} ${size}`;
+    const size = bytesText(d.bytes), most = 22 - size.length;
+    return `${d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name}, ${size}`;
   });
   item.append("rect").attr("x", d => Math.max(left, x(d.begin))).attr("y", 2).attr("height", row - 4)
     .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("fill", PALETTE[1])

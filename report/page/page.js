@@ -174,11 +174,8 @@ function startSearch() {
   form.elements.text.addEventListener("input", () => {
     const text = form.elements.text.value.trim();
     last = -1;
-    timeline.matches = text ? matcher(text) : null;
-    let count = 0;
-    if (text) for (let i = 0; i < run.spans.count; i++) count += timeline.matches(i);
+    const count = timeline.mark(text ? matcher(text) : null);
     output.textContent = text ? `${count} spans` : "";
-    timeline.draw();
   });
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -255,6 +252,7 @@ async function draw() {
   let chart = null;
   for (const end of run.spans.end) run.end = Math.max(run.end, end);
   run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
+  d3.selectAll(".of-path").style("display", run.path ? null : "none");
   timeline = new Timeline(document.querySelector("#lanes .chart"), {
     run, onSelect: showTask, onView: (begin, end) => { if (chart) chart.show(begin, end); }});
   performance.mark("first picture");
@@ -289,12 +287,17 @@ function drawResult() {
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
+  const found = documentOf("found"), verdict = d3.select("#verdict");
+  if (found && found.finding_count) {
+    verdict.text([found.finding_count === 1 ? "1 finding" : `${found.finding_count} findings`, verdict.text()].filter(Boolean).join(". "));
+    d3.select("main").node().prepend(document.getElementById("findings"));
+  }
   drawAccounts(stats.accounts || [], makespan);
   drawKernels(stats.kernels || [], stats);
   drawGroups("nodes", RESULT.node_times, d => d.name);
   drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
-  drawFindings(documentOf("found"));
+  drawFindings(found);
 }
 
 function drawFindings(found) {
@@ -354,7 +357,7 @@ function drawKernels(kernels, stats) {
     time("total", d => d.total_us), time("mean", d => d.total_us / d.calls), time("longest", d => d.longest_us), ...split, ...roof
   ], kernels);
   drawRoofline(document.getElementById("roofline"), stats, pick);
-  d3.select("#kernels h3").style("display", document.querySelector("#roofline svg") ? null : "none");
+  d3.selectAll("#kernels h3, .of-roofline").style("display", document.querySelector("#roofline svg") ? null : "none");
 }
 
 /* What tasks of one node or label took on cores. */

@@ -12,8 +12,12 @@ function unitRoofs(roofs) {
   return [...byHeight].map(([gops, names]) => ({gops, name: names.join(", ")}));
 }
 
-/* Powers of ten, each one's first digit alone. */
-const isPowerOfTen = value => Math.abs(Math.log10(value) % 1) < 1e-9;
+/* Powers of ten, and 2 and 5 of each where there are few. */
+function ticksOf(scale) {
+  const [low, high] = scale.domain(), decades = Math.log10(high / low);
+  const digitOf = value => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+  return scale.ticks().filter(value => (decades > 3 ? [1] : [1, 2, 5]).includes(digitOf(value)));
+}
 /* Of thousand millions a second. */
 function rateText(value, unit) {
   const [scale, letter] = value >= 1000 ? [1000, "T"] : value >= 1 ? [1, "G"] : value >= 1e-3 ? [1e-3, "M"] : [1e-6, "k"];
@@ -33,7 +37,7 @@ function drawRoofline(element, stats, onPick) {
   const ys = [...kernels.map(kernel => kernel.gops), ...units.map(unit => unit.gops)];
   const y = d3.scaleLog().domain([d3.min(ys) / 3, d3.max(ys) * 2]).range([bottom, top]);
   const svg = pictureIn(element, width, height + 18 * memories.length, "kernels under the roofs of a core");
-  const axis = (g, make, scale, text) => g.call(make(scale).tickValues(scale.ticks().filter(isPowerOfTen)).tickFormat(text));
+  const axis = (g, make, scale, text) => g.call(make(scale).tickValues(ticksOf(scale)).tickFormat(text));
   axis(svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${bottom})`), d3.axisBottom, x, d => `${+d.toPrecision(3)}`);
   axis(svg.append("g").attr("class", "axis").attr("transform", `translate(${left}, 0)`), d3.axisLeft, y, d => rateText(d, "op/s"));
   svg.append("text").attr("x", right).attr("y", bottom + 34).attr("text-anchor", "end").text("operations a byte");
@@ -58,7 +62,7 @@ function drawRoofline(element, stats, onPick) {
   drawPoints(svg, kernels, x, y, right, d3.sum(stats.kernels, kernel => kernel.total_us), onPick);
 }
 
-/* A name stands beside its point where no other one's does. */
+/* A name stands beside its point, or above or below that, where nothing else does. */
 function drawPoints(svg, kernels, x, y, right, total, onPick) {
   const labels = kernels.map(d => ({x: x(d.intensity) - 8, y: y(d.gops), width: 16, of: d})); /* the points */
   const point = svg.selectAll("g.point").data(kernels).enter().append("g").attr("class", "point").attr("role", "button")
@@ -69,8 +73,10 @@ function drawPoints(svg, kernels, x, y, right, total, onPick) {
     `${rateText(d.gbps, "B/s")}; ${percentText(d.roof_share)} of what ${d.bound} permits`);
   point.each(function (d) {
     const width = 6.2 * d.name.length, at = x(d.intensity) + 5 + 11 * Math.sqrt(d.total_us / total), isLeft = at + width > right;
-    const box = {x: isLeft ? 2 * x(d.intensity) - at - width : at, y: y(d.gops), width};
-    if (labels.some(other => other.of !== d && Math.abs(other.y - box.y) < 12 && box.x < other.x + other.width && other.x < box.x + box.width)) return;
+    const left = isLeft ? 2 * x(d.intensity) - at - width : at, isFree = box => !labels.some(
+      other => other.of !== d && Math.abs(other.y - box.y) < 12 && box.x < other.x + other.width && other.x < box.x + box.width);
+    const box = [0, 13, -13, 26].map(down => ({x: left, y: y(d.gops) + down, width})).find(isFree);
+    if (!box) return;
     labels.push(box);
     d3.select(this).append("text").attr("x", box.x).attr("y", box.y + 4).text(d.name);
   });

@@ -66,6 +66,23 @@ class Timeline {
     this.resize();
   }
 
+  /* Spans for which `matches` says so stay as they are, others fade; null: none fades.  How many match. */
+  mark(matches) {
+    const {spans} = this.run;
+    let count = 0;
+    this.matches = matches;
+    this.tracks.forEach(track => track.hits = null);
+    if (matches) for (const track of this.tracks) {
+      const from = spans.first[track.track];
+      track.hits = track.levels.map(level => new Uint8Array(level.begin.length));
+      for (let i = 0; i < track.hits[0].length; i++) count += track.hits[0][i] = matches(from + i) ? 1 : 0;
+      for (let depth = 1; depth < track.hits.length; depth++)
+        track.hits[depth - 1].forEach((hit, i) => { track.hits[depth][Math.floor(i / LEVEL)] |= hit; });
+    }
+    this.draw();
+    return count;
+  }
+
   resize() {
     const ratio = window.devicePixelRatio || 1;
     this.width = Math.max(300, this.element.node().clientWidth);
@@ -141,7 +158,7 @@ class Timeline {
     const level = levels[depth];
     context.strokeStyle = this.faint;
     context.strokeRect(LABEL_WIDTH, y + 0.5, this.width, ROW - 1);
-    const scale = (this.width - LABEL_WIDTH) / (end - begin), first = this.run.spans.first[track.track];
+    const scale = (this.width - LABEL_WIDTH) / (end - begin);
     let colour = null;
     for (let at = d3.bisectLeft(level.end, begin); at < level.begin.length && level.begin[at] <= end; at++) {
       const left = LABEL_WIDTH + (level.begin[at] - begin) * scale, length = level.end[at] - level.begin[at];
@@ -149,7 +166,7 @@ class Timeline {
       /* An item of several spans is as high as the share of its time in which they were busy. */
       const height = level.busy ? Math.max(1, (ROW - 4) * Math.min(1, level.busy[at] / Math.max(1e-9, length))) : ROW - 4;
       if (this.colours[name] !== colour) context.fillStyle = colour = this.colours[name];
-      if (depth === 0 && this.matches) context.globalAlpha = this.matches(first + at) ? 1 : 0.15;
+      if (track.hits) context.globalAlpha = track.hits[depth][at] ? 1 : 0.15;
       context.fillRect(left, y + ROW - 2 - height, Math.max(width, 0.5), height);
       if (depth > 0 || width <= 30) continue;
       const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;

@@ -123,9 +123,9 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *
   cores->segments = pto_trace_has_segments(trace) ? &trace->segments : NULL;
   cores->costs = cores->segments ? &trace->costs : NULL;
   if (cores->segments)
-    trace->rates =
-        (struct pto_trace_rates){cores->timing.core_bandwidth_mbps.divisor, cores->timing.chip_bandwidth_mbps.divisor,
-                                 cores->l2_core_bandwidth_mbps, cores->l2_chip_bandwidth_mbps};
+    trace->rates = (struct pto_trace_rates){
+        cores->timing.core_bandwidth_mbps.divisor, cores->timing.chip_bandwidth_mbps.divisor,
+        cores->l2_bytes ? cores->l2_core_bandwidth_mbps : 0, cores->l2_bytes ? cores->l2_chip_bandwidth_mbps : 0};
   cores->resumed = PTO_VIRTUAL_NO_CORE;
   cores->now = 0;
   cores->sharers = 0;

@@ -52,7 +52,8 @@ static PTO_COLD void pto_virtual_add_cost(const struct pto_virtual_cores *cores,
                                           uint32_t kind, const struct pto_cost *cost) {
   struct pto_trace_cost *all = pto_virtual_cost_of(cores, kernel, kind, cost->dtype % PTO_TIMING_DTYPES);
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, kind);
-  const uint64_t mbps = pto_max_u64(cores->timing.core_bandwidth_mbps.divisor, cores->l2_core_bandwidth_mbps);
+  const uint64_t mbps =
+      pto_max_u64(cores->timing.core_bandwidth_mbps.divisor, cores->l2_bytes ? cores->l2_core_bandwidth_mbps : 0);
   const uint64_t memory_ps = pto_timing_scale_wide(load.bytes, UINT64_C(1000000), mbps);
   if (!all) return;
   all->calls++;

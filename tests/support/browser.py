@@ -215,6 +215,9 @@ def look_at_timeline(result, names):
     field.send_keys(f'"{kernel["name"]}"')
     found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
     holds("the search finds each call of a kernel", found >= kernel["calls"])
+    marked = script("return timeline.tracks.every(t => t.hits.every((hits, depth) => depth === 0 ||"
+                    " hits.every((hit, i) => hit === Math.max(...t.hits[depth - 1].slice(8 * i, 8 * i + 8)))))")
+    holds("what is found is marked at each level of detail", marked)
     field.send_keys(Keys.ENTER)
     holds("return goes to one of them", kernel["name"] == script("return NAMES.names[run.spans.name[timeline.selected]]"))
     field.clear()
@@ -224,9 +227,11 @@ def look_at_timeline(result, names):
     canvas.send_keys(Keys.ESCAPE)
     holds("escape selects nothing", script("return timeline.selected") == -1)
     path = driver.find_element(By.CSS_SELECTOR, "#search input[name=path]")
-    path.click()
-    holds("the critical path can be hidden", script("return timeline.showsPath") is False)
-    path.click()
+    holds("there is a switch for the critical path where there is one", path.is_displayed() == bool(result["stats"]["path"]))
+    if path.is_displayed():
+        path.click()
+        holds("the critical path can be hidden", script("return timeline.showsPath") is False)
+        path.click()
 
 
 def look_at_rest(result, names):
