@@ -34,7 +34,7 @@ _ptosim() {
           *:-*) words=$(_ptosim_options) ;;
           list:*) [ "$COMP_CWORD" = 2 ] && words='programs kernels ops fusions models chips policies' || words=$(_ptosim_names "${COMP_WORDS[2]}") ;;
           op:*) [ "$COMP_CWORD" = 2 ] && words='test perf support' || words=$(_ptosim_names kernels; _ptosim_names ops) ;;
-          run:* | check:* | why:* | explore:* | perf:* | suite:* | predict:* | what-if:* | diff:*) words=$(_ptosim_names programs) ;;
+          run:* | check:* | why:* | explore:* | perf:* | suite:* | predict:* | what-if:* | compare:* | diff:*) words=$(_ptosim_names programs) ;;
         esac
         ;;
     esac

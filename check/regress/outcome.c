@@ -38,6 +38,9 @@ void pto_regress_outcome_of_run(json_t *result, bool is_compared, struct pto_reg
   /* Six digits behind the point: exact in a double up to 2^53 ps, which are two and a half hours. */
   outcome->has_virtual_time = json_is_number(virtual_us);
   outcome->virtual_ps = outcome->has_virtual_time ? (uint64_t)llround(json_number_value(virtual_us) * PS_PER_US) : 0;
+  outcome->has_memory = outcome->has_virtual_time && json_is_integer(json_object_get(result, "window_high_water"));
+  outcome->window = integer_of(result, "window_high_water");
+  outcome->heap_bytes = integer_of(result, "heap_high_water_bytes");
   outcome->has_digest = !is_judged && json_is_string(json_object_get(result, "output_digest"));
   if (outcome->has_digest) copy_text(outcome->digest, sizeof outcome->digest, result, "output_digest");
 }
@@ -57,15 +60,21 @@ static void say_count(struct sentence *s, const char *what, uint64_t now, uint64
   if (now != then) SAY(s, "%" PRIu64 " %s instead of %" PRIu64, now, what, then);
 }
 
+static bool is_allowed(const struct pto_regress_allowed *allowed, uint64_t now, uint64_t then) {
+  const double change = fabs((double)now - (double)then);
+  return now == then || (allowed->is_less_fine && now < then) || change <= allowed->percent / 100 * (double)then;
+}
+
 static void say_time(struct sentence *s, uint64_t now, uint64_t then) {
-  if (now == then) return;
   SAY(s, "%.6f us on the chip instead of %.6f us", (double)now / PS_PER_US, (double)then / PS_PER_US);
-  if (then) pto_text_append(s->text, s->size, " (%+.2f %%)", ((double)now / (double)then - 1) * 100);
+  if (then)
+    pto_text_append(s->text, s->size, " (%+.2f %%, %s)", ((double)now / (double)then - 1) * 100,
+                    now > then ? "slower" : "faster");
 }
 
 /* What became of `then`, in words; "" where nothing did. */
-static bool differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then, char *text,
-                    size_t size) {
+static bool differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then,
+                    const struct pto_regress_allowed *allowed, char *text, size_t size) {
   struct sentence s = {.text = text, .size = size};
   text[0] = '\0';
   if (strcmp(now->status, then->status) != 0) SAY(&s, "status %s instead of %s", now->status, then->status);
@@ -76,12 +85,72 @@ static bool differs(const struct pto_regress_outcome *now, const struct pto_regr
   }
   if (now->has_virtual_time != then->has_virtual_time)
     SAY(&s, "%s a virtual time", now->has_virtual_time ? "now has" : "no longer has");
-  if (now->has_virtual_time && then->has_virtual_time) say_time(&s, now->virtual_ps, then->virtual_ps);
+  if (now->has_virtual_time && then->has_virtual_time && !is_allowed(allowed, now->virtual_ps, then->virtual_ps))
+    say_time(&s, now->virtual_ps, then->virtual_ps);
+  /* A baseline of before these were in it says nothing of them. */
+  if (now->has_memory && then->has_memory && !is_allowed(allowed, now->window, then->window))
+    say_count(&s, "slots of a window", now->window, then->window);
+  if (now->has_memory && then->has_memory && !is_allowed(allowed, now->heap_bytes, then->heap_bytes))
+    say_count(&s, "bytes of a heap", now->heap_bytes, then->heap_bytes);
   if (now->has_digest != then->has_digest)
     SAY(&s, "outputs are %s by their digest", now->has_digest ? "now judged" : "no longer judged");
   if (now->has_digest && then->has_digest && strcmp(now->digest, then->digest) != 0)
     SAY(&s, "outputs with digest %s instead of %s", now->digest, then->digest);
   return text[0] != '\0';
+}
+
+/* ---- parts ---- */
+
+static json_t *ps_of(json_t *us) { return json_integer((json_int_t)llround(json_number_value(us) * PS_PER_US)); }
+
+json_t *pto_regress_parts_of_run(json_t *result) {
+  json_t *stats = json_object_get(result, "stats"), *kernel, *us;
+  if (!json_is_object(stats)) return NULL;
+  json_t *parts = json_object();
+  const char *activity;
+  char name[128];
+  size_t i;
+  json_array_foreach(json_object_get(stats, "kernels"), i, kernel) {
+    snprintf(name, sizeof name, "kernel %s", json_string_value(json_object_get(kernel, "name")));
+    json_object_set_new(parts, name, ps_of(json_object_get(kernel, "total_us")));
+  }
+  json_object_foreach(json_object_get(json_object_get(stats, "path"), "us"), activity, us) {
+    snprintf(name, sizeof name, "path %s", activity);
+    json_object_set_new(parts, name, ps_of(us));
+  }
+  return parts;
+}
+
+/* The largest change among the parts of this kind, of those in `from`; `most` stays where none is larger. */
+static const char *find_most_changed(json_t *from, json_t *then, json_t *now, const char *kind, const char *most,
+                                     json_int_t *change_out) {
+  const char *name;
+  json_t *value;
+  json_object_foreach(from, name, value) {
+    const json_int_t change =
+        json_integer_value(json_object_get(now, name)) - json_integer_value(json_object_get(then, name));
+    if (strncmp(name, kind, strlen(kind)) != 0 || llabs(change) <= llabs(*change_out)) continue;
+    *change_out = change;
+    most = name;
+  }
+  return most;
+}
+
+void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text, json_t *parts, char *sentence,
+                           size_t size) {
+  static const char *const kinds[] = {"kernel ", "path "};
+  json_t *then = json_object_get(json_object_get(baseline->cases, text), "parts");
+  sentence[0] = '\0';
+  if (!then || !parts) return;
+  for (int i = 0; i < 2; i++) {
+    json_int_t change = 0;
+    const char *name = find_most_changed(then, then, parts, kinds[i], NULL, &change);
+    name = find_most_changed(parts, then, parts, kinds[i], name, &change);
+    if (!name) continue;
+    const double before = (double)json_integer_value(json_object_get(then, name));
+    pto_text_append(sentence, size, "; %s %+.2f us", name, (double)change / PS_PER_US);
+    if (before > 0) pto_text_append(sentence, size, " (%+.1f %%)", 100 * (double)change / before);
+  }
 }
 
 /* ---- the baseline ---- */
@@ -131,21 +200,26 @@ bool pto_regress_find(const struct pto_baseline *baseline, const char *text, str
   outcome->edges = integer_of(found, "edges");
   outcome->has_virtual_time = json_is_integer(virtual_ps);
   outcome->virtual_ps = integer_of(found, "virtual_ps");
+  outcome->has_memory = json_is_integer(json_object_get(found, "window"));
+  outcome->window = integer_of(found, "window");
+  outcome->heap_bytes = integer_of(found, "heap_bytes");
   outcome->has_digest = json_is_string(json_object_get(found, "digest"));
   copy_text(outcome->digest, sizeof outcome->digest, found, "digest");
   return true;
 }
 
 int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
-                        const struct pto_regress_outcome *outcome, struct pto_error *error) {
+                        const struct pto_regress_outcome *outcome, const struct pto_regress_allowed *allowed,
+                        struct pto_error *error) {
   struct pto_regress_outcome then;
   char sentence[PTO_SENTENCE_SIZE];
   if (!pto_regress_find(baseline, text, &then)) return pto_error_set(error, PTO_ENOTSUP, "not in the baseline");
-  if (!differs(outcome, &then, sentence, sizeof sentence)) return PTO_OK;
+  if (!differs(outcome, &then, allowed, sentence, sizeof sentence)) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "%s", sentence);
 }
 
-int pto_regress_put(struct pto_baseline *baseline, const char *text, const struct pto_regress_outcome *outcome) {
+int pto_regress_put(struct pto_baseline *baseline, const char *text, const struct pto_regress_outcome *outcome,
+                    json_t *parts) {
   json_t *object = json_object();
   int answer = json_object_set_new(object, "status", json_string(outcome->status));
   if (outcome->has_counts) {
@@ -154,6 +228,11 @@ int pto_regress_put(struct pto_baseline *baseline, const char *text, const struc
   }
   if (outcome->has_virtual_time)
     answer |= json_object_set_new(object, "virtual_ps", json_integer((json_int_t)outcome->virtual_ps));
+  if (outcome->has_memory) {
+    answer |= json_object_set_new(object, "window", json_integer((json_int_t)outcome->window));
+    answer |= json_object_set_new(object, "heap_bytes", json_integer((json_int_t)outcome->heap_bytes));
+  }
+  if (parts) answer |= json_object_set(object, "parts", parts);
   if (outcome->has_digest) answer |= json_object_set_new(object, "digest", json_string(outcome->digest));
   answer |= json_object_set_new(baseline->cases, text, object);
   return answer ? PTO_ENOMEM : PTO_OK;

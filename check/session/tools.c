@@ -94,10 +94,13 @@ static struct pto_regress_outcome outcome_of(const struct pto_run_result *result
   const bool is_judged = result->verified == PTO_VERDICT_TRUE && !result->has_exact_outputs;
   struct pto_regress_outcome outcome = {.has_counts = result->has_run,
                                         .has_virtual_time = result->has_run && result->is_virtual,
+                                        .has_memory = result->has_run && result->is_virtual,
                                         .has_digest = result->has_output_digest && !is_judged,
                                         .tasks = result->stats.tasks,
                                         .edges = result->stats.edges,
-                                        .virtual_ps = result->stats.virtual_ps};
+                                        .virtual_ps = result->stats.virtual_ps,
+                                        .window = result->stats.window_high_water,
+                                        .heap_bytes = result->stats.heap_high_water_bytes};
   if (result->error.status) outcome = (struct pto_regress_outcome){0}; /* how far it came depends on timing */
   if (outcome.has_digest) snprintf(outcome.digest, sizeof outcome.digest, "%016" PRIx64, result->output_digest);
   snprintf(outcome.status, sizeof outcome.status, "%s", pto_status_name(result->error.status));
@@ -108,14 +111,16 @@ int pto_baseline_compare(const struct pto_baseline *baseline, const char *name, 
                          char *sentence, size_t sentence_size) {
   const struct pto_regress_outcome outcome = outcome_of(&session->result);
   struct pto_error error;
-  return pto_regress_compare(baseline, name, &outcome, &error) ? pto_error_tell(&error, sentence, sentence_size)
-                                                               : PTO_OK;
+  static const struct pto_regress_allowed nothing;
+  return pto_regress_compare(baseline, name, &outcome, &nothing, &error)
+             ? pto_error_tell(&error, sentence, sentence_size)
+             : PTO_OK;
 }
 
 int pto_baseline_put(struct pto_baseline *baseline, const char *name, const struct pto_session *session, char *sentence,
                      size_t sentence_size) {
   const struct pto_regress_outcome outcome = outcome_of(&session->result);
-  return pto_regress_put(baseline, name, &outcome) ? out_of_memory(sentence, sentence_size) : PTO_OK;
+  return pto_regress_put(baseline, name, &outcome, NULL) ? out_of_memory(sentence, sentence_size) : PTO_OK;
 }
 
 /* ---- exports ---- */

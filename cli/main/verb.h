@@ -31,6 +31,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(perf, "perf", "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")       \
   X(import, "import", "FILE... -o NAME.json", "captures of the existing runtime as one file, which is a program")      \
   X(diff, "diff", "A B [OPTION...]", "what differs between the graphs of two runs: files, captures or programs")       \
+  X(compare, "compare", "A B [OPTION...]", "what changed between two runs: recorded ones, programs or baselines")      \
   X(task, "task", "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                    \
   X(graph, "graph", "FILE.json|--model NAME [OPTION...]",                                                              \
     "a graph of operations: what is in it, copies, pictures, runs")                                                    \

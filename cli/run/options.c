@@ -165,7 +165,8 @@ OPTION(dump) {
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff) | TAKER(op) | TAKER(import))
+#define COMPARE TAKER(compare)
+#define ANY (ALL | COMPARE | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
 #define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(validate) | TAKER(regress))
@@ -239,7 +240,7 @@ static const struct pto_option_spec specs[] = {
     {"sarif", "FILE", "writes the findings as SARIF 2.1.0; - is standard output", TEXT(sarif_path), FINDS},
     {"junit", "FILE", "writes the verdict as JUnit's XML; - is standard output", TEXT(junit_path), JUDGES},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet),
-     ALL | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
+     ALL | COMPARE | TAKER(diff) | TAKER(import) | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
     {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");

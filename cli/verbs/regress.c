@@ -47,6 +47,7 @@ enum verdict {
 struct result {
   enum verdict verdict;
   struct pto_regress_outcome outcome;
+  json_t *parts; /* of its virtual time, where the baseline wants them; NULL: not known */
   double seconds;
   char *sentence; /* why not SAME; NULL: nothing to say */
 };
@@ -56,6 +57,7 @@ struct regress {
   const char *program, *list_path, *filter, *baseline_path;
   char *own_baseline_path; /* LIST.baseline */
   bool is_update, is_quiet;
+  struct pto_regress_allowed allowed;
   uint32_t jobs, row_timeout_s;
   struct pto_regress_list list;
   struct pto_baseline *baseline;
@@ -106,7 +108,8 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
   if (!is_right(c, child, object, &result->outcome, sentence))
     result->verdict = FAILED;
-  else if (!r->has_baseline || pto_regress_compare(r->baseline, c->text, &result->outcome, &error) == PTO_OK)
+  else if (!r->has_baseline ||
+           pto_regress_compare(r->baseline, c->text, &result->outcome, &r->allowed, &error) == PTO_OK)
     result->verdict = SAME;
   else
     result->verdict = error.status == PTO_ENOTSUP ? NEW : CHANGED;
@@ -116,19 +119,45 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
 }
 
 /* The words of the case, and where its result goes. */
+static int run_words(const struct regress *r, const struct pto_regress_case *c, bool with_stats,
+                     struct pto_child_result *child, struct pto_error *error) {
+  static char name[] = "ptosim", quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH,
+              stats[] = "--stats";
+  char *words[PTO_REGRESS_WORDS + 6] = {name};
+  size_t count = 1;
+  for (size_t i = 0; i < c->word_count; i++) words[count++] = c->words[i];
+  if (with_stats) words[count++] = stats;
+  words[count++] = quiet;
+  words[count++] = json;
+  words[count++] = json_path;
+  return pto_child_run(words, 1000 * r->row_timeout_s, child, error);
+}
+
+/* Runs the case once more for what its time is spent on: where that goes into a baseline, or has changed. */
+static void find_parts(const struct regress *r, const struct pto_regress_case *c, struct result *result) {
+  struct pto_child_result child;
+  struct pto_error error;
+  char parts[SENTENCE_BYTES / 2], *sentence;
+  if (!result->outcome.has_virtual_time || (result->verdict != CHANGED && !r->is_update)) return;
+  if (run_words(r, c, true, &child, &error)) return;
+  json_t *object = json_loads(child.json, 0, NULL);
+  result->parts = pto_regress_parts_of_run(object);
+  json_decref(object);
+  pto_child_result_fini(&child);
+  if (result->verdict != CHANGED) return;
+  pto_regress_say_parts(r->baseline, c->text, result->parts, parts, sizeof parts);
+  if (parts[0] && result->sentence && asprintf(&sentence, "%s%s", result->sentence, parts) >= 0) {
+    free(result->sentence);
+    result->sentence = sentence;
+  }
+}
+
 static void run_case(struct regress *r, size_t index) {
   const struct pto_regress_case *c = &r->list.cases[index];
   struct pto_child_result child;
   struct pto_error error;
-  static char name[] = "ptosim", quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH;
-  char *words[PTO_REGRESS_WORDS + 5] = {name};
-  size_t count = 1;
-  for (size_t i = 0; i < c->word_count; i++) words[count++] = c->words[i];
-  words[count++] = quiet;
-  words[count++] = json;
-  words[count++] = json_path;
   const double begin = pto_clock_seconds();
-  const int status = pto_child_run(words, 1000 * r->row_timeout_s, &child, &error);
+  const int status = run_words(r, c, false, &child, &error);
   r->results[index].seconds = pto_clock_seconds() - begin;
   if (status) {
     pthread_mutex_lock(&r->mutex);
@@ -138,6 +167,7 @@ static void run_case(struct regress *r, size_t index) {
   }
   if (!(pto_interrupted() && child.exit_code == PTO_EXIT_INTERRUPTED)) judge(r, c, &child, &r->results[index]);
   pto_child_result_fini(&child);
+  find_parts(r, c, &r->results[index]);
 }
 
 static void *run_cases(void *argument) {
@@ -241,7 +271,7 @@ static int update(struct regress *r) {
   size_t put = 0, dropped = 0;
   for (size_t i = 0; i < r->list.count && status == PTO_OK; i++) {
     if (r->results[i].verdict == FAILED) continue;
-    status = pto_regress_put(r->baseline, r->list.cases[i].text, &r->results[i].outcome);
+    status = pto_regress_put(r->baseline, r->list.cases[i].text, &r->results[i].outcome, r->results[i].parts);
     put++;
   }
   if (!r->filter) dropped = pto_regress_keep(r->baseline, &r->list);
@@ -317,11 +347,21 @@ static int report(struct regress *r) {
 
 /* ---- the verb ---- */
 
+static int set_tolerance(void *target, const char *value, struct pto_error *error) {
+  struct pto_regress_allowed *allowed = target;
+  char number[32];
+  snprintf(number, sizeof number, "%.*s", (int)strcspn(value, "%"), value);
+  return pto_parse_double(number, &allowed->percent, error);
+}
+
 #define TEXT(field) PTO_OPTION_TEXT(struct regress, field)
 #define FLAG(field) PTO_OPTION_FLAG(struct regress, field)
 static const struct pto_option_spec own_options[] = {
     {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
+    {"tolerance", "PERCENT", "of virtual time and memory, up or down, that is no change (default 0)",
+     .set = set_tolerance, .field = offsetof(struct regress, allowed)},
+    {"less-is-fine", NULL, "no change where a case is faster, or needs less memory", FLAG(allowed.is_less_fine)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
     {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
     {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",
@@ -376,7 +416,10 @@ static int regress(struct regress *r) {
 }
 
 static void fini(struct regress *r) {
-  for (size_t i = 0; r->results && i < r->list.count; i++) free(r->results[i].sentence);
+  for (size_t i = 0; r->results && i < r->list.count; i++) {
+    free(r->results[i].sentence);
+    json_decref(r->results[i].parts);
+  }
   free(r->results);
   free(r->own_baseline_path);
   pto_run_options_fini(&r->options);

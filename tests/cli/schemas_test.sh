@@ -54,6 +54,9 @@ holds 'rows' is pto-suite suite vector_example --engine virtual
 holds 'an operation' is pto-op op test softmax
 holds 'what there is' is pto-op op support add
 holds 'a prediction' is pto-predict predict vector_example --runs 2
+holds 'what changed' is pto-compare compare 'bgemm --engine virtual' 'bgemm --engine virtual --chip a2a3'
+holds 'what changed on threads' is pto-compare compare vector_example vector_example --repeats 3
+holds 'what changed between baselines' is pto-compare compare tests/regress/examples.list.baseline tests/regress/examples.list.baseline
 holds 'what would change it' is pto-what-if what-if vector_example
 "$ptosim" run barriers --deps-json "$work/a.json" --quiet
 "$ptosim" run vector_example --deps-json "$work/b.json" --quiet

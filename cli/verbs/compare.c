@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim compare A B`: what changed between two runs, or between two baselines of regress.
+ *
+ * A side is a file of `ptosim run --stats --json` (several with commas: runs of the same), a baseline, or a program
+ * with options of `ptosim run`, in quotes, which is run here in a process of its own: once in virtual time, --repeats
+ * times on threads, the two sides in turn.
+ *
+ * Leaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run failed.
+ */
+#include <cli/main/verb.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check/compare/baselines.h>
+#include <check/compare/comparison.h>
+#include <check/regress/list.h>
+#include <cli/main/child_process.h>
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
+#include <cli/run/options.h>
+#include <formats/json_read.h>
+
+#define MOST_FILE_BYTES (UINT64_C(256) << 20)
+#define DEFAULT_REPEATS 7u
+#define MOST_WORDS 60u
+
+struct side {
+  const char *text; /* as it was given */
+  char *words;      /* of a program: a copy, cut into `word` */
+  char *word[MOST_WORDS + 1];
+  size_t word_count;
+  struct pto_baseline *baseline; /* NULL: it is none */
+  json_t *results[PTO_COMPARE_MOST];
+  uint32_t count;
+};
+
+struct compare {
+  struct pto_run_options options;
+  uint32_t repeats;
+  struct side sides[2];
+};
+
+static const struct pto_option_spec own_options[] = {
+    {"repeats", "N", "runs of a side on threads (default 7); in virtual time one is exact",
+     PTO_OPTION_NUMBER(struct compare, repeats, 1, PTO_COMPARE_MOST)},
+    {0}};
+
+static void help(const struct pto_run_options *options) {
+  puts("ptosim compare A B [OPTION...]\n\n"
+       "What changed from A to B: time, the critical path, kernels and resources, the largest change first.  Each is\n"
+       "  FILE.json              of `ptosim run --stats --json FILE.json`; FILE1,FILE2,... are runs of the same\n"
+       "  FILE.baseline          of `ptosim regress`, both\n"
+       "  \"PROGRAM [OPTION...]\"  a program with options of `ptosim run`, which runs here\n");
+  pto_run_options_help(PTO_VERB_compare, own_options);
+  puts("\nLeaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run "
+       "failed.");
+}
+
+/* ---- sides ---- */
+
+static int read_one(struct side *side, const char *path, struct pto_error *error) {
+  struct pto_json_reader reader;
+  if (side->count == PTO_COMPARE_MOST)
+    return pto_error_set(error, PTO_EINVAL, "%s: more than %u files", side->text, PTO_COMPARE_MOST);
+  json_t *object = pto_json_read_file(&reader, path, MOST_FILE_BYTES, error);
+  if (!object) return reader.status;
+  side->results[side->count++] = object;
+  return PTO_OK;
+}
+
+/* A file that holds a baseline, which no graph or capture is. */
+static bool is_baseline(json_t *object) {
+  return json_is_object(json_object_get(object, "cases")) && !json_object_get(object, "format");
+}
+
+static int read_files(struct side *side, struct pto_error *error) {
+  char *text = strdup(side->text), *rest = text, *path;
+  int status = text ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for the names of files");
+  while (status == PTO_OK && (path = strsep(&rest, ",")) != NULL) status = read_one(side, path, error);
+  free(text);
+  if (status == PTO_OK && side->count == 1 && is_baseline(side->results[0]))
+    return pto_baseline_open(side->text, false, &side->baseline, error->sentence, sizeof error->sentence);
+  return status;
+}
+
+/* Whether the words name results: all before the first comma is a file of JSON that says so. */
+static bool is_recorded(const char *text) {
+  char path[4096], head[64] = "";
+  snprintf(path, sizeof path, "%.*s", (int)strcspn(text, ","), text);
+  FILE *file = fopen(path, "re");
+  if (!file) return false;
+  const size_t length = fread(head, 1, sizeof head - 1, file);
+  fclose(file);
+  head[length] = '\0';
+  return strstr(head, "\"pto-run\"") || strstr(head, "\"cases\"");
+}
+
+static int cut_words(struct side *side, struct pto_error *error) {
+  size_t length;
+  bool is_open = false;
+  char *rest = side->words = strdup(side->text), *word;
+  if (!rest) return pto_error_set(error, PTO_ENOMEM, "no memory for words");
+  while ((word = pto_regress_next_word(&rest, &length, &is_open)) != NULL) {
+    if (side->word_count == MOST_WORDS)
+      return pto_error_set(error, PTO_EINVAL, "%s: more than %u words", side->text, MOST_WORDS);
+    side->word[side->word_count++] = word;
+  }
+  if (is_open || side->word_count == 0)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\": %s", side->text,
+                         is_open ? "a quotation mark is open" : "no program");
+  return PTO_OK;
+}
+
+static int open_side(struct side *side, const char *text, struct pto_error *error) {
+  side->text = text;
+  return is_recorded(text) ? read_files(side, error) : cut_words(side, error);
+}
+
+static void close_side(struct side *side) {
+  for (uint32_t i = 0; i < side->count; i++) json_decref(side->results[i]);
+  pto_baseline_close(side->baseline);
+  free(side->words);
+}
+
+/* ---- runs ---- */
+
+static int run_once(struct side *side, struct pto_error *error) {
+  static char name[] = "ptosim", verb[] = "run", stats[] = "--stats", quiet[] = "--quiet", json[] = "--json",
+              json_path[] = PTO_CHILD_JSON_PATH;
+  char *words[MOST_WORDS + 8] = {name, verb};
+  size_t count = 2;
+  struct pto_child_result child;
+  for (size_t i = 0; i < side->word_count; i++) words[count++] = side->word[i];
+  words[count++] = stats;
+  words[count++] = quiet;
+  words[count++] = json;
+  words[count++] = json_path;
+  int status = pto_child_run(words, 0, &child, error);
+  if (status) return status;
+  json_t *result = json_loads(child.json, 0, NULL);
+  if (child.exit_code == PTO_EXIT_INTERRUPTED)
+    status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
+  else if (child.exit_code != PTO_EXIT_OK && child.exit_code != PTO_EXIT_FINDINGS)
+    status = pto_error_set(error, child.exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
+                           (int)strcspn(child.text, "\n"), child.text);
+  else if (!result)
+    status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
+  else
+    side->results[side->count++] = json_incref(result);
+  json_decref(result);
+  pto_child_result_fini(&child);
+  return status;
+}
+
+static bool is_virtual(const struct side *side) {
+  const char *engine = json_string_value(json_object_get(side->results[0], "engine"));
+  return engine && strcmp(engine, "virtual") == 0;
+}
+
+/* In turn, so that what changes on the machine meanwhile is in both. */
+static int run_sides(struct compare *c, struct pto_error *error) {
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < c->repeats && status == PTO_OK; i++) {
+    pto_progress_line_stage("running", i + 1, c->repeats);
+    for (int k = 0; k < 2 && status == PTO_OK; k++) {
+      struct side *side = &c->sides[k];
+      if (!side->words || (i > 0 && is_virtual(side))) continue;
+      status = pto_interrupted() ? pto_error_set(error, PTO_EINTERRUPTED, "interrupted") : run_once(side, error);
+    }
+  }
+  return status;
+}
+
+/* ---- the verb ---- */
+
+struct told {
+  const struct compare *compare;
+  const struct pto_comparison *comparison; /* or */
+  const struct pto_compared_baselines *baselines;
+  const struct pto_error *error;
+  int exit_code;
+};
+
+static void put(struct pto_json_writer *w, const void *context) {
+  const struct told *told = context;
+  pto_json_put_format(w, "pto-compare", 1);
+  pto_json_put_string(w, "a", told->compare->sides[0].text);
+  pto_json_put_string(w, "b", told->compare->sides[1].text);
+  if (pto_json_try_key(w, "comparison", told->comparison != NULL)) {
+    pto_json_object_begin(w);
+    pto_comparison_put(told->comparison, w);
+    pto_json_object_end(w);
+  }
+  if (pto_json_try_key(w, "baselines", told->baselines != NULL)) pto_compared_baselines_put(told->baselines, w);
+  pto_put_end(w, told->error, told->exit_code);
+}
+
+static int tell(const struct compare *c, struct told *told) {
+  const bool has_text = !c->options.quiet && !pto_json_takes_stdout(c->options.json_path);
+  if (has_text && told->comparison) pto_comparison_print(told->comparison, stdout);
+  if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
+  return pto_write_report(c->options.json_path, put, told, told->exit_code);
+}
+
+static int fail(const struct compare *c, const struct pto_error *error) {
+  const int code = error->status == PTO_EINTERRUPTED                             ? PTO_EXIT_INTERRUPTED
+                   : error->status == PTO_EKERNEL || error->status == PTO_ENOMEM ? PTO_EXIT_FAILED
+                                                                                 : PTO_EXIT_USAGE;
+  struct told told = {.compare = c, .error = error, .exit_code = code};
+  pto_complain(code, "compare: %s", error->sentence);
+  return tell(c, &told);
+}
+
+static int compare_baselines(const struct compare *c) {
+  struct pto_error error = {.status = PTO_OK};
+  struct pto_compared_baselines found;
+  int code;
+  if (pto_compared_baselines_make(c->sides[0].baseline, c->sides[1].baseline, &found, &error)) {
+    code = fail(c, &error);
+  } else {
+    struct told told = {.compare = c, .baselines = &found, .error = &error};
+    told.exit_code = found.count ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
+    code = tell(c, &told);
+  }
+  pto_compared_baselines_fini(&found);
+  return code;
+}
+
+static int compare_runs(struct compare *c) {
+  struct pto_error error = {.status = PTO_OK};
+  struct pto_comparison comparison = {0};
+  pto_progress_line_begin("compare", !c->options.quiet);
+  int status = run_sides(c, &error), code;
+  pto_progress_line_end();
+  json_t *const *const results[2] = {c->sides[0].results, c->sides[1].results};
+  const uint32_t counts[2] = {c->sides[0].count, c->sides[1].count};
+  if (status == PTO_OK) status = pto_comparison_make(results, counts, &comparison, &error);
+  if (status) {
+    code = fail(c, &error);
+  } else {
+    struct told told = {.compare = c, .comparison = &comparison, .error = &error};
+    told.exit_code = pto_comparison_is_same(&comparison) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+    code = tell(c, &told);
+  }
+  pto_comparison_fini(&comparison);
+  return code;
+}
+
+static int compare(struct compare *c) {
+  struct pto_error error = {.status = PTO_OK};
+  for (int i = 0; i < 2; i++)
+    if (open_side(&c->sides[i], c->options.programs.items[i], &error)) return fail(c, &error);
+  if (!c->sides[0].baseline != !c->sides[1].baseline) {
+    pto_error_set(&error, PTO_EINVAL, "%s is a baseline, and %s is none", c->sides[!c->sides[0].baseline].text,
+                  c->sides[!c->sides[1].baseline].text);
+    return fail(c, &error);
+  }
+  return c->sides[0].baseline ? compare_baselines(c) : compare_runs(c);
+}
+
+int pto_cmd_compare(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_compare, own_options, help, false};
+  struct compare c = {.repeats = DEFAULT_REPEATS};
+  int code;
+  if (pto_run_options_begin(&form, argc, argv, &c, &c.options, &code)) {
+    if (c.options.programs.count != 2)
+      code = pto_complain(PTO_EXIT_USAGE,
+                          "compare: two runs are compared, not %zu; a program with its options stands in quotes",
+                          c.options.programs.count);
+    else if ((code = pto_complain_unwritable(c.options.json_path)) == PTO_EXIT_OK)
+      code = compare(&c);
+  }
+  for (int i = 0; i < 2; i++) close_side(&c.sides[i]);
+  pto_run_options_fini(&c.options);
+  return code;
+}

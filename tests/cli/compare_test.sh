@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# A kernel that has become 3 % slower is named by `ptosim compare` and by `ptosim regress`: between recorded runs, programs and
+# baselines.  What regress allows, and what its baseline has.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+[ -x "$build/ptosim" ] || { echo "there is no $build/ptosim"; exit 77; }
+# shellcheck source=tests/support/holds.sh
+. tests/support/holds.sh
+ptosim=$build/ptosim
+
+# Three kernels in a chain, of which SLOW percent are added to what the second takes.
+cat >"${work:?}/three.c" <<'EOC'
+#include <pto/program.h>
+
+static int copy(const struct pto_kernel_args *args) {
+  for (int i = 0; i < 256; i++) ((float *)args->tensors[1].addr)[i] = ((const float *)args->tensors[0].addr)[i] + 1;
+  return 0;
+}
+static struct pto_cost first_cost(const struct pto_kernel_args *args) {
+  return (struct pto_cost){.bytes_in = 1024, .bytes_out = 1024, .vector_elems = 50000000};
+}
+static struct pto_cost second_cost(const struct pto_kernel_args *args) {
+  return (struct pto_cost){.bytes_in = 1024, .bytes_out = 1024, .vector_elems = 100000000 + SLOW * 1000000};
+}
+static const struct pto_kernel_param params[] = {{"x", PTO_INPUT}, {"y", PTO_OUTPUT}};
+static const struct pto_kernel first = {"first", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost},
+                               second = {"second", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = second_cost},
+                               third = {"third", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost};
+
+static int prepare(struct pto_program_run *run) {
+  const uint64_t n = 256;
+  return pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, &n) &&
+                 pto_program_array(run, "y", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, &n)
+             ? PTO_OK
+             : PTO_EINVAL;
+}
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const uint64_t n = 256;
+  struct pto_tensor at = pto_array_tensor(rt, pto_program_find(run, "x")), y = pto_array_tensor(rt, pto_program_find(run, "y"));
+  for (int i = 0; i < 9; i++) {
+    const struct pto_kernel *kernels[] = {&first, &second, &third};
+    struct pto_tensor next = i == 8 ? y : pto_managed_tensor(rt, pto_create_buffer(rt, 1024), PTO_FLOAT32, 1, &n);
+    const struct pto_param p[] = {pto_input(&at), pto_output(&next)};
+    const int status = pto_submit_aiv(rt, kernels[i % 3], p, 2);
+    if (status < 0) return status;
+    at = next;
+  }
+  return PTO_OK;
+}
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI, .name = "three", .summary = "three kernels", .prepare = prepare, .orchestrate = orchestrate};
+EOC
+compile() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1" -o "$work/$2" "$work/three.c"; }
+compile 0 fast.so && compile 3 slow.so && mkdir -p "$work/now" && cp "$work/fast.so" "$work/now/three.so" || exit 1
+says() { # STATUS PATTERN WORDS…
+  leaves_with "$1" "$ptosim" "${@:3}" && grep -qE -- "$2" "$work/out"
+}
+has_ranges() { # on threads the two may or may not be told apart
+  "$ptosim" compare --repeats 3 vector_example vector_example >"$work/out"
+  [ $? -le 1 ] && grep -qE ' to [0-9.]+, [0-9.]+ to ' "$work/out"
+}
+on='--engine virtual --chip a2a3'
+named='kernel second \+[0-9.]+ us \(\+3\.0 %\)'
+
+holds 'programs: the kernel is named' says 1 "^B takes [0-9.]+ us longer \(.*; $named" compare "$work/fast.so $on" "$work/slow.so $on"
+holds 'the other way it takes less' says 1 '^B takes [0-9.]+ us less .*kernel second -' compare "$work/slow.so $on" "$work/fast.so $on"
+holds 'a program and itself: nothing' says 0 '^the same' compare "$work/fast.so $on" "$work/fast.so $on"
+for which in fast slow; do "$ptosim" run "$work/$which.so" $on --stats --quiet --json "$work/$which.json"; done
+holds 'recorded runs' says 1 "$named" compare "$work/fast.json" "$work/slow.json"
+holds 'a recorded run and a program' says 1 "$named" compare "$work/fast.json" "$work/slow.so $on"
+holds 'two settings of one program' says 1 '^B takes .* longer .*on the critical path submit' compare "bgemm $on" "bgemm $on --chip-set submit=302000"
+holds 'times on threads have ranges' has_ranges
+holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
+holds 'a run that is none' says 2 'no_such_program' compare no_such_program "bgemm $on"
+holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
+holds 'three runs' says 2 'two runs are compared, not 3' compare a b c
+
+echo "$work/now/three.so $on" >"$work/list"
+echo "bgemm $on" >>"$work/list"
+holds 'a baseline is made' says 0 '2 cases written' regress "$work/list" --update
+holds 'with memory and parts' grep -qE '"window": [0-9]+, "heap_bytes": [0-9]+, "parts": \{"kernel ' "$work/list.baseline"
+cp "$work/list.baseline" "$work/before.baseline"
+holds 'nothing changed' says 0 '2 as in' regress "$work/list"
+cp "$work/slow.so" "$work/now/three.so"
+holds 'regress names the kernel' says 1 "\(\+[0-9.]+ %, slower\); $named" regress "$work/list"
+holds 'within a tolerance nothing is changed' says 0 '2 as in' regress "$work/list" --tolerance 3%
+holds 'and not within a smaller one' says 1 '1 changed' regress "$work/list" --tolerance 0.1
+holds 'slower is not less' says 1 '1 changed' regress "$work/list" --less-is-fine
+"$ptosim" regress "$work/list" --update >/dev/null
+holds 'baselines: the case and its kernel' says 1 "$named" compare "$work/before.baseline" "$work/list.baseline"
+cp "$work/fast.so" "$work/now/three.so"
+holds 'faster is a change' says 1 'faster' regress "$work/list"
+holds 'unless that is fine' says 0 '2 as in' regress "$work/list" --less-is-fine
+sed -i 's/, "window": [0-9]*, "heap_bytes": [0-9]*, "parts": {[^}]*}//' "$work/before.baseline"
+holds 'a baseline of before has no memory and no parts, and holds' says 0 '2 as in' regress "$work/list" --baseline "$work/before.baseline"
+holds_total
