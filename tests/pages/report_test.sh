@@ -48,6 +48,11 @@ holds 'regress writes a page of what changed' bash -c \
   "'$build/ptosim' regress '$list' --report '$work/regress.html' --quiet; test \$? = 1"
 holds 'it shows the cases' look regress
 
+holds 'compare writes a page of two runs' bash -c \
+  "'$build/ptosim' compare 'bgemm --engine virtual --chip a2a3' 'bgemm --engine virtual --chip a2a3 --clusters 2' \
+     --report '$work/compare.html' --quiet; test \$? = 1"
+holds 'it shows what changed' look compare
+
 holds 'a report of a program with labels is written' "$build/ptosim" run "$build/planted/planted_names.so" --set mistake=none \
   --engine virtual --chip a2a3 --report "$work/names.html" --quiet
 holds 'its labels are in the page' grep -q '"labels":.*row 0' "$work/names.html"

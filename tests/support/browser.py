@@ -64,7 +64,8 @@ def look():
     wait_for("the whole page is drawn", "['all', 'failed'].includes(document.documentElement.dataset.ready)")
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
-    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress)):
+    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress),
+                          ("compare", look_at_compare)):
         about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
         if about:
             look_at(json.loads(about))
@@ -119,6 +120,23 @@ def look_at_regress(about):
           changes == sorted(changes, key=abs, reverse=True))
     holds("changes are those of the document", all(close(float(r[2].replace(" %", "")) / 100, change, 0.00006)
                                                    for r, change in zip(rows, changes)))
+
+
+def look_at_compare(about):
+    comparison = about["comparison"]
+    holds("the verdict is that of the document", driver.find_element(By.ID, "verdict").text == comparison["verdict"])
+    for table in ("path", "kernels", "resources"):
+        rows = cells(f"#compare-{table}")
+        holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[table]])
+        holds(f"what of {table} is the same is told so",
+              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[table])))
+    longest = max(comparison["makespan"]["a"], comparison["makespan"]["b"])
+    scale = script("return document.querySelector('#compare-bars .axis path').getBBox().width")
+    bars = script("return [...document.querySelectorAll('#compare-bars rect.bar')].map(r => ({side: r.dataset.resource,"
+                  " name: r.dataset.activity, width: r.getBoundingClientRect().width}))")
+    times = {(row["name"], side): row[side.lower()] for row in comparison["path"] for side in "AB"}
+    holds("bars are as long as their times", bars != [] and
+          all(close(bar["width"], times[bar["name"], bar["side"]] / longest * scale, 1.5) for bar in bars))
 
 
 def look_at_accounts(stats):

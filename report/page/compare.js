@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* `ptosim compare`: two runs under each other, and what of them changed, the largest change first; or two baselines. */
+
+/* A time of a row: exact in virtual time, else the median of the repeats. */
+const medianOf = time => typeof time === "number" ? time : time.median_us;
+const rangeText = time => typeof time === "number" ? timeText(time)
+  : `${timeText(time.median_us)} (${timeText(time.low_us)} to ${timeText(time.high_us)})`;
+const changeText = value => `${value < 0 ? "−" : "+"}${timeText(Math.abs(value))}`;
+
+PARTS.push({
+  id: "compare",
+  title: "What changed",
+  name: d => `A: ${d.a}; B: ${d.b}`,
+  verdict: d => d.error || (d.comparison ? d.comparison.verdict
+    : `${d.baselines.changed.length} cases changed, ${d.baselines.same} are the same`),
+  draw(element, d) {
+    const box = d3.select(element);
+    if (d.baselines) drawChangedCases(box, d.baselines.changed);
+    if (!d.comparison) return;
+    const {runs, makespan, path, kernels, resources} = d.comparison, rows = [];
+    runs.forEach((run, i) => {
+      const side = "ab"[i], parts = path.map(row => ({name: row.name, activity: row.name, us: medianOf(row[side])}));
+      rows.push({name: "AB"[i], parts: parts.length ? parts : [{name: "makespan", activity: "makespan", us: medianOf(makespan[side])}]});
+    });
+    box.append("h3").text(path.length ? "The critical paths" : "Makespans");
+    drawBars(box.append("div").attr("class", "chart").attr("id", "compare-bars").node(), rows,
+             Math.max(medianOf(makespan.a), medianOf(makespan.b)));
+    for (const [id, title, table] of [["path", "By activity on the critical path", path], ["kernels", "By kernel", kernels],
+                                      ["resources", "By resource, busy", resources]])
+      drawChanges(box, `compare-${id}`, title, table);
+  }
+});
+
+/* Rows as the document has them: the largest change first.  What is the same in both fades. */
+function drawChanges(box, id, title, rows) {
+  if (!rows.length) return;
+  box.append("h3").text(title);
+  const hasCalls = rows.some(row => row.a_calls !== undefined);
+  const calls = side => ({name: `calls of ${side.toUpperCase()}`, value: row => row[`${side}_calls`]});
+  drawTable(box.append("div").attr("class", "chart").append("table").attr("id", id).node(), [
+    {name: "", value: row => row.name}, {name: "A", value: row => medianOf(row.a), text: row => rangeText(row.a)},
+    {name: "B", value: row => medianOf(row.b), text: row => rangeText(row.b)},
+    {name: "change", value: row => row.change_us, text: row => row.differs ? changeText(row.change_us) : "the same"},
+    {name: "in percent", value: row => row.change_percent,
+     text: row => row.differs && row.change_percent !== null ? `${d3.format("+.2f")(row.change_percent)} %` : ""},
+    ...(hasCalls ? [calls("a"), calls("b")] : [])
+  ], rows);
+}
+
+function drawChangedCases(box, changed) {
+  if (!changed.length) return;
+  const time = key => ({value: row => row[key], text: row => row[key] === null ? "" : timeText(row[key])});
+  drawTable(box.append("div").attr("class", "chart").append("table").attr("id", "compare-cases").node(), [
+    {name: "case", value: row => row.case}, {name: "in A", ...time("a_virtual_us")}, {name: "in B", ...time("b_virtual_us")},
+    {name: "what", isText: true, value: row => row.sentence}
+  ], changed, 1000);
+}
