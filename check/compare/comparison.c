@@ -133,7 +133,7 @@ static int check_result(json_t *result, struct pto_error *error) {
   return PTO_OK;
 }
 
-static void describe(json_t *result, int side, struct pto_comparison *c) {
+static void describe(json_t *result, int side, struct pto_run_comparison *c) {
   const char *case_name = text_of(result, "case");
   snprintf(c->names[side], sizeof c->names[side], "%s%s%s", text_of(result, "program"), case_name[0] ? " --case " : "",
            case_name);
@@ -160,8 +160,8 @@ static int gather(json_t *const *const sides[2], const uint32_t counts[2], struc
   return PTO_OK;
 }
 
-int pto_comparison_make(json_t *const *const sides[2], const uint32_t counts[2], struct pto_comparison *c,
-                        struct pto_error *error) {
+int pto_run_comparison_make(json_t *const *const sides[2], const uint32_t counts[2], struct pto_run_comparison *c,
+                            struct pto_error *error) {
   struct table makespan = {0}, tables[PTO_COMPARED_TABLES] = {0};
   PTO_ASSERT(counts[0] >= 1 && counts[0] <= PTO_COMPARE_MOST && counts[1] >= 1 && counts[1] <= PTO_COMPARE_MOST);
   memset(c, 0, sizeof *c);
@@ -186,19 +186,19 @@ int pto_comparison_make(json_t *const *const sides[2], const uint32_t counts[2],
   return status;
 }
 
-void pto_comparison_fini(struct pto_comparison *c) {
+void pto_run_comparison_fini(struct pto_run_comparison *c) {
   for (int i = 0; i < PTO_COMPARED_TABLES; i++) free(c->tables[i].items);
   memset(c, 0, sizeof *c);
 }
 
 /* ---- verdicts ---- */
 
-bool pto_compared_differs(const struct pto_comparison *c, const struct pto_compared *row) {
+bool pto_compared_differs(const struct pto_run_comparison *c, const struct pto_compared *row) {
   const struct pto_range *a = &row->times[0], *b = &row->times[1];
   return c->can_tell && (a->high_ps < b->low_ps || b->high_ps < a->low_ps);
 }
 
-bool pto_comparison_is_same(const struct pto_comparison *c) {
+bool pto_run_comparison_is_same(const struct pto_run_comparison *c) {
   bool is_same = !pto_compared_differs(c, &c->makespan) && c->tasks[0] == c->tasks[1] && c->edges[0] == c->edges[1];
   for (int i = 0; i < PTO_COMPARED_TABLES; i++)
     for (size_t k = 0; k < c->tables[i].count; k++) is_same &= !pto_compared_differs(c, &c->tables[i].items[k]);
@@ -215,7 +215,7 @@ static double change_percent(const struct pto_compared *row) {
 }
 
 /* The first row of the table whose difference counts; of kernels the one that changed most, calls and all. */
-static const struct pto_compared *find_cause(const struct pto_comparison *c, enum pto_compared_table table) {
+static const struct pto_compared *find_cause(const struct pto_run_comparison *c, enum pto_compared_table table) {
   for (size_t i = 0; i < c->tables[table].count; i++)
     if (pto_compared_differs(c, &c->tables[table].items[i])) return &c->tables[table].items[i];
   return NULL;
@@ -231,7 +231,7 @@ static void say_cause(const struct pto_compared *kernel, const struct pto_compar
   if (path) pto_text_append(text, size, "; on the critical path %s %+.2f us", path->name, change_us(path));
 }
 
-void pto_comparison_verdict(const struct pto_comparison *c, char *text, size_t size) {
+void pto_run_comparison_verdict(const struct pto_run_comparison *c, char *text, size_t size) {
   const double change = change_us(&c->makespan);
   text[0] = '\0';
   if (!c->can_tell)
@@ -242,10 +242,10 @@ void pto_comparison_verdict(const struct pto_comparison *c, char *text, size_t s
                     change_percent(&c->makespan));
   else
     pto_text_append(text, size, "%s",
-                    pto_comparison_is_same(c) ? c->is_exact ? "the same" : "no difference that counts"
-                    : c->is_exact             ? "both take as long"
-                                              : "neither takes longer, as far as can be told");
-  if (c->can_tell && !pto_comparison_is_same(c))
+                    pto_run_comparison_is_same(c) ? c->is_exact ? "the same" : "no difference that counts"
+                    : c->is_exact                 ? "both take as long"
+                                                  : "neither takes longer, as far as can be told");
+  if (c->can_tell && !pto_run_comparison_is_same(c))
     say_cause(find_cause(c, PTO_COMPARED_KERNELS), find_cause(c, PTO_COMPARED_PATH), text, size);
 }
 
@@ -253,7 +253,7 @@ void pto_comparison_verdict(const struct pto_comparison *c, char *text, size_t s
 
 #define MOST_ROWS 12u /* of a table, printed */
 
-static void print_row(const struct pto_comparison *c, const struct pto_compared *row, FILE *to) {
+static void print_row(const struct pto_run_comparison *c, const struct pto_compared *row, FILE *to) {
   fprintf(to, "  %-28.28s %12.2f %12.2f %+12.2f", row->name, us_of(row->times[0].median_ps),
           us_of(row->times[1].median_ps), change_us(row));
   if (row->times[0].median_ps)
@@ -268,10 +268,10 @@ static void print_row(const struct pto_comparison *c, const struct pto_compared 
   fputc('\n', to);
 }
 
-void pto_comparison_print(const struct pto_comparison *c, FILE *to) {
+void pto_run_comparison_print(const struct pto_run_comparison *c, FILE *to) {
   static const char *const titles[] = {"the critical path, us", "kernels, us", "resources, busy us"};
   char verdict[512];
-  pto_comparison_verdict(c, verdict, sizeof verdict);
+  pto_run_comparison_verdict(c, verdict, sizeof verdict);
   fprintf(to, "%s\n", verdict);
   for (int side = 0; side < 2; side++) {
     fprintf(to, "  %c  %s on %s, %s engine, %" PRIu64 " tasks, %" PRIu64 " edges", "AB"[side], c -> names[side],
@@ -297,7 +297,7 @@ void pto_comparison_print(const struct pto_comparison *c, FILE *to) {
 
 /* ---- JSON ---- */
 
-static void put_range(const struct pto_comparison *c, const char *key, const struct pto_range *range,
+static void put_range(const struct pto_run_comparison *c, const char *key, const struct pto_range *range,
                       struct pto_json_writer *w) {
   pto_json_key(w, key);
   if (c->is_exact) {
@@ -314,7 +314,7 @@ static void put_range(const struct pto_comparison *c, const char *key, const str
   pto_json_object_end(w);
 }
 
-static void put_row(const struct pto_comparison *c, const struct pto_compared *row, struct pto_json_writer *w) {
+static void put_row(const struct pto_run_comparison *c, const struct pto_compared *row, struct pto_json_writer *w) {
   pto_json_object_begin(w);
   pto_json_put_string(w, "name", row->name);
   put_range(c, "a", &row->times[0], w);
@@ -329,12 +329,12 @@ static void put_row(const struct pto_comparison *c, const struct pto_compared *r
   pto_json_object_end(w);
 }
 
-void pto_comparison_put(const struct pto_comparison *c, struct pto_json_writer *w) {
+void pto_run_comparison_put(const struct pto_run_comparison *c, struct pto_json_writer *w) {
   static const char *const names[] = {"path", "kernels", "resources"};
   char verdict[512];
-  pto_comparison_verdict(c, verdict, sizeof verdict);
+  pto_run_comparison_verdict(c, verdict, sizeof verdict);
   pto_json_put_string(w, "verdict", verdict);
-  pto_json_put_bool(w, "is_same", pto_comparison_is_same(c));
+  pto_json_put_bool(w, "is_same", pto_run_comparison_is_same(c));
   pto_json_put_bool(w, "is_exact", c->is_exact);
   pto_json_put_array(w, "runs");
   for (int side = 0; side < 2; side++) {

@@ -46,7 +46,7 @@ struct pto_compared_rows {
   size_t count, capacity;
 };
 
-struct pto_comparison {
+struct pto_run_comparison {
   char names[2][96]; /* program and case */
   char chips[2][64], engines[2][16];
   bool is_exact; /* both in virtual time */
@@ -60,19 +60,19 @@ struct pto_comparison {
 /* Makes the comparison of the results a[0 … a_count − 1] and b.  PTO_OK; PTO_EINVAL where one is no result with stats
  * of a run that ended well, or one side is in virtual time and the other is not; PTO_ENOMEM.  fini is due in any case.
  */
-PTO_MUST_CHECK int pto_comparison_make(json_t *const *const sides[2], const uint32_t counts[2],
-                                       struct pto_comparison *comparison, struct pto_error *error);
-void pto_comparison_fini(struct pto_comparison *comparison);
+PTO_MUST_CHECK int pto_run_comparison_make(json_t *const *const sides[2], const uint32_t counts[2],
+                                           struct pto_run_comparison *comparison, struct pto_error *error);
+void pto_run_comparison_fini(struct pto_run_comparison *comparison);
 
 /* Whether a difference counts. */
-bool pto_compared_differs(const struct pto_comparison *comparison, const struct pto_compared *row);
+bool pto_compared_differs(const struct pto_run_comparison *comparison, const struct pto_compared *row);
 /* Makespan, counts of tasks and edges, and all rows are the same. */
-bool pto_comparison_is_same(const struct pto_comparison *comparison);
+bool pto_run_comparison_is_same(const struct pto_run_comparison *comparison);
 
 /* "B takes 2.34 us longer (+3.0 %): kernel matmul +7.1 us (+3.0 %, 64 calls)"; at most `size` bytes. */
-void pto_comparison_verdict(const struct pto_comparison *comparison, char *text, size_t size);
-void pto_comparison_print(const struct pto_comparison *comparison, FILE *to);
+void pto_run_comparison_verdict(const struct pto_run_comparison *comparison, char *text, size_t size);
+void pto_run_comparison_print(const struct pto_run_comparison *comparison, FILE *to);
 /* Members of the object that is open. */
-void pto_comparison_put(const struct pto_comparison *comparison, struct pto_json_writer *w);
+void pto_run_comparison_put(const struct pto_run_comparison *comparison, struct pto_json_writer *w);
 
 #endif

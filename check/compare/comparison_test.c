@@ -31,31 +31,31 @@ static void add(struct sides *sides, int side, json_t *result) {
   sides->results[side][sides->counts[side]++] = result;
 }
 
-static int make(const struct sides *sides, struct pto_comparison *comparison, struct pto_error *error) {
+static int make(const struct sides *sides, struct pto_run_comparison *comparison, struct pto_error *error) {
   json_t *const *const lists[2] = {sides->results[0], sides->results[1]};
-  return pto_comparison_make(lists, sides->counts, comparison, error);
+  return pto_run_comparison_make(lists, sides->counts, comparison, error);
 }
 
-static void drop(struct sides *sides, struct pto_comparison *comparison) {
+static void drop(struct sides *sides, struct pto_run_comparison *comparison) {
   for (int side = 0; side < 2; side++)
     for (uint32_t i = 0; i < sides->counts[side]; i++) json_decref(sides->results[side][i]);
-  pto_comparison_fini(comparison);
+  pto_run_comparison_fini(comparison);
 }
 
-static void says(const struct pto_comparison *comparison, const char *part) {
+static void says(const struct pto_run_comparison *comparison, const char *part) {
   char text[512];
-  pto_comparison_verdict(comparison, text, sizeof text);
+  pto_run_comparison_verdict(comparison, text, sizeof text);
   if (!strstr(text, part)) fail_msg("\"%s\" is not in: %s", part, text);
 }
 
 static void test_three_percent_of_one_kernel_are_named_in_virtual_time(void **state) {
   struct sides sides = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   add(&sides, 0, result_of("virtual", 20, 40, 30));
   add(&sides, 1, result_of("virtual", 20, 41.2, 30));
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  assert_false(pto_comparison_is_same(&comparison));
+  assert_false(pto_run_comparison_is_same(&comparison));
   says(&comparison, "B takes 1.20 us longer (+1.20 %); kernel second +1.20 us (+3.0 %)");
   says(&comparison, "on the critical path compute +1.20 us");
   assert_string_equal(comparison.tables[PTO_COMPARED_KERNELS].items[0].name, "second");
@@ -65,25 +65,25 @@ static void test_three_percent_of_one_kernel_are_named_in_virtual_time(void **st
 
 static void test_a_picosecond_counts_in_virtual_time_and_nothing_does_not(void **state) {
   struct sides sides = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   add(&sides, 0, result_of("virtual", 20, 40, 30));
   add(&sides, 1, result_of("virtual", 20, 40, 30));
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  assert_true(pto_comparison_is_same(&comparison));
+  assert_true(pto_run_comparison_is_same(&comparison));
   says(&comparison, "the same");
   json_decref(sides.results[1][0]);
   sides.results[1][0] = result_of("virtual", 20, 40.000001, 30);
-  pto_comparison_fini(&comparison);
+  pto_run_comparison_fini(&comparison);
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  assert_false(pto_comparison_is_same(&comparison));
+  assert_false(pto_run_comparison_is_same(&comparison));
   drop(&sides, &comparison);
 }
 
 /* Changes of the path add up to that of the makespan. */
 static void test_the_path_adds_up(void **state) {
   struct sides sides = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   int64_t sum = 0;
   add(&sides, 0, result_of("virtual", 11, 7, 3));
@@ -107,7 +107,7 @@ static void add_noisy(struct sides *sides, int side, double second, double perce
 
 static void test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is_not(void **state) {
   struct sides sides = {0}, alike = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   add_noisy(&sides, 0, 400, 5, 7);
   add_noisy(&sides, 1, 460, 5, 7);
@@ -118,26 +118,26 @@ static void test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is
   add_noisy(&alike, 0, 400, 5, 7);
   add_noisy(&alike, 1, 408, 5, 7);
   assert_int_equal(make(&alike, &comparison, &error), PTO_OK);
-  assert_true(pto_comparison_is_same(&comparison));
+  assert_true(pto_run_comparison_is_same(&comparison));
   says(&comparison, "no difference that counts");
   drop(&alike, &comparison);
 }
 
 static void test_one_run_on_threads_tells_nothing(void **state) {
   struct sides sides = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   add(&sides, 0, result_of("threads", 20, 40, 30));
   add(&sides, 1, result_of("threads", 20, 80, 30));
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  assert_true(pto_comparison_is_same(&comparison));
+  assert_true(pto_run_comparison_is_same(&comparison));
   says(&comparison, "that tells nothing");
   drop(&sides, &comparison);
 }
 
 static void test_what_cannot_be_compared_is_refused(void **state) {
   struct sides sides = {0};
-  struct pto_comparison comparison;
+  struct pto_run_comparison comparison;
   struct pto_error error;
   add(&sides, 0, result_of("virtual", 20, 40, 30));
   add(&sides, 1, result_of("threads", 20, 40, 30));

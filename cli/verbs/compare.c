@@ -23,6 +23,7 @@
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
+#include <cli/run/request.h>
 #include <formats/json_read.h>
 
 #define MOST_FILE_BYTES (UINT64_C(256) << 20)
@@ -143,11 +144,13 @@ static int run_once(struct side *side, struct pto_error *error) {
   int status = pto_child_run(words, 0, &child, error);
   if (status) return status;
   json_t *result = json_loads(child.json, 0, NULL);
+  const char *error_text = json_string_value(json_object_get(result, "error"));
+  const char *said = error_text ? error_text : child.text;
   if (child.exit_code == PTO_EXIT_INTERRUPTED)
     status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
   else if (child.exit_code != PTO_EXIT_OK && child.exit_code != PTO_EXIT_FINDINGS)
     status = pto_error_set(error, child.exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
-                           (int)strcspn(child.text, "\n"), child.text);
+                           (int)strcspn(said, "\n"), said);
   else if (!result)
     status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
   else
@@ -180,7 +183,7 @@ static int run_sides(struct compare *c, struct pto_error *error) {
 
 struct told {
   const struct compare *compare;
-  const struct pto_comparison *comparison; /* or */
+  const struct pto_run_comparison *comparison; /* or */
   const struct pto_compared_baselines *baselines;
   const struct pto_error *error;
   int exit_code;
@@ -193,7 +196,7 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "b", told->compare->sides[1].text);
   if (pto_json_try_key(w, "comparison", told->comparison != NULL)) {
     pto_json_object_begin(w);
-    pto_comparison_put(told->comparison, w);
+    pto_run_comparison_put(told->comparison, w);
     pto_json_object_end(w);
   }
   if (pto_json_try_key(w, "baselines", told->baselines != NULL)) pto_compared_baselines_put(told->baselines, w);
@@ -201,10 +204,12 @@ static void put(struct pto_json_writer *w, const void *context) {
 }
 
 static int tell(const struct compare *c, struct told *told) {
-  const bool has_text = !c->options.quiet && !pto_json_takes_stdout(c->options.json_path);
-  if (has_text && told->comparison) pto_comparison_print(told->comparison, stdout);
+  const bool has_text = !c->options.quiet && !pto_run_options_take_stdout(&c->options);
+  if (has_text && told->comparison) pto_run_comparison_print(told->comparison, stdout);
   if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
-  return pto_write_report(c->options.json_path, put, told, told->exit_code);
+  const struct pto_report_page_document document = {"compare", put, told};
+  const int code = pto_write_report(c->options.json_path, put, told, told->exit_code);
+  return pto_write_page(c->options.exports[PTO_EXPORT_page], &document, code);
 }
 
 static int fail(const struct compare *c, const struct pto_error *error) {
@@ -233,21 +238,21 @@ static int compare_baselines(const struct compare *c) {
 
 static int compare_runs(struct compare *c) {
   struct pto_error error = {.status = PTO_OK};
-  struct pto_comparison comparison = {0};
+  struct pto_run_comparison comparison = {0};
   pto_progress_line_begin("compare", !c->options.quiet);
   int status = run_sides(c, &error), code;
   pto_progress_line_end();
   json_t *const *const results[2] = {c->sides[0].results, c->sides[1].results};
   const uint32_t counts[2] = {c->sides[0].count, c->sides[1].count};
-  if (status == PTO_OK) status = pto_comparison_make(results, counts, &comparison, &error);
+  if (status == PTO_OK) status = pto_run_comparison_make(results, counts, &comparison, &error);
   if (status) {
     code = fail(c, &error);
   } else {
     struct told told = {.compare = c, .comparison = &comparison, .error = &error};
-    told.exit_code = pto_comparison_is_same(&comparison) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+    told.exit_code = pto_run_comparison_is_same(&comparison) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
     code = tell(c, &told);
   }
-  pto_comparison_fini(&comparison);
+  pto_run_comparison_fini(&comparison);
   return code;
 }
 
@@ -266,6 +271,7 @@ static int compare(struct compare *c) {
 int pto_cmd_compare(int argc, char **argv) {
   static const struct pto_verb_form form = {PTO_VERB_compare, own_options, help, false};
   struct compare c = {.repeats = DEFAULT_REPEATS};
+  struct pto_error error;
   int code;
   if (pto_run_options_begin(&form, argc, argv, &c, &c.options, &code)) {
     if (c.options.programs.count != 2)
@@ -273,7 +279,9 @@ int pto_cmd_compare(int argc, char **argv) {
                           "compare: two runs are compared, not %zu; a program with its options stands in quotes",
                           c.options.programs.count);
     else if ((code = pto_complain_unwritable(c.options.json_path)) == PTO_EXIT_OK)
-      code = compare(&c);
+      code = pto_report_page_probe(c.options.exports[PTO_EXPORT_page], &error)
+                 ? pto_complain(PTO_EXIT_USAGE, "compare: %s", error.sentence)
+                 : compare(&c);
   }
   for (int i = 0; i < 2; i++) close_side(&c.sides[i]);
   pto_run_options_fini(&c.options);

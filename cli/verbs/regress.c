@@ -350,7 +350,8 @@ static int report(struct regress *r) {
 static int set_tolerance(void *target, const char *value, struct pto_error *error) {
   struct pto_regress_allowed *allowed = target;
   char number[32];
-  snprintf(number, sizeof number, "%.*s", (int)strcspn(value, "%"), value);
+  const size_t length = strlen(value);
+  snprintf(number, sizeof number, "%.*s", (int)(length && value[length - 1] == '%' ? length - 1 : length), value);
   return pto_parse_double(number, &allowed->percent, error);
 }
 

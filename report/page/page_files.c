@@ -15,6 +15,7 @@
   X(roofline, "report/page/roofline.js")                                                                               \
   X(explore, "report/page/explore.js")                                                                                 \
   X(regress, "report/page/regress.js")                                                                                 \
+  X(compare, "report/page/compare.js")                                                                                 \
   X(graph, "report/page/graph.js")                                                                                     \
   X(page, "report/page/page.js")
 #define OWN_FILES(X) X(style, "report/page/page.css") X(body, "report/page/page.html") SCRIPT_FILES(X)

@@ -48,6 +48,14 @@ holds 'regress writes a page of what changed' bash -c \
   "'$build/ptosim' regress '$list' --report '$work/regress.html' --quiet; test \$? = 1"
 holds 'it shows the cases' look regress
 
+on='--engine virtual --chip a2a3'
+holds 'compare writes a page of two runs' bash -c \
+  "'$build/ptosim' compare 'bgemm $on' 'bgemm $on --chip-set submit=302000' --report '$work/compare.html' --quiet; test \$? = 1"
+holds 'it shows both under each other' look compare
+cp "$list.baseline" "$work/other.baseline"
+holds 'compare writes a page of two baselines' \
+  "$build/ptosim" compare "$list.baseline" "$work/other.baseline" --report "$work/baselines.html" --quiet
+
 holds 'labels of tasks are in the page' bash -c \
   "'$build/ptosim' run '$build/planted/planted_names.so' --set mistake=none --report - --quiet | grep -q '\"labels\":.*row 0'"
 holds_total

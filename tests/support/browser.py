@@ -64,7 +64,7 @@ def look():
     wait_for("the whole page is drawn", "['all', 'failed'].includes(document.documentElement.dataset.ready)")
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
-    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress)):
+    for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress), ("compare", look_at_compare)):
         about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
         if about:
             look_at(json.loads(about))
@@ -114,6 +114,21 @@ def look_at_regress(about):
           changes == sorted(changes, key=abs, reverse=True))
     holds("changes are those of the document", all(close(float(r[2].replace(" %", "")) / 100, change, 0.00006)
                                                    for r, change in zip(rows, changes)))
+
+
+def look_at_compare(about):
+    compared, verdict = about["comparison"], driver.find_element(By.ID, "verdict").text
+    holds("the verdict is that of the document", verdict == compared["verdict"])
+    bars = script("return [...document.querySelector('#part-compare .chart').querySelectorAll('rect.bar')].map(r => "
+                  "({activity: r.dataset.activity, width: r.getBoundingClientRect().width}))")
+    scale = script("return document.querySelector('#part-compare .axis path').getBBox().width")
+    longest = max(compared["makespan"]["a"], compared["makespan"]["b"])
+    wanted = {f"{side} {row['name']}": row[side] / longest * scale for row in compared["path"] for side in ("a", "b") if row[side] > 0}
+    holds("there is a bar for each side's activities", sorted(bar["activity"] for bar in bars) == sorted(wanted))
+    holds("both sides are on one scale", all(close(bar["width"], wanted[bar["activity"]], 1.5) for bar in bars))
+    for table in ("kernels", "path", "resources"):
+        rows = cells(f"#compared-{table}")
+        holds(f"the {table} are those of the document, in its order", [row[0] for row in rows] == [row["name"] for row in compared[table]])
 
 
 def look_at_accounts(stats):
