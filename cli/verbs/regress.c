@@ -301,6 +301,8 @@ static void put_result(const struct regress *r, size_t index, struct pto_json_wr
   if (pto_json_try_key(w, "tasks", result->outcome.has_counts)) pto_json_u64(w, result->outcome.tasks);
   put_time(w, "virtual_us", &result->outcome);
   put_time(w, "baseline_virtual_us", &before);
+  if (pto_json_try_key(w, "window", result->outcome.has_memory)) pto_json_u64(w, result->outcome.window);
+  if (pto_json_try_key(w, "heap_bytes", result->outcome.has_memory)) pto_json_u64(w, result->outcome.heap_bytes);
   pto_json_put_string(w, "sentence", result->sentence);
   pto_json_object_end(w);
 }

@@ -36,7 +36,7 @@ function drawChanges(section, id, title, rows) {
 function drawCompared(section, c) {
   const path = c.path.length ? c.path : [c.makespan];
   drawSides(section, c.path.length ? "Critical path" : "Makespan", sidesOf(path));
-  drawSides(section, "Busy", c.resources.flatMap(row => sidesOf([row], ` ${row.name}`)));
+  drawSides(section, "Busy, cores of a kind summed", c.resources.flatMap(row => sidesOf([row], ` ${row.name}`)));
   drawChanges(section, "compared-kernels", "Kernels", c.kernels);
   drawChanges(section, "compared-path", "Activities of the critical path", c.path);
   drawChanges(section, "compared-resources", "Resources", c.resources);
@@ -53,11 +53,12 @@ function drawBaselines(section, b) {
 PARTS.push({
   id: "compare",
   title: "What changed",
-  name: d => `A: ${d.a}; B: ${d.b}`,
+  name: d => d.comparison ? [...new Set(d.comparison.runs.map(run => run.program))].join(" and ") : "Two baselines",
   verdict: d => d.error || (d.comparison ? d.comparison.verdict
     : `${d.baselines.changed.length} cases changed, ${d.baselines.same} are the same`),
   draw(element, d) {
     const section = d3.select(element);
+    for (const side of ["a", "b"]) section.append("p").attr("class", `of-${side}`).text(`${side.toUpperCase()}: ${d[side]}`);
     if (d.comparison) drawCompared(section, d.comparison);
     if (d.baselines) drawBaselines(section, d.baselines);
   }

@@ -119,6 +119,8 @@ def look_at_regress(about):
 def look_at_compare(about):
     compared, verdict = about["comparison"], driver.find_element(By.ID, "verdict").text
     holds("the verdict is that of the document", verdict == compared["verdict"])
+    holds("both sides are named", [p.text for p in driver.find_elements(By.CSS_SELECTOR, "#part-compare p")] ==
+          [f"A: {about['a']}", f"B: {about['b']}"])
     bars = script("return [...document.querySelector('#part-compare .chart').querySelectorAll('rect.bar')].map(r => "
                   "({activity: r.dataset.activity, width: r.getBoundingClientRect().width}))")
     scale = script("return document.querySelector('#part-compare .axis path').getBBox().width")
