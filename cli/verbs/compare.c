@@ -145,11 +145,13 @@ static int run_once(struct side *side, struct pto_error *error) {
   int status = pto_child_run(words, 0, &child, error);
   if (status) return status;
   json_t *result = json_loads(child.json, 0, NULL);
+  const char *error_text = json_string_value(json_object_get(result, "error"));
+  const char *said = error_text ? error_text : child.text;
   if (child.exit_code == PTO_EXIT_INTERRUPTED)
     status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
   else if (child.exit_code != PTO_EXIT_OK && child.exit_code != PTO_EXIT_FINDINGS)
     status = pto_error_set(error, child.exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
-                           (int)strcspn(child.text, "\n"), child.text);
+                           (int)strcspn(said, "\n"), said);
   else if (!result)
     status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
   else
@@ -203,7 +205,7 @@ static void put(struct pto_json_writer *w, const void *context) {
 }
 
 static int tell(const struct compare *c, struct told *told) {
-  const bool has_text = !c->options.quiet && !pto_json_takes_stdout(c->options.json_path);
+  const bool has_text = !c->options.quiet && !pto_run_options_take_stdout(&c->options);
   if (has_text && told->comparison) pto_run_comparison_print(told->comparison, stdout);
   if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
   const struct pto_report_page_document document = {"compare", put, told};

@@ -301,6 +301,8 @@ static void put_result(const struct regress *r, size_t index, struct pto_json_wr
   if (pto_json_try_key(w, "tasks", result->outcome.has_counts)) pto_json_u64(w, result->outcome.tasks);
   put_time(w, "virtual_us", &result->outcome);
   put_time(w, "baseline_virtual_us", &before);
+  if (pto_json_try_key(w, "window", result->outcome.has_memory)) pto_json_u64(w, result->outcome.window);
+  if (pto_json_try_key(w, "heap_bytes", result->outcome.has_memory)) pto_json_u64(w, result->outcome.heap_bytes);
   pto_json_put_string(w, "sentence", result->sentence);
   pto_json_object_end(w);
 }
@@ -350,7 +352,8 @@ static int report(struct regress *r) {
 static int set_tolerance(void *target, const char *value, struct pto_error *error) {
   struct pto_regress_allowed *allowed = target;
   char number[32];
-  snprintf(number, sizeof number, "%.*s", (int)strcspn(value, "%"), value);
+  const size_t length = strlen(value);
+  snprintf(number, sizeof number, "%.*s", (int)(length && value[length - 1] == '%' ? length - 1 : length), value);
   return pto_parse_double(number, &allowed->percent, error);
 }
 

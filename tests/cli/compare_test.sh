@@ -74,7 +74,7 @@ holds 'a recorded run and a program' says 1 "$named" compare "$work/fast.json" "
 holds 'two settings of one program' says 1 '^B takes .* longer .*on the critical path submit' compare "bgemm $on" "bgemm $on --chip-set submit=302000"
 holds 'times on threads have ranges' has_ranges
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
-holds 'a run that is none' says 2 'no_such_program' compare no_such_program "bgemm $on"
+holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
 holds 'three runs' says 2 'two runs are compared, not 3' compare a b c
 
@@ -88,6 +88,7 @@ cp "$work/slow.so" "$work/now/three.so"
 holds 'regress names the kernel' says 1 "\(\+[0-9.]+ %, slower\); $named" regress "$work/list"
 holds 'within a tolerance nothing is changed' says 0 '2 as in' regress "$work/list" --tolerance 3%
 holds 'and not within a smaller one' says 1 '1 changed' regress "$work/list" --tolerance 0.1
+holds 'a tolerance is a number' says 2 '"3%x" is no finite number' regress "$work/list" --tolerance 3%x
 holds 'slower is not less' says 1 '1 changed' regress "$work/list" --less-is-fine
 "$ptosim" regress "$work/list" --update >/dev/null
 holds 'baselines: the case and its kernel' says 1 "$named" compare "$work/before.baseline" "$work/list.baseline"
