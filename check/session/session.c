@@ -62,6 +62,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(jitter_seed);
   TAKE(made_chip);
   TAKE(stop);
+  TAKE(placement);
 #undef TAKE
   if ((config->no_compute || config->jitter_ppm) && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
@@ -213,6 +214,7 @@ static int open_runtime(struct pto_session *session) {
   struct pto_stats stats = {.size = sizeof stats};
   pto_runtime_stats(session->rt, &stats);
   result->workers = stats.workers;
+  result->placement = pto_runtime_port(session->rt)->placement;
   return PTO_EXIT_OK;
 }
 

@@ -188,6 +188,8 @@ static const struct pto_option_spec specs[] = {
      PAIR(chip_settings), ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
     {"workers", "N", "threads that kernels run on, the control thread counted (default: the CPUs; virtual: 1)",
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
+    {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
+     TEXT(placement), ONE_RUN | OBSERVE},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",

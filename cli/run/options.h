@@ -31,16 +31,16 @@ struct pto_string_list {
 };
 
 struct pto_run_options {
-  struct pto_string_list programs;                /* what is no option; the model of --model first */
-  char *set_chip;                                 /* `chip` with the settings of --chip-set; NULL: there are none */
-  char *model;                                    /* "model:NAME" of --model; NULL: not given */
-  struct pto_string_list settings;                /* key=value */
-  struct pto_string_list chip_settings;           /* key=value: already part of `chip` */
-  struct pto_string_list inputs;                  /* name=FILE.npy */
-  struct pto_string_list expects;                 /* name=FILE.npy */
-  struct pto_string_list outputs;                 /* name=FILE.npy */
-  const char *engine, *chip, *policy, *case_name; /* NULL: not given */
-  const char *exports[PTO_EXPORT_COUNT];          /* paths, by enum pto_export; NULL: not given */
+  struct pto_string_list programs;      /* what is no option; the model of --model first */
+  char *set_chip;                       /* `chip` with the settings of --chip-set; NULL: there are none */
+  char *model;                          /* "model:NAME" of --model; NULL: not given */
+  struct pto_string_list settings;      /* key=value */
+  struct pto_string_list chip_settings; /* key=value: already part of `chip` */
+  struct pto_string_list inputs;        /* name=FILE.npy */
+  struct pto_string_list expects;       /* name=FILE.npy */
+  struct pto_string_list outputs;       /* name=FILE.npy */
+  const char *engine, *chip, *policy, *placement, *case_name; /* NULL: not given */
+  const char *exports[PTO_EXPORT_COUNT];                      /* paths, by enum pto_export; NULL: not given */
   const char *json_path, *sarif_path, *junit_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
   uint32_t workers, clusters, deps;   /* 0: default */

@@ -21,6 +21,7 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                     .chip = options->chip,
                                     .policy = options->policy,
                                     .workers = options->workers,
+                                    .placement = options->placement,
                                     .clusters = options->clusters,
                                     .deps = options->deps,
                                     .window = options->window,

@@ -235,6 +235,9 @@ struct pto_config {
    * from the end of its scope on, each use of it is PTO_ESTALE. */
   bool keep_released;
   struct pto_stop *stop; /* of ptosim's own: what asks the run to end with PTO_EINTERRUPTED; borrowed */
+  /* Of engine threads: which CPUs its threads are bound to.  "none"; "spread": one a physical core first, none that
+   * another run has spread to; or their numbers, "0,2-3", thread by thread ["none"] */
+  const char *placement;
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -58,6 +58,7 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
   pto_json_put_string(w, "engine", result->engine);
   pto_json_put_string(w, "chip", result->chip);
   pto_json_put_u64(w, "workers", result->workers);
+  pto_json_put_string(w, "placement", result->placement);
   pto_json_put_string(w, "deps", result->deps_list);
   pto_json_put_string(w, "policy", result->policy);
   pto_json_put_u64(w, "seed", result->seed);
@@ -181,6 +182,7 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   /* A report that could not be written makes an error of a run that was verified. */
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
+  if (result->timeline && result->placement) fprintf(to, "  machine  %s\n", result->placement);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
   if (result->groups) pto_group_times_print(result->groups, "nodes", to);
   if (result->labels) pto_group_times_print(result->labels, "labels", to);

@@ -43,8 +43,9 @@ struct pto_run_result {
   const char *deps, *deps_list;                             /* rules: for people, and for JSON, by name */
   uint64_t seed;
   uint32_t workers, rounds, jitter_ppm;
-  bool has_run;  /* stats are those of a run, failed or not */
-  bool has_time; /* wall_seconds too; also of programs that drive contexts of their own */
+  const char *placement; /* of threads, in words; NULL: not known, or not real time.  The engine's */
+  bool has_run;          /* stats are those of a run, failed or not */
+  bool has_time;         /* wall_seconds too; also of programs that drive contexts of their own */
   bool is_virtual;
   struct pto_stats stats; /* of the last round */
   double wall_seconds;    /* median of the rounds */

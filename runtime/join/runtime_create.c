@@ -74,6 +74,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (config->jitter_ppm > PTO_JITTER_MOST_PPM)
     return pto_error_set(error, PTO_EINVAL, "jitter of %" PRIu32 " millionths: at most %u", config->jitter_ppm,
                          PTO_JITTER_MOST_PPM);
+  if (config->placement && strcmp(config->placement, "none") != 0 && pto_engine_is_virtual(config->engine))
+    return pto_error_set(error, PTO_EINVAL, "placement is for engine threads: virtual time binds nothing");
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   const uint32_t known = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS;
@@ -93,6 +95,7 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
   if (config->clusters) chip->cluster_count = config->clusters;
   const struct pto_engine_config engine_config = {.chip = chip,
                                                   .workers = config->workers,
+                                                  .placement = config->placement,
                                                   .orders_conflicts = config->deps == PTO_DEPS_EXACT,
                                                   .timeout_ms = config->timeout_ms,
                                                   .on_timeout = config->on_timeout,

@@ -208,6 +208,7 @@ struct pto_port {
   uint32_t visible_cluster_count; /* what programs see, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;        /* messages a core holds, the running one counted */
   uint32_t worker_count;          /* threads that run kernels, the control thread counted */
+  const char *placement;          /* which CPUs they are bound to, in words; NULL: time is not real */
   uint64_t aiv_local_bytes;       /* UB */
   uint64_t aic_local_bytes;       /* L1 */
   uint64_t (*allocated_bytes)(const void *context); /* what tasks have allocated now; set by the runtime */

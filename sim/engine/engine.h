@@ -20,6 +20,7 @@ struct pto_chip;
 struct pto_engine_config {
   const struct pto_chip *chip; /* borrowed for the engine's life */
   uint32_t workers;            /* 0: CPUs of the process, in virtual time 1; at most one a core is made */
+  const char *placement;       /* threads: of pto_config; NULL: "none" */
   bool orders_conflicts;       /* tasks whose accesses conflict are ordered: the rules are exact */
   uint32_t timeout_ms;         /* watchdog; 0: none */
   void (*on_timeout)(void *context, const char *sentence);

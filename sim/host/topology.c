@@ -3,8 +3,13 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <runtime/base/text.h>
 
 #ifndef PTO_HAVE_HWLOC
 #define PTO_HAVE_HWLOC 1
@@ -77,87 +82,178 @@ static uint32_t cpus_by_core(struct pto_topology *topology, hwloc_topology_t hwl
 
 /* hwloc writes to standard error where a container shows no sysfs, and a library prints nothing: then it is not asked.
  */
-static bool hwloc_can_look(void) { return access("/sys/devices/system/cpu/cpu0/hwloc", F_OK) == 0; }
+static bool hwloc_can_look(void) { return access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0; }
 
-void pto_topology_init(struct pto_topology *topology) {
+/* How many physical cores there are; 0: not known, and the CPUs are not in order. */
+static uint32_t order_cpus(struct pto_topology *topology) {
   hwloc_topology_t hwloc = NULL;
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
   uint32_t cores = 0;
-  memset(topology, 0, sizeof *topology);
   if (allowed && hwloc_can_look() && hwloc_topology_init(&hwloc) == 0) {
     hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (hwloc_topology_load(hwloc) == 0 && hwloc_get_cpubind(hwloc, allowed, HWLOC_CPUBIND_THREAD) == 0)
       cores = cpus_by_core(topology, hwloc, allowed);
+    hwloc_topology_destroy(hwloc);
   }
   hwloc_bitmap_free(allowed);
-  if (topology->cpu_count == 0) {
-    if (hwloc) hwloc_topology_destroy(hwloc);
+  return cores;
+}
+
+#else
+
+static uint32_t order_cpus(struct pto_topology *topology) { return 0; }
+
+#endif
+
+void pto_topology_init(struct pto_topology *topology) {
+  memset(topology, 0, sizeof *topology);
+  const uint32_t cores = order_cpus(topology);
+  if (cores == 0 || topology->cpu_count == 0) {
     cpus_of_libc(topology);
-    snprintf(topology->report, sizeof topology->report,
-             "%u CPU%s; hwloc does not know this machine, threads are not pinned", topology->cpu_count,
-             topology->cpu_count == 1 ? "" : "s");
+    snprintf(topology->report, sizeof topology->report, "%u CPU%s, %s", topology->cpu_count,
+             topology->cpu_count == 1 ? "" : "s",
+             PTO_HAVE_HWLOC ? "whose cores hwloc does not know" : "built without hwloc");
     return;
   }
-  topology->hwloc = hwloc;
   snprintf(topology->report, sizeof topology->report, "%u CPU%s on %u physical core%s, %u memory node%s%s",
            topology->cpu_count, topology->cpu_count == 1 ? "" : "s", cores, cores == 1 ? "" : "s", topology->node_count,
            topology->node_count == 1 ? "" : "s", PTO_HAVE_NUMA ? "" : "; built without libnuma, memory is not placed");
 }
 
-void pto_topology_fini(struct pto_topology *topology) {
-  if (topology->hwloc) hwloc_topology_destroy(topology->hwloc);
-  topology->hwloc = NULL;
-}
-
 bool pto_topology_pin(const struct pto_topology *topology, uint32_t index, struct pto_topology_affinity *before) {
-  bool is_pinned = false;
-  hwloc_bitmap_t old = before ? hwloc_bitmap_alloc() : NULL, cpu = hwloc_bitmap_alloc();
-  if (topology->hwloc && index < topology->cpu_count && cpu && (!before || old)) {
-    hwloc_bitmap_only(cpu, topology->cpus[index]);
-    is_pinned = (!before || hwloc_get_cpubind(topology->hwloc, old, HWLOC_CPUBIND_THREAD) == 0) &&
-                hwloc_set_cpubind(topology->hwloc, cpu, HWLOC_CPUBIND_THREAD) == 0;
-  }
-  hwloc_bitmap_free(cpu);
-  if (before) before->set = is_pinned ? old : NULL;
-  if (!is_pinned) hwloc_bitmap_free(old);
+  cpu_set_t one;
+  if (before) before->is_pinned = false;
+  if (index >= topology->cpu_count) return false;
+  CPU_ZERO(&one);
+  CPU_SET(topology->cpus[index], &one);
+  if (before && sched_getaffinity(0, sizeof before->set, &before->set) != 0) return false;
+  const bool is_pinned = sched_setaffinity(0, sizeof one, &one) == 0;
+  if (before) before->is_pinned = is_pinned;
   return is_pinned;
 }
 
-void pto_topology_unpin(const struct pto_topology *topology, struct pto_topology_affinity *before) {
-  if (!before->set) return;
+void pto_topology_unpin(struct pto_topology_affinity *before) {
   /* Where this fails the CPUs of before are gone; the thread stays where it is. */
-  (void)!hwloc_set_cpubind(topology->hwloc, before->set, HWLOC_CPUBIND_THREAD);
-  hwloc_bitmap_free(before->set);
-  before->set = NULL;
+  if (before->is_pinned) (void)!sched_setaffinity(0, sizeof before->set, &before->set);
+  before->is_pinned = false;
 }
 
-#else
+/* ---- placement ---- */
 
-void pto_topology_init(struct pto_topology *topology) {
-  memset(topology, 0, sizeof *topology);
-  cpus_of_libc(topology);
-  snprintf(topology->report, sizeof topology->report, "%u CPU%s; built without hwloc, threads are not pinned",
-           topology->cpu_count, topology->cpu_count == 1 ? "" : "s");
-}
-void pto_topology_fini(struct pto_topology *topology) { (void)topology; }
-bool pto_topology_pin(const struct pto_topology *topology, uint32_t index, struct pto_topology_affinity *before) {
-  if (before) before->set = NULL;
-  return false;
-}
-void pto_topology_unpin(const struct pto_topology *topology, struct pto_topology_affinity *before) {
-  before->set = NULL;
+/* A socket that says that this process has the CPU; -1 where another one has it. */
+static int claim(uint32_t cpu) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  const int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "pto-cpu-%u", cpu);
+  const int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+  if (socket_fd >= 0 && bind(socket_fd, (struct sockaddr *)&address, size) == 0) return socket_fd;
+  if (socket_fd >= 0) close(socket_fd);
+  return -1;
 }
 
-#endif
-
-bool pto_topology_can_pin(const struct pto_topology *topology, uint32_t threads) {
-  return topology->hwloc && threads > 1 && threads <= topology->cpu_count;
+static void drop_claims(struct pto_topology *topology) {
+  for (int *fd = topology->claims; fd && *fd >= 0; fd++) close(*fd);
+  free(topology->claims);
+  topology->claims = NULL;
 }
+
+/* CPUs that the container may use at a time (cgroup v2); UINT32_MAX: no limit is known. */
+static uint32_t quota(void) {
+  unsigned long long used, period;
+  FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+  if (!file) return UINT32_MAX;
+  const bool has_limit = fscanf(file, "%llu %llu", &used, &period) == 2 && period > 0;
+  fclose(file);
+  return has_limit ? (uint32_t)pto_min_u64(used / period, UINT32_MAX) : UINT32_MAX;
+}
+
+/* cpus[at] goes to place `to`, and its node with it; those between move up. */
+static void move_cpu(struct pto_topology *topology, uint32_t at, uint32_t to) {
+  const uint16_t cpu = topology->cpus[at], node = topology->nodes[at];
+  memmove(&topology->cpus[to + 1], &topology->cpus[to], (at - to) * sizeof topology->cpus[0]);
+  memmove(&topology->nodes[to + 1], &topology->nodes[to], (at - to) * sizeof topology->nodes[0]);
+  topology->cpus[to] = cpu;
+  topology->nodes[to] = node;
+}
+
+/* Claims the first `threads` CPUs that no other run has; NULL, or why not. */
+static const char *spread(struct pto_topology *topology, uint32_t threads) {
+  uint32_t count = 0;
+  if (threads > topology->cpu_count) return "are more than the CPUs";
+  if (threads > quota()) return "are more than the container's quota of CPUs";
+  topology->claims = malloc((threads + 1) * sizeof *topology->claims);
+  if (!topology->claims) return "are not bound: no memory";
+  for (uint32_t i = 0; i < topology->cpu_count && count < threads; i++) {
+    const int fd = claim(topology->cpus[i]);
+    if (fd < 0) continue;
+    move_cpu(topology, i, count);
+    topology->claims[count++] = fd;
+  }
+  topology->claims[count] = -1;
+  if (count == threads) return NULL;
+  drop_claims(topology);
+  return "find too few CPUs that no other run has";
+}
+
+static int take_cpu(struct pto_topology *topology, unsigned long cpu, uint32_t *count, struct pto_error *error) {
+  for (uint32_t i = *count; i < topology->cpu_count; i++) {
+    if (topology->cpus[i] != cpu) continue;
+    move_cpu(topology, i, (*count)++);
+    return PTO_OK;
+  }
+  return pto_error_set(error, PTO_EINVAL, "placement: CPU %lu is there twice, or none that this process may use", cpu);
+}
+
+/* "0,2-3": thread by thread. */
+static int take_list(struct pto_topology *topology, const char *list, uint32_t threads, struct pto_error *error) {
+  uint32_t count = 0;
+  const char *at = list;
+  while (*at) {
+    char *end;
+    const unsigned long first = strtoul(at, &end, 10);
+    unsigned long last = first;
+    const bool is_number = end != at && *at >= '0' && *at <= '9';
+    if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9') last = strtoul(end + 1, &end, 10);
+    if (!is_number || last < first || (*end && (*end != ',' || !end[1])))
+      return pto_error_set(error, PTO_EINVAL, "placement: '%s' is neither none, spread nor CPUs such as 0,2-3", list);
+    for (unsigned long cpu = first; cpu <= last; cpu++) {
+      const int status = take_cpu(topology, cpu, &count, error);
+      if (status) return status;
+    }
+    at = *end ? end + 1 : end;
+  }
+  if (count < threads)
+    return pto_error_set(error, PTO_EINVAL, "placement: %u CPUs in '%s' for %u threads", count, list, threads);
+  return PTO_OK;
+}
+
+int pto_topology_place(struct pto_topology *topology, const char *placement, uint32_t threads,
+                       struct pto_error *error) {
+  const bool is_spread = placement && strcmp(placement, "spread") == 0;
+  if (!placement || strcmp(placement, "none") == 0) {
+    pto_text_append(topology->report, sizeof topology->report, "; threads on no CPU in particular");
+    return PTO_OK;
+  }
+  const char *reason = is_spread ? spread(topology, threads) : NULL;
+  const int status = is_spread ? PTO_OK : take_list(topology, placement, threads, error);
+  if (status) return status;
+  topology->is_placed = !reason;
+  if (reason) {
+    pto_text_append(topology->report, sizeof topology->report, "; %u threads %s", threads, reason);
+    return PTO_OK;
+  }
+  pto_text_append(topology->report, sizeof topology->report, "; threads on CPUs");
+  for (uint32_t i = 0; i < threads; i++)
+    pto_text_append(topology->report, sizeof topology->report, "%s %u", i ? "," : "", topology->cpus[i]);
+  return PTO_OK;
+}
+
+void pto_topology_fini(struct pto_topology *topology) { drop_claims(topology); }
 
 void pto_topology_memory(const struct pto_topology *topology, uint32_t index, void *addr, uint64_t size_bytes) {
 #if PTO_HAVE_NUMA
-  if (topology->node_count > 1 && index < topology->cpu_count && numa_available() >= 0)
+  if (topology->is_placed && topology->node_count > 1 && index < topology->cpu_count && numa_available() >= 0)
     numa_tonode_memory(addr, size_bytes, topology->nodes[index]);
 #endif
 }

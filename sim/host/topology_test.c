@@ -40,10 +40,10 @@ static void test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free(void **sta
     assert_int_equal(sched_getaffinity(0, sizeof inside, &inside), 0);
     assert_int_equal(CPU_COUNT(&inside), 1);
     assert_true(CPU_ISSET(topology.cpus[i], &inside));
-    pto_topology_unpin(&topology, &affinity);
+    pto_topology_unpin(&affinity);
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
-    pto_topology_unpin(&topology, &affinity); /* once more is nothing */
+    pto_topology_unpin(&affinity); /* once more is nothing */
   }
   pto_topology_fini(&topology);
 }
@@ -52,17 +52,75 @@ static void test_a_cpu_that_is_not_there_is_refused(void **state) {
   struct pto_topology_affinity affinity = {0};
   pto_topology_init(&topology);
   assert_false(pto_topology_pin(&topology, topology.cpu_count, &affinity));
-  assert_null(affinity.set);
-  pto_topology_unpin(&topology, &affinity);
+  assert_false(affinity.is_pinned);
+  pto_topology_unpin(&affinity);
   pto_topology_fini(&topology);
 }
 
-static void test_threads_are_pinned_only_where_each_can_have_a_cpu(void **state) {
+static void check_place(const char *placement, uint32_t threads, bool is_placed, const char *said) {
+  struct pto_error error;
   pto_topology_init(&topology);
-  assert_false(pto_topology_can_pin(&topology, 1));
-  assert_false(pto_topology_can_pin(&topology, topology.cpu_count + 1));
-  if (topology.hwloc && topology.cpu_count > 1) assert_true(pto_topology_can_pin(&topology, topology.cpu_count));
+  assert_int_equal(pto_topology_place(&topology, placement, threads, &error), PTO_OK);
+  assert_int_equal(topology.is_placed, is_placed);
+  if (!strstr(pto_topology_report(&topology), said)) fail_msg("%s: %s", said, pto_topology_report(&topology));
   pto_topology_fini(&topology);
+}
+
+static void test_threads_are_pinned_only_where_it_is_asked_for_and_each_can_have_a_cpu(void **state) {
+  pto_topology_init(&topology);
+  const uint32_t cpus = topology.cpu_count;
+  pto_topology_fini(&topology);
+  check_place(NULL, 1, false, "; threads on no CPU in particular");
+  check_place("none", cpus, false, "; threads on no CPU in particular");
+  check_place("spread", cpus + 1, false, "threads are more than the CPUs");
+}
+
+/* Of two topologies at a time, as of two runs. */
+static void test_two_runs_spread_to_other_cpus(void **state) {
+  static struct pto_topology second;
+  struct pto_error error;
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, "spread", 1, &error), PTO_OK);
+  if (topology.is_placed) {
+    pto_topology_init(&second);
+    assert_int_equal(pto_topology_place(&second, "spread", 1, &error), PTO_OK);
+    if (second.is_placed) assert_int_not_equal(second.cpus[0], topology.cpus[0]);
+    pto_topology_fini(&second);
+    pto_topology_init(&second);
+    assert_int_equal(pto_topology_place(&second, "spread", topology.cpu_count, &error), PTO_OK);
+    assert_false(second.is_placed);
+    if (!strstr(pto_topology_report(&second), "quota"))
+      assert_non_null(strstr(pto_topology_report(&second), "too few CPUs that no other run has"));
+    pto_topology_fini(&second);
+    const uint16_t first = topology.cpus[0];
+    pto_topology_fini(&topology);
+    pto_topology_init(&topology); /* what was claimed is free again */
+    assert_int_equal(pto_topology_place(&topology, "spread", 1, &error), PTO_OK);
+    assert_int_equal(topology.cpus[0], first);
+  }
+  pto_topology_fini(&topology);
+}
+
+static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **state) {
+  static const char *const wrong[] = {"x", "", "0,", ",0", "1-0", "-1", "0-", "9999", "0,0", "spreads"};
+  struct pto_error error;
+  char list[64];
+  pto_topology_init(&topology);
+  const uint16_t last = topology.cpus[topology.cpu_count - 1], first = topology.cpus[0];
+  const uint32_t cpus = topology.cpu_count;
+  pto_topology_fini(&topology);
+  snprintf(list, sizeof list, cpus > 1 ? "%u,%u" : "%u", last, first);
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, list, 1, &error), PTO_OK);
+  assert_true(topology.is_placed);
+  assert_int_equal(topology.cpus[0], last);
+  assert_int_equal(pto_topology_place(&topology, list, cpus + 1, &error), PTO_EINVAL);
+  pto_topology_fini(&topology);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    pto_topology_init(&topology);
+    if (pto_topology_place(&topology, wrong[i], 1, &error) != PTO_EINVAL) fail_msg("'%s' is taken", wrong[i]);
+    pto_topology_fini(&topology);
+  }
 }
 
 static void test_a_process_that_is_bound_to_one_cpu_has_one(void **state) {
@@ -75,7 +133,9 @@ static void test_a_process_that_is_bound_to_one_cpu_has_one(void **state) {
   pto_topology_init(&topology);
   assert_int_equal(topology.cpu_count, allowed_cpus());
   assert_int_equal(topology.cpu_count, 1);
-  assert_false(pto_topology_can_pin(&topology, 2));
+  struct pto_error error;
+  assert_int_equal(pto_topology_place(&topology, "spread", 2, &error), PTO_OK);
+  assert_false(topology.is_placed);
   pto_topology_fini(&topology);
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
@@ -97,7 +157,9 @@ int main(void) {
       cmocka_unit_test(test_every_cpu_that_the_process_may_use_is_listed_once),
       cmocka_unit_test(test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free),
       cmocka_unit_test(test_a_cpu_that_is_not_there_is_refused),
-      cmocka_unit_test(test_threads_are_pinned_only_where_each_can_have_a_cpu),
+      cmocka_unit_test(test_threads_are_pinned_only_where_it_is_asked_for_and_each_can_have_a_cpu),
+      cmocka_unit_test(test_two_runs_spread_to_other_cpus),
+      cmocka_unit_test(test_lists_are_taken_in_their_order_and_wrong_ones_refused),
       cmocka_unit_test(test_a_process_that_is_bound_to_one_cpu_has_one),
       cmocka_unit_test(test_memory_can_be_placed_and_the_report_says_where_we_are),
   };

@@ -143,7 +143,6 @@ static void init_movers(struct pto_threads_engine *engine, uint32_t w) {
 }
 
 static void init_workers(struct pto_threads_engine *engine) {
-  bool can_pin = pto_topology_can_pin(&engine->topology, engine->port.worker_count);
   /* valgrind runs one thread at a time, whatever CPUs there are. */
   bool has_cpus = engine->port.worker_count <= engine->topology.cpu_count && !pto_is_under_valgrind();
   uint32_t spin_rounds = has_cpus ? PTO_WAIT_SPIN_ROUNDS : 0;
@@ -159,13 +158,12 @@ static void init_workers(struct pto_threads_engine *engine) {
     worker->rendezvous = &engine->rendezvous;
     worker->engine = engine;
     worker->index = w;
-    worker->is_pinned = can_pin;
+    worker->is_pinned = engine->topology.is_placed;
     pto_wait_init(&worker->wait, spin_rounds);
     pto_atomic_init(&worker->has_woken, 0);
     pto_atomic_init(&worker->is_stopping, 0);
   }
-  snprintf(engine->report, sizeof engine->report, "%s; %u worker%s %s", pto_topology_report(&engine->topology),
-           engine->port.worker_count, engine->port.worker_count == 1 ? "" : "s", can_pin ? "pinned" : "not pinned");
+  engine->port.placement = pto_topology_report(&engine->topology);
 }
 
 static int start_threads(struct pto_threads_engine *engine, const struct pto_engine_config *config,
@@ -202,6 +200,11 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                          PTO_CHIP_MAX_CLUSTERS);
   pto_topology_init(&topology);
   uint32_t worker_count = choose_worker_count(&topology, config);
+  const int placed = pto_topology_place(&topology, config->placement, worker_count, error);
+  if (placed) {
+    pto_topology_fini(&topology);
+    return placed;
+  }
   uint32_t slots_per_core = chip->slots_per_core > PTO_THREADS_BATCH ? chip->slots_per_core : PTO_THREADS_BATCH;
   const uint64_t size_bytes = lay_out(NULL, &sizes, chip->cluster_count, worker_count, slots_per_core);
   if (!pto_reserve_init(&memory, size_bytes)) {

@@ -309,7 +309,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   pto_ticks_measure(&engine->ticks);
   pto_threads_stealing_begin_run(&engine->stealing, pto_ticks_of_ns(&engine->ticks, PTO_THREADS_FIRST_PAUSE_NS));
   pto_threads_rendezvous_reset(engine);
-  pto_topology_unpin(&engine->topology, &engine->control_affinity); /* of a run that was not ended */
+  pto_topology_unpin(&engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
   if (engine->workers[0].is_pinned) (void)pto_topology_pin(&engine->topology, 0, &engine->control_affinity);
   return PTO_OK;
@@ -318,7 +318,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
 static void threads_end_run(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   PTO_INTERNAL(pto_engine_threads_is_valid(port));
-  pto_topology_unpin(&engine->topology, &engine->control_affinity);
+  pto_topology_unpin(&engine->control_affinity);
 }
 
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
@@ -346,7 +346,7 @@ void pto_threads_destroy(struct pto_port *port) {
     pto_wait_notify(&engine->workers[w].wait);
   }
   for (uint32_t w = 1; w <= engine->thread_count; w++) pthread_join(engine->threads[w], NULL);
-  pto_topology_unpin(&engine->topology, &engine->control_affinity); /* a run that ended without end_run */
+  pto_topology_unpin(&engine->control_affinity); /* a run that ended without end_run */
   pto_topology_fini(&engine->topology);
   pto_threads_rendezvous_fini(engine);
   pto_reserve_fini(&engine->local_memory);
@@ -367,7 +367,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
 
 /* ---- what tests and reports look at ---- */
 
-const char *pto_engine_threads_report(const struct pto_port *port) { return const_engine_of(port)->report; }
 
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);

@@ -20,8 +20,6 @@
 /* What is kept of a failed kernel's sentence. */
 #define PTO_THREADS_SENTENCE_BYTES 512u
 
-/* Where threads went: "2 CPUs on 2 physical cores, …; 2 workers pinned".  Borrowed until the engine's end. */
-const char *pto_engine_threads_report(const struct pto_port *port);
 /* Times that worker `worker` (0: the control thread) has gone to sleep in the kernel. */
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker);
 /* Whether worker `worker` (0: the control thread) sleeps, or is about to: it has found nothing to do. */

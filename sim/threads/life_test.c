@@ -187,8 +187,8 @@ static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(voi
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
   struct pto_port *port = script_engine(4, 3);
-  assert_non_null(strstr(pto_engine_threads_report(port), "1 CPU"));
-  assert_non_null(strstr(pto_engine_threads_report(port), "not pinned"));
+  assert_non_null(strstr(port->placement, "1 CPU"));
+  assert_non_null(strstr(port->placement, "threads on no CPU in particular"));
   script.seed = 13;
   script.message_count = 1000;
   script.fail_every = 0;
@@ -207,8 +207,12 @@ static void check_affinity(const cpu_set_t *expected) {
 }
 
 static void test_the_control_thread_gets_its_affinity_back(void **state) {
-  struct pto_port *port = script_engine(1, 2);
-  bool is_pinned = strstr(pto_engine_threads_report(port), "2 workers pinned") != NULL;
+  struct pto_chip chip = script_chip(1);
+  const struct pto_engine_config config = {.chip = &chip, .workers = 2, .placement = "spread"};
+  struct pto_port *port;
+  struct pto_error error;
+  assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_OK);
+  bool is_pinned = strstr(port->placement, "; threads on CPUs ") != NULL;
   cpu_set_t inside;
   check_affinity(&at_start);
   for (uint32_t run = 0; run < 3; run++) {

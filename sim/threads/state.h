@@ -106,7 +106,6 @@ struct pto_threads_engine {
   struct pto_watchdog watchdog;
   struct pto_topology topology;
   struct pto_topology_affinity control_affinity; /* of the control thread outside a run */
-  char report[256];
   struct pto_port_ops own_ops; /* with delays: what port.ops points to */
 
   /* The control thread's, while a run goes on. */
