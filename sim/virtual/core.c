@@ -235,7 +235,7 @@ static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, ui
       PTO_UNLIKELY(cores->call_times.places != NULL)
           ? pto_call_times_find(&cores->call_times, kernel_of(message), args, &cost)
           : (struct pto_call_time){.load = pto_timing_load(&cores->timing, &cost, args->core->kind),
-                                   .origin = PTO_ORIGIN_ASSUMED};
+                                   .origin = pto_kernel_cost_origin(kernel_of(message), PTO_ORIGIN_ASSUMED)};
   if (PTO_UNLIKELY(cores->segments != NULL)) pto_virtual_add_cost(cores, kernel_of(message), args->core->kind, &cost);
   core->moves_bytes = call.load.bytes > 0;
   cores->sharers += core->moves_bytes;
