@@ -5,7 +5,6 @@
 #include <sim/virtual/work_segments.h>
 
 #include <stdio.h>
-#include <string.h>
 
 #define LONGEST_LOOK_PS UINT64_C(10000000000) /* 10 ms */
 
