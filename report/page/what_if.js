@@ -10,7 +10,7 @@ PARTS.push({
   verdict: d => {
     if (!d.what_if) return d.error || "the run failed";
     const {virtual_us: plain, numbers} = d.what_if, first = numbers.find(key => largestChange(key, plain) > 0);
-    return `${timeText(plain)} on the chip; ` + (first ? `${first.key} changes it most` : "no number of the chip changes it");
+    return `${timeText(plain)} on the chip; ` + (first ? `what changes it most: ${first.key}` : "no number of the chip changes it");
   },
   draw(element, d) {
     if (!d.what_if) return;
