@@ -203,7 +203,7 @@ static const char *wrong_when_observed(const struct pto_config *config) {
 static bool is_still_wrong(void *context) { return wrong_when_observed(context) != NULL; }
 
 static void random_orchestrations_of_right_kernels_are_observed_without_a_finding(void **state) {
-  const uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000 : 100),
+  const uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000 : 200),
                  first = number_of("PTO_SEED", 1);
   for (uint64_t seed = first; seed < first + count; seed++) {
     const struct pto_config config = {.size = sizeof config,
