@@ -50,6 +50,7 @@ if $crashes; then
   holds 'a crash in the orchestration is one outside of kernels' run 3 'SIGSEGV .* outside of any kernel' crash
   if $has_lines; then
     holds 'a crash in a kernel names function, file and line' run 3 "in crash \($(at crash)\)" kernel
+    holds 'an assertion that fails names its line, not that of abort alone' run 3 "called by orchestrate \($(at assertion)\)" assertion
     holds 'so does one in the orchestration' run 3 "in orchestrate \($(at orchestration)\)" crash
   fi
 fi
