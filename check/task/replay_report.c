@@ -94,7 +94,9 @@ static int run_once(struct task *t) {
   struct pto_stats stats = {.size = sizeof stats};
   const int status = pto_task_replay_run(&t->replay, &t->error);
   if (status) {
-    t->report.exit_code = t->replay.refusal.status ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
+    t->report.exit_code = status == PTO_EINTERRUPTED ? PTO_EXIT_INTERRUPTED
+                          : t->replay.refusal.status ? PTO_EXIT_USAGE
+                                                     : PTO_EXIT_FAILED;
     return status;
   }
   pto_runtime_stats(t->replay.rt, &stats);

@@ -21,7 +21,7 @@ struct pto_adopt_options {
 /* Builds, runs, verifies, and tells pairs of accesses that the rules of the run do not order. */
 int pto_adopt_manifest(const struct pto_run_options *options, struct pto_adopt_cases *cases);
 
-/* Prints a line a case as they end; `has_text`: whether to print. */
+/* Prints a line a case as they end; `has_text`: whether to print.  After ^C the cases are those that had begun. */
 int pto_adopt_folder(const struct pto_adopt_options *options, const char *platform, bool has_text,
                      struct pto_adopt_cases *cases);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <cli/main/interrupt.h>
 #include <report/file/output_file.h>
 #include <report/file/xml_text.h>
 #include <report/run/exit.h>
@@ -85,6 +86,7 @@ void pto_adopt_cases_print_sum(const struct pto_adopt_cases *cases, FILE *to) {
 
 int pto_adopt_cases_exit(const struct pto_adopt_cases *cases) {
   size_t counts[VERDICT_COUNT];
+  if (pto_interrupted()) return PTO_EXIT_INTERRUPTED;
   count(cases, counts);
   if (counts[FAILED] || counts[NOT_BUILT]) return PTO_EXIT_FAILED;
   return counts[WRONG] || counts[BY_LUCK] ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;

@@ -4,16 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <runtime/base/base.h>
 #include <runtime/base/process.h>
 
 #define RECORD_FD 3
 #define FIND_PACKAGES "import importlib.util as u, sys; sys.exit(not (u.find_spec('torch') and u.find_spec('pytest')))"
+#define LOOK_MS 100 /* between two looks at ^C */
 #define MOST_TEXT_BYTES (1u << 20)
 
 /* The first of these that can run scene tests is used. */
@@ -103,13 +108,23 @@ static void print_listed(json_t *one) {
          text_of(one, "reason")[0] ? "  " : "", text_of(one, "reason"));
 }
 
+/* Waits for a record, or for the child's end.  ^C of a terminal reaches the child by itself; one that was sent to this
+ * process alone is passed on. */
+static void wait_for_record(const struct child *child, bool *is_told) {
+  struct pollfd records = {.fd = child->records, .events = POLLIN};
+  while (poll(&records, 1, LOOK_MS) <= 0)
+    if (!*is_told && pto_interrupted()) *is_told = kill(child->pid, SIGINT) == 0;
+}
+
 /* A line each, until the child has closed its end. */
 static void read_records(const struct pto_adopt_options *options, const struct child *child, bool has_text,
                          struct pto_adopt_cases *cases) {
   FILE *stream = fdopen(child->records, "r");
   char *line = NULL;
   size_t size = 0;
-  while (stream && getline(&line, &size, stream) > 0) {
+  bool is_told = false;
+  if (stream) setvbuf(stream, NULL, _IONBF, 0); /* what was read ahead, poll would not see */
+  while (stream && (wait_for_record(child, &is_told), getline(&line, &size, stream) > 0)) {
     json_t *one = json_loads(line, 0, NULL);
     if (!json_is_object(one)) {
       json_decref(one);
@@ -166,11 +181,14 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
                                "--manual", "include",   "-q",         folder,   NULL};
   const int reason = start(words, &child);
   if (reason) return pto_complain(PTO_EXIT_FAILED, "adopt: no process for %s: %s", pythons[p], strerror(reason));
+  pto_progress_line_begin("adopt", !options->run.quiet && !isatty(STDOUT_FILENO)); /* there lines say enough */
   read_records(options, &child, has_text, cases);
+  pto_progress_line_end();
   const int code = pto_process_exit_code(child.pid);
   /* 0: all well; 1: tests failed, which their records say; 5: there were none for this platform. */
   const bool is_told = code == 0 || code == 5 || (code == 1 && json_array_size(cases->array) > before);
-  const int answer = is_told ? PTO_EXIT_OK : tell_failure(&child, folder, code);
+  if (pto_interrupted()) pto_complain(0, "adopt: interrupted after %zu cases", json_array_size(cases->array) - before);
+  const int answer = is_told || pto_interrupted() ? PTO_EXIT_OK : tell_failure(&child, folder, code);
   close(child.text);
   return answer;
 }

@@ -44,9 +44,54 @@ static void print_shape(const struct pto_operand *operand) {
   putchar(']');
 }
 
-static void print_operands(const char *title, const struct pto_operand *operands, uint32_t count) {
+/* ---- operands that are alike, such as caches: one line for all that differ by the number behind their name ---- */
+
+#define LEAST_FOLDED 3u
+
+static size_t stem_of(const char *name) {
+  size_t length = strlen(name);
+  while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9') length--;
+  return length;
+}
+
+static bool are_alike(const struct pto_operand *a, const struct pto_operand *b) {
+  const size_t stem = stem_of(a->name);
+  return a->name[stem] && b->name[stem_of(b->name)] && stem == stem_of(b->name) && !memcmp(a->name, b->name, stem) &&
+         a->dtype == b->dtype && a->ndims == b->ndims && !memcmp(a->shape, b->shape, a->ndims * sizeof a->shape[0]);
+}
+
+/* Operands that operand `first` tells of: itself, or all that are like it; 0 where an earlier one has told of it. */
+static uint32_t count_alike(const struct pto_operand *operands, uint32_t count, uint32_t first, uint32_t *last_out) {
+  uint32_t before = 0, alike = 0;
+  *last_out = first;
   for (uint32_t i = 0; i < count; i++) {
-    printf("%-10s %-24s ", i ? "" : title, operands[i].name);
+    if (!are_alike(&operands[first], &operands[i])) continue;
+    before += i < first;
+    alike++;
+    if (i > first) *last_out = i;
+  }
+  if (alike >= LEAST_FOLDED) return before ? 0 : alike;
+  *last_out = first;
+  return 1;
+}
+
+/* "past_key0 … past_key11 (12)"; returns `text`. */
+static const char *folded_name(const struct pto_operand *operands, uint32_t first, uint32_t last, uint32_t count,
+                               char *text, size_t size) {
+  if (count == 1)
+    snprintf(text, size, "%s", operands[first].name);
+  else
+    snprintf(text, size, "%s to %s (%" PRIu32 ")", operands[first].name, operands[last].name, count);
+  return text;
+}
+
+static void print_operands(const char *title, const struct pto_operand *operands, uint32_t count) {
+  char text[256];
+  uint32_t last;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t alike = count_alike(operands, count, i, &last);
+    if (alike == 0) continue;
+    printf("%-10s %-32s ", i ? "" : title, folded_name(operands, i, last, alike, text, sizeof text));
     print_shape(&operands[i]);
     putchar('\n');
   }
@@ -97,12 +142,32 @@ static struct range range_of(const struct pto_operand *operand, const void *byte
   return range;
 }
 
+/* Of all outputs that are like `first`: those of one size, so that the mean is that of the means. */
+static struct range range_of_alike(const struct pto_graph_command *command, uint32_t first, uint32_t alike) {
+  const struct pto_operand *operands = command->graph->output_operands;
+  struct range all = range_of(&operands[first], command->outputs[first]);
+  uint32_t taken = 1;
+  for (uint32_t i = first + 1; taken < alike; i++) {
+    if (!are_alike(&operands[first], &operands[i])) continue;
+    const struct range range = range_of(&operands[i], command->outputs[i]);
+    all.least = fmin(all.least, range.least);
+    all.most = fmax(all.most, range.most);
+    all.mean += (range.mean - all.mean) / ++taken;
+    all.not_finite += range.not_finite;
+  }
+  return all;
+}
+
 static void print_results(const struct pto_graph_command *command) {
-  for (uint32_t i = 0; i < command->graph->output_count; i++) {
-    const struct pto_operand *operand = &command->graph->output_operands[i];
-    const struct range range = range_of(operand, command->outputs[i]);
-    printf("%-10s %-24s %.6g to %.6g, mean %.6g", i ? "" : "result", operand->name, range.least, range.most,
-           range.mean);
+  const struct pto_graph *graph = command->graph;
+  char text[256];
+  uint32_t last;
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    const uint32_t alike = count_alike(graph->output_operands, graph->output_count, i, &last);
+    if (alike == 0) continue;
+    const struct range range = range_of_alike(command, i, alike);
+    printf("%-10s %-32s %.6g to %.6g, mean %.6g", i ? "" : "result",
+           folded_name(graph->output_operands, i, last, alike, text, sizeof text), range.least, range.most, range.mean);
     if (range.not_finite) printf("; %" PRIu64 " are not finite", range.not_finite);
     putchar('\n');
   }
@@ -119,11 +184,12 @@ static const char *node_name(const struct pto_graph *graph, uint32_t node, char 
 static void print_divergence(const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
   char name[160], fused[64] = "";
-  printf("compared   %" PRIu64 " nodes, ", d->nodes);
-  if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
-  printf("%" PRIu64 " elements: the worst is %.4g ulp off", d->elements, d->worst_ulps);
+  printf("compared   %s: ", d->is_found ? "beyond tolerance" : "within tolerance");
   if (d->worst_of_tolerance > 0 || d->worst_ulps == 0) /* else nothing is allowed */
-    printf(", %.2g of what is allowed", d->worst_of_tolerance);
+    printf("at worst %.2g of what is allowed, ", d->worst_of_tolerance);
+  printf("%" PRIu64 " nodes, ", d->nodes);
+  if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
+  printf("%" PRIu64 " elements, up to %.4g ulp off", d->elements, d->worst_ulps);
   if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
   putchar('\n');
   if (!d->is_found) return;
@@ -172,19 +238,20 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
            command->graph->input_count, command->graph->output_count);
     return;
   }
-  print_summary(command);
+  /* The verdicts first. */
+  if (command->has_checked) print_check(command);
+  if (command->has_compared) print_divergence(command);
   if (command->record.has_device) print_record(&command->record, command->engine);
   if (command->has_stepped) pto_graph_steps_print(command);
   if (command->has_run) {
-    print_results(command);
     printf("digest     %016" PRIx64 "\n", output_digest(command));
+    print_results(command);
   }
+  print_summary(command);
   if (command->options.stats && command->has_run) {
     pto_timeline_stats_print(&command->session.timeline, &command->session.result.stats, stdout);
     pto_group_times_print(&command->session.node_times, "nodes", stdout);
   }
-  if (command->has_checked) print_check(command);
-  if (command->has_compared) print_divergence(command);
   if (command->has_explained) pto_graph_explain_print(command);
 }
 

@@ -139,10 +139,21 @@ bool pto_fault_report_interrupt(void) {
 
 /* ---- functions and lines, in a process forked off ---- */
 
+/* The second call that is shown.  Below an abort or a throw libraries have more calls than are shown: then the first in
+ * the file that has the outermost one, the program's. */
+static size_t find_second_shown(void) {
+  size_t i = 0;
+  while (i + 1 < faulted.call_count &&
+         !pto_source_lines_share_file(faulted.calls[i], faulted.calls[faulted.call_count - 1]))
+    i++;
+  return i < SHOWN_CALLS ? 1 : i;
+}
+
 static size_t add_calls(char *text, size_t size) {
   struct pto_source_lines *lines = pto_source_lines_create();
+  const size_t second = find_second_shown(), end = second - 1 + SHOWN_CALLS;
   size_t used = 0;
-  for (size_t i = 0; i < faulted.call_count && i < SHOWN_CALLS && used < size; i++) {
+  for (size_t i = 0; i < faulted.call_count && i < end && used < size; i = i ? i + 1 : second) {
     char name[256];
     /* but the first, calls stand before the address that they return to */
     pto_source_lines_function(lines, (const char *)faulted.calls[i] - (i > 0), name, sizeof name);

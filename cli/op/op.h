@@ -54,8 +54,9 @@ void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_
 void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
 
 /* Calls `one` for each kernel that NAME means, with the plan of what is asked for; without one where not `is_planned`.
- * A pattern leaves out the kernels that do not take that.  The first answer of `one` that is not PTO_EXIT_OK, or
- * PTO_EXIT_USAGE, having said why, where the one kernel does not take it, or none does. */
+ * A pattern leaves out the kernels that do not take that.  The first answer of `one` that is not PTO_EXIT_OK;
+ * after ^C, for which `one` looks too, PTO_EXIT_INTERRUPTED; or PTO_EXIT_USAGE, having said why, where the one kernel
+ * does not take it, or none does. */
 int pto_op_each_kernel(const struct pto_op_options *options, bool is_planned,
                        int (*one)(void *context, struct pto_trial *trial, const struct pto_op_plan *plan),
                        void *context);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <formats/json_writer.h>
+#include <cli/main/interrupt.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
 #include <check/trial/trial.h>
@@ -100,7 +101,7 @@ static int measure_kernel(void *context, struct pto_trial *trial, const struct p
   const bool is_all = asked != NULL && strcmp(asked, "all") == 0;
   const uint32_t first = asked != NULL && !is_all ? (uint32_t)pto_layout_from_name(asked) : 0;
   for (uint32_t t = 0; t < plan->tuple_count; t++)
-    for (uint32_t layout = first; layout < (is_all ? PTO_LAYOUT_COUNT : first + 1); layout++) {
+    for (uint32_t layout = first; layout < (is_all ? PTO_LAYOUT_COUNT : first + 1) && !pto_interrupted(); layout++) {
       struct pto_trial_case c = pto_op_case(plan, trial, t, layout);
       struct measured m;
       c.is_plain = true;

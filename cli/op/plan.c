@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <graph/build/operation.h>
 #include <kernels/levels/level.h>
 #include <runtime/base/text.h>
@@ -289,19 +291,22 @@ int pto_op_each_kernel(const struct pto_op_options *options, bool is_planned,
   static struct pto_op_plan plan;
   struct pto_error error;
   bool is_any_taken = false;
-  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+  int code = PTO_EXIT_OK;
+  for (uint32_t k = 0; k < pto_kernel_count() && code == PTO_EXIT_OK; k++) {
     if (!pto_op_names(options, k)) continue;
+    pto_progress_line_stage(pto_kernel_at(k)->name, 0, 0);
     if (!is_planned) {
       pto_trial_init(&trial, k);
     } else if (make_plan(options, k, &trial, &plan, &error) != PTO_OK) {
       if (is_pattern(options)) continue;
       return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
     }
-    const int code = one(context, &trial, &plan);
-    pto_trial_fini(&trial);
-    if (code != PTO_EXIT_OK) return code;
     is_any_taken = true;
+    code = one(context, &trial, &plan);
+    pto_trial_fini(&trial);
+    if (pto_interrupted()) code = pto_complain(PTO_EXIT_INTERRUPTED, "op: interrupted in %s", pto_kernel_at(k)->name);
   }
+  if (code != PTO_EXIT_OK) return code;
   return is_any_taken ? PTO_EXIT_OK
                       : pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that",
                                      options->name ? options->name : "all");

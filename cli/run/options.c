@@ -232,7 +232,7 @@ static const struct pto_option_spec specs[] = {
 #define X(name, option, argument, help, record, write)                                                                 \
   {option, argument, help, TEXT(exports[PTO_EXPORT_##name]),                                                           \
    ONE_RUN | ((record) ? GRAPH : 0) |                                                                                  \
-       (PTO_EXPORT_##name == PTO_EXPORT_page ? TAKER(explore) | TAKER(regress) | COMPARE : 0)},
+       (PTO_EXPORT_##name == PTO_EXPORT_page ? TAKER(explore) | TAKER(regress) | COMPARE | TAKER(what_if) : 0)},
     PTO_EXPORT_LIST(X)
 #undef X
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <cli/main/interrupt.h>
 #include <cli/main/verb.h>
 
 #define TEXT(field) PTO_OPTION_TEXT(struct pto_adopt_options, field)
@@ -70,7 +71,7 @@ static int adopt(const struct pto_adopt_options *options, struct pto_adopt_cases
     return pto_complain(PTO_EXIT_USAGE, "adopt: %s: no such folder, file or manifest", subject);
   if (options->platform) return pto_adopt_folder(options, options->platform, has_text, cases);
   const int code = pto_adopt_folder(options, "a2a3sim", has_text, cases);
-  return code ? code : pto_adopt_folder(options, "a5sim", has_text, cases);
+  return code || pto_interrupted() ? code : pto_adopt_folder(options, "a5sim", has_text, cases);
 }
 
 static int report(const struct pto_adopt_options *options, const struct pto_adopt_cases *cases, bool has_text) {

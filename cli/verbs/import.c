@@ -8,6 +8,7 @@
 
 #include <check/capture/import.h>
 #include <cli/main/about.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 
@@ -56,8 +57,10 @@ static int import(const struct pto_run_options *options, const char *to) {
   struct pto_capture capture;
   struct pto_error error;
   int code = PTO_EXIT_OK;
+  pto_progress_line_begin("import", !options->quiet);
   int status = pto_capture_import(options->programs.items, (uint32_t)options->programs.count, &capture, &error);
   if (!status) status = pto_capture_write(&capture, to, &error);
+  pto_progress_line_end();
   if (status)
     code = pto_complain(status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "import: %s",
                         error.sentence);

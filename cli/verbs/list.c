@@ -29,12 +29,14 @@
 
 /* ---- programs ---- */
 
-static void print_names(const struct pto_program *program) {
-  const struct pto_case *c = program->cases;
-  const struct pto_option *o = program->options;
-  for (; c && c->name; c++) printf("%s%s%s", c == program->cases ? "  [cases: " : " ", c->name, c[1].name ? "" : "]");
-  for (; o && o->name; o++)
-    printf("%s%s%s", o == program->options ? "  [options: " : " ", o->name, o[1].name ? "" : "]");
+/* How many there are; their names are long lists, which print_details has. */
+static void print_counts(const struct pto_program *program) {
+  uint32_t cases = 0, options = 0;
+  while (program->cases && program->cases[cases].name) cases++;
+  while (program->options && program->options[options].name) options++;
+  if (cases || options)
+    printf("  [%" PRIu32 " case%s, %" PRIu32 " option%s]", cases, cases == 1 ? "" : "s", options,
+           options == 1 ? "" : "s");
 }
 
 static void print_details(const struct pto_program *program) {
@@ -88,7 +90,7 @@ static int print_program(void *context, const char *name, const char *path) {
     return PTO_OK;
   }
   printf("%-*s %s", NAME_COLUMN, name, loaded->program->summary ? loaded->program->summary : "");
-  if (!list->with_details) print_names(loaded->program);
+  if (!list->with_details) print_counts(loaded->program);
   putchar('\n');
   if (list->with_details) {
     print_details(loaded->program);

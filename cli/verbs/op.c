@@ -9,10 +9,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
+#include <cli/main/verb.h>
 #include <formats/json_writer.h>
 #include <graph/build/operation.h>
-#include <cli/main/verb.h>
 #include <kernels/levels/level.h>
 #include <report/file/output_file.h>
 #include <runtime/base/closest.h>
@@ -123,7 +126,7 @@ static int test_kernel(void *context, struct pto_trial *trial, const struct pto_
   const char *asked = test->options->layout;
   const bool is_one = asked != NULL && strcmp(asked, "all") != 0;
   const uint32_t first = is_one ? (uint32_t)pto_layout_from_name(asked) : 0;
-  for (uint32_t t = 0; t < plan->tuple_count; t++) {
+  for (uint32_t t = 0; t < plan->tuple_count && !pto_interrupted(); t++) {
     struct pto_trial_case c = pto_op_case(plan, trial, t, first);
     struct row row = {0};
     bool goes_on = true;
@@ -138,11 +141,13 @@ static int test_kernel(void *context, struct pto_trial *trial, const struct pto_
   return PTO_EXIT_OK;
 }
 
-static int judge(const struct pto_op_options *options, const struct tally *tally) {
+/* `code`: of the tries, PTO_EXIT_OK or PTO_EXIT_INTERRUPTED. */
+static int judge(const struct pto_op_options *options, const struct tally *tally, int code) {
   const uint32_t count = tally->passed + tally->wrong + tally->failed;
   if (!pto_json_takes_stdout(options->common.json_path))
     printf("%" PRIu32 " right, %" PRIu32 " wrong, %" PRIu32 " failed\n", tally->passed, tally->wrong, tally->failed);
   fflush(stdout);
+  if (code != PTO_EXIT_OK) return code;
   if (tally->failed > 0)
     return pto_complain(PTO_EXIT_FAILED, "op: %" PRIu32 " of %" PRIu32 " failed", tally->failed, count);
   if (tally->wrong > 0)
@@ -158,7 +163,7 @@ static int test(const struct pto_op_options *options, struct pto_json_writer *w)
     pto_json_put_array(w, "results");
   }
   int code = pto_op_each_kernel(options, true, test_kernel, &test);
-  if (code == PTO_EXIT_OK) code = judge(options, &test.tally);
+  if (code == PTO_EXIT_OK || code == PTO_EXIT_INTERRUPTED) code = judge(options, &test.tally, code);
   if (w == NULL) return code;
   pto_json_array_end(w);
   pto_json_put_u64(w, "right", test.tally.passed);
@@ -241,7 +246,9 @@ static int act(const struct pto_op_options *options, const struct action *action
     pto_json_put_format(w, "pto-op", 1);
     pto_json_put_string(w, "op", action->name);
   }
+  pto_progress_line_begin("op", !isatty(STDOUT_FILENO)); /* there each row that comes says enough */
   const int code = operation < PTO_GRAPH_OP_COUNT ? pto_op_operation(options, operation, w) : action->run(options, w);
+  pto_progress_line_end();
   if (!path) return code;
   pto_json_put_u64(w, "exit", (uint64_t)code);
   pto_json_object_end(w);

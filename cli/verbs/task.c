@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include <cli/main/fault_report.h>
+#include <cli/main/interrupt.h>
+#include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/findings/report.h>
 
@@ -29,7 +31,7 @@ static void help(const struct pto_run_options *options) {
       "the run unless given.\n");
   pto_run_options_help(PTO_VERB_task, extra);
   puts("\nLeaves with 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
-       "3 where the task failed.");
+       "3 where the task failed, 130 after ^C.");
 }
 
 static int run_task(const struct pto_run_options *o, struct pto_replay_request *request) {
@@ -39,7 +41,8 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
                                     .workers = o->workers,
                                     .policy = o->policy,
                                     .timeout_ms = o->has_timeout ? o->timeout_ms : 0,
-                                    .on_timeout = pto_fault_report_on_timeout};
+                                    .on_timeout = pto_fault_report_on_timeout,
+                                    .stop = pto_interrupt_stop()};
   struct pto_report *report = NULL;
   struct pto_error error;
   request->folder = o->programs.items[0];
@@ -50,7 +53,9 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
   if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
     return pto_complain(PTO_EXIT_FAILED, "task: %s", error.sentence);
   int code = PTO_EXIT_FAILED;
+  pto_progress_line_begin(request->folder, !o->quiet);
   const int status = pto_tools_replay(request, &report, error.sentence, sizeof error.sentence);
+  pto_progress_line_end();
   if (report) code = pto_tell_report("task", report, o, report->exit_code);
   if (status) pto_complain(0, "task: %s", error.sentence);
   pto_report_destroy(report);

@@ -14,6 +14,7 @@
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
+#include <report/file/output_file.h>
 
 #define DEFAULT_CHIP "a2a3"
 #define MOST_AT_ONCE 64u
@@ -81,7 +82,9 @@ static int what_if(const struct what_if *v) {
   }
   if (code == PTO_EXIT_OK && asked.is_interrupted) code = PTO_EXIT_INTERRUPTED;
   const struct told told = {v, &asked, &error, code};
+  const struct pto_report_page_document document = {"what_if", put, &told};
   code = pto_write_report(options->json_path, put, &told, code);
+  code = pto_write_page(options->exports[PTO_EXPORT_page], &document, code);
   pto_what_if_fini(&asked);
   return code;
 }
@@ -91,8 +94,12 @@ int pto_cmd_what_if(int argc, char **argv) {
   struct what_if v = {.at_once = pto_at_once_default()};
   int code;
   if (pto_run_options_begin(&form, argc, argv, &v, &v.options, &code)) {
-    code = pto_complain_unwritable(v.options.json_path);
-    if (code == PTO_EXIT_OK) code = what_if(&v);
+    struct pto_error error;
+    if (pto_output_probe(v.options.json_path, &error) ||
+        pto_report_page_probe(v.options.exports[PTO_EXPORT_page], &error))
+      code = pto_complain(PTO_EXIT_USAGE, "what-if: %s", error.sentence);
+    else
+      code = what_if(&v);
   }
   pto_run_options_fini(&v.options);
   return code;

@@ -356,7 +356,8 @@ static int host(struct pto_program_run *run) {
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {
     status = run_counted(&counted, &tokenizer);
-    if (isatty(STDOUT_FILENO)) pto_program_print(run, "\n"); /* the text has no line end of its own */
+    if (isatty(STDOUT_FILENO)) /* the text has no line end of its own */
+      pto_program_print(run, has_file(run) ? "\n" : "\n(by random weights: the text means nothing)\n");
     pto_tokenizer_fini(&tokenizer);
   }
   if (status == PTO_OK && l->temperature == 0 && l->checked_steps) status = run_checking(&checking);
@@ -430,13 +431,14 @@ static const struct pto_case cases[] = {
     {.name = "q8_0", .settings = "weights=q8_0 shared=true", .summary = "int8 weights", .tasks = 1632},
     {0}};
 
-const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,
-                                        .name = "llm",
-                                        .summary = "a language model: prompt in, text out",
-                                        .rtol = 1e-4,
-                                        .atol = 1e-4,
-                                        .options = options,
-                                        .cases = cases,
-                                        .prepare = prepare,
-                                        .host = host,
-                                        .expect = expect};
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "llm",
+    .summary = "a language model: prompt in, text out; random weights without --set model=FILE",
+    .rtol = 1e-4,
+    .atol = 1e-4,
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .host = host,
+    .expect = expect};

@@ -12,7 +12,7 @@ _HOMES = {
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
     "runtime": ("Runtime", "Task"),
     "programs": ("Findings", "Program", "Run"),
-    "testing": ("assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
+    "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME)

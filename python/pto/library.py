@@ -26,8 +26,11 @@ except ImportError:
 
 def _open():
     folder = next((f"{each}/" for each in (_here.parents[3], _build) if (each / f"libptotools.so.{MAJOR}").exists()), "")
-    # The first stays open for the second, which needs it.
-    return [ffi.dlopen(f"{folder}{name}.so.{MAJOR}", ffi.RTLD_NOW | ffi.RTLD_GLOBAL) for name in ("libpto", "libptotools")]
+    try:  # the first stays open for the second, which needs it
+        return [ffi.dlopen(f"{folder}{name}.so.{MAJOR}", ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
+                for name in ("libpto", "libptotools")]
+    except OSError as reason:
+        raise ImportError(f"{reason}; LD_LIBRARY_PATH names the lib of a prefix that make install filled") from None
 
 
 _libraries = _open()

@@ -8,6 +8,7 @@
 orchestrate(rt, a, b, c) gets a tensor an array, in the order of inputs and outputs.
 """
 
+import html
 import json
 import pathlib
 import tempfile
@@ -15,7 +16,7 @@ import tempfile
 import numpy
 
 from .kernel_objects import failed
-from .library import Error, chars, config, explained, failure, ffi, lib, text
+from .library import Error, chars, config, errors, explained, failure, ffi, lib, text
 from .runtime import Orchestrating
 from .tensors import Tensor, dtype_code, numpy_dtype
 
@@ -55,13 +56,47 @@ class Findings(list):
 
 class Run:
     """What came of a run.  result: the object of `ptosim run --json`; outputs: arrays by name; error: None, or the exception
-    of a run that failed, or of outputs that are wrong."""
+    of a run that failed, or of outputs that are wrong.  In a notebook it is the page of `ptosim run --report`."""
 
-    def __init__(self, result, outputs, error):
-        self.result, self.outputs, self.error = result, outputs, error
+    def __init__(self, session, keep, outputs, error):
+        self._session, self._keep, self.outputs, self.error = session, keep, outputs, error
+        self.result = json.loads(self._written(lib.pto_session_write_result, session))
 
     def __repr__(self):
         return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
+
+    @staticmethod
+    def _written(write, *arguments):
+        """The text that a call of the library writes to a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "written"
+            explained(write, *arguments, chars(str(path)))
+            return path.read_text()
+
+    def export(self, name, path):
+        """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser."""
+        explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
+
+    def _repr_html_(self):
+        page = self._written(lib.pto_session_export, self._session, chars("report"))
+        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 800px; border: 0"></iframe>'
+
+    def same_as_baseline(self, path, name, update=False):
+        """Whether the run came to what the baseline of `ptosim regress` at `path` says of `name`: "" or what changed.
+
+        update: puts it there instead, and makes the file where it is missing."""
+        out = ffi.new("struct pto_baseline **")
+        explained(lib.pto_baseline_open, chars(str(path)), update, out)
+        baseline = ffi.gc(out[0], lib.pto_baseline_close)
+        if update:
+            explained(lib.pto_baseline_put, baseline, chars(name), self._session)
+            explained(lib.pto_baseline_write, baseline, chars(str(path)))
+            return ""
+        try:
+            explained(lib.pto_baseline_compare, baseline, chars(name), self._session)
+            return ""
+        except (errors.EINVAL, errors.ENOTSUP) as changed:
+            return str(changed)
 
 
 class Program:
@@ -162,25 +197,18 @@ class Program:
         """Runs it once and compares outputs with the golden: a Run, also of a run that failed.  Settings as of Runtime."""
         options, keep = self._options(lib.PTO_RECORD_GRAPH | lib.PTO_RECORD_TIMELINE | lib.PTO_RECORD_SEGMENTS, settings)
         session = self._session(options)
-        try:
-            status = lib.pto_session_run(session)
-            if status >= 0:
-                status = lib.pto_session_verify(session)
-            error = None
-            if status < 0:
-                error = failure(status, text(lib.pto_session_error(session)))
-                error.__cause__ = self._raised()
-            else:
-                explained(lib.pto_session_account, session)
-            outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
-                       if role != lib.PTO_ARRAY_INPUT}
-            with tempfile.TemporaryDirectory() as folder:
-                path = pathlib.Path(folder) / "result.json"
-                explained(lib.pto_session_write_result, session, chars(str(path)))
-                return Run(json.loads(path.read_text()), outputs, error)
-        finally:
-            ffi.release(session)
-            del keep
+        status = lib.pto_session_run(session)
+        if status >= 0:
+            status = lib.pto_session_verify(session)
+        error = None
+        if status < 0:
+            error = failure(status, text(lib.pto_session_error(session)))
+            error.__cause__ = self._raised()
+        else:
+            explained(lib.pto_session_account, session)
+        outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
+                   if role != lib.PTO_ARRAY_INPUT}
+        return Run(session, (self, options, keep), outputs, error)
 
     @staticmethod
     def _array(session, name, code, shape):

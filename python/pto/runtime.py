@@ -9,6 +9,7 @@ orchestration ends the run, and comes out of run() as it is.
 """
 
 import contextlib
+import struct
 import sys
 
 import numpy
@@ -19,10 +20,20 @@ from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
              ">=": lib.PTO_IF_GE}
-_scalars = {lib.PTO_SCALAR_F32: ("f32", float), lib.PTO_SCALAR_I64: ("i64", int), lib.PTO_SCALAR_U64: ("u64", int)}
 _writes = 2  # a bit of modes
 _places = {}  # struct pto_place by file and line: one each, as long as the process
 _labels = {}  # C strings, the same
+
+
+# A struct pto_param as two words: mode and type of scalar, and the address or the scalar.
+assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param", "scalar_type") == 4
+assert ffi.offsetof("struct pto_param", "value") == 8
+
+
+def _scalar_bits(kind, value):
+    if kind == lib.PTO_SCALAR_F32:
+        return int.from_bytes(struct.pack("<f", value), "little")
+    return int(value) & 0xFFFFFFFFFFFFFFFF
 
 
 class Task:
@@ -48,7 +59,9 @@ class Orchestrating:
     def __init__(self, c):
         self.c = c
         self._params = ffi.new("struct pto_param[]", lib.PTO_PYTHON_MAX_PARAMS)
-        self._launch = ffi.new("struct pto_launch *", {"size": ffi.sizeof("struct pto_launch")})
+        self._words = ffi.cast("uint64_t *", self._params)
+        self._launches = {}  # by kernel and what else they are made of, where that is no more than it
+        self._code = self._line = None  # the place that was told last
         self._held = []  # arrays, as long as their registrations may last
         self.exception = None
 
@@ -59,6 +72,9 @@ class Orchestrating:
     def _at(self, depth=2):
         """Names the caller's line as where the next call is made."""
         frame = sys._getframe(depth)
+        if frame.f_code is self._code and frame.f_lineno == self._line:
+            return
+        self._code, self._line = frame.f_code, frame.f_lineno
         key = frame.f_code.co_filename, frame.f_lineno
         if key not in _places:
             file = chars(key[0])
@@ -106,23 +122,26 @@ class Orchestrating:
 
     # ---- tasks ----
 
-    def submit(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
-        """Submits a task; returns it.
-
-        kernel: one, or (aic, aiv0, aiv1) with None for a core that has nothing to do.  values, named: its parameters in
-        their order, or by name; tensors, and numbers for scalars.  What the task does to a tensor is what the kernel's list
-        says, or what stands around it: pto.inout(t).  blocks: copies with their block_index.  after: tasks that come before.
-        when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.
-        """
-        launch = self._launch
-        launch.aic = launch.aiv0 = launch.aiv1 = ffi.NULL
+    def _launch(self, kernel, blocks, after, label, sync_start, when, core):
+        """A struct pto_launch, and what it borrows."""
+        launch = ffi.new("struct pto_launch *", {"size": ffi.sizeof("struct pto_launch"), "block_count": blocks,
+                                                 "sync_start": sync_start, "label": _label(label)})
         if isinstance(kernel, tuple):
             launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
-            kernel = next(each for each in kernel if each is not None)
         elif kernel.is_cube or core == "aic":
             launch.aic = kernel.c
         else:
             launch.aiv0 = kernel.c
+        tasks = ffi.new("struct pto_task[]", [task.c[0] for task in after]) if after else None
+        if after:
+            launch.after, launch.after_count = tasks, len(after)
+        if when is not None:
+            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
+            launch.predicate.compare = _compares[when[1]]
+        return launch, tasks
+
+    def _build(self, kernel, words, values, named):
+        """Writes the parameters of a kernel; how many."""
         count = len(values) + len(named)
         if count != len(kernel.params):
             raise TypeError(f"{kernel!r} got {count} parameters")
@@ -133,36 +152,61 @@ class Orchestrating:
                 if place is None or values[place] is not None:
                     raise TypeError(f"{kernel!r} has no further parameter {name!r}")
                 values[place] = value
-        for c, value, (name, mode, scalar) in zip(self._params, values, kernel.params):
+        at = 0
+        for value, (name, mode, scalar) in zip(values, kernel.params):
             if scalar:
-                field, kind = _scalars[scalar]
-                c.mode, c.scalar_type = lib.PTO_SCALAR, scalar
-                setattr(c.value.scalar, field, kind(value))
-                continue
-            if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
-                mode, value = value[0].value, value[1]
-            if type(value) is not Tensor:
-                raise TypeError(f"{kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
-            if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
-                raise errors.EINVAL(f"{kernel.name}: {name} is written, and its array is read-only")
-            c.mode, c.value.tensor = mode, value.c
-        launch.block_count, launch.sync_start, launch.label = blocks, sync_start, _label(label)
-        keep = None
-        launch.after_count = len(after)
-        if after:
-            keep = launch.after = ffi.new("struct pto_task[]", [task.c[0] for task in after])
-        if when is None:
-            launch.predicate.compare = lib.PTO_ALWAYS
-        else:
-            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
-            launch.predicate.compare = _compares[when[1]]
+                words[at], words[at + 1] = lib.PTO_SCALAR | scalar << 32, _scalar_bits(scalar, value)
+            else:
+                if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
+                    mode, value = value[0].value, value[1]
+                if type(value) is not Tensor:
+                    raise TypeError(f"{kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
+                if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
+                    raise errors.EINVAL(f"{kernel.name}: {name} is written, and its array is read-only")
+                words[at], words[at + 1] = mode, value.address
+            at += 2
+        return count
+
+    def _submit(self, launch, params, count):
         task = ffi.new("struct pto_task *")
-        self._at()
-        status = lib.pto_submit(self.c, launch, self._params, count, task)
-        del keep
+        status = lib.pto_submit(self.c, launch, params, count, task)
         if status:
             self._check(status)
         return Task(task)
+
+    def submit(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
+        """Submits a task; returns it.
+
+        kernel: one, or (aic, aiv0, aiv1) with None for a core that has nothing to do.  values, named: its parameters in
+        their order, or by name; tensors, and numbers for scalars.  What the task does to a tensor is what the kernel's list
+        says, or what stands around it: pto.inout(t).  blocks: copies with their block_index.  after: tasks that come before.
+        when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.
+        """
+        key = kernel, blocks, label, core
+        if after or sync_start or when is not None:
+            launch = self._launch(kernel, blocks, after, label, sync_start, when, core)
+        else:
+            launch = self._launches.get(key)
+            if launch is None:
+                launch = self._launches[key] = self._launch(kernel, blocks, after, label, sync_start, when, core)
+        if type(kernel) is tuple:
+            kernel = next(each for each in kernel if each is not None)
+        count = self._build(kernel, self._words, values, named)
+        self._at()
+        return self._submit(launch[0], self._params, count)
+
+    def prepare(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
+        """The same as a function without parameters, which submits the task each time it is called."""
+        launch = self._launch(kernel, blocks, after, label, sync_start, when, core)
+        if type(kernel) is tuple:
+            kernel = next(each for each in kernel if each is not None)
+        params = ffi.new("struct pto_param[]", max(len(kernel.params), 1))
+        count = self._build(kernel, ffi.cast("uint64_t *", params), values, named)
+
+        def submit(_tensors=(values, named)):
+            self._at()
+            return self._submit(launch[0], params, count)
+        return submit
 
     def barrier(self, *after):
         """A task without a kernel that is done when all of `after` are."""
@@ -189,6 +233,7 @@ class Orchestrating:
 
     def called(self, orchestration, *arguments):
         """Calls it within a run; the status for the library.  An exception is kept."""
+        self._code = None  # the begin of a run forgets the place
         try:
             orchestration(self, *arguments)
             return lib.PTO_OK

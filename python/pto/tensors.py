@@ -51,14 +51,15 @@ class Tensor:
     shape: extents, outermost first.  dtype: the library's name.
     """
 
-    __slots__ = ("c", "is_read_only", "_kept")
+    __slots__ = ("c", "address", "is_read_only", "_kept")
 
     def __init__(self, c, is_read_only=False, kept=None):
         if c.status < 0:
             sentence = ffi.new("char[]", SENTENCE_BYTES)
             lib.pto_tensor_explain(c, sentence, SENTENCE_BYTES)
             raise getattr(errors, text(lib.pto_status_name(c.status))[len("PTO_"):])(text(sentence))
-        self.c, self.is_read_only, self._kept = c, is_read_only, kept
+        self.c, self.address = c, int(ffi.cast("uintptr_t", c))
+        self.is_read_only, self._kept = is_read_only, kept
 
     def _made(self, value):
         return Tensor(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)

@@ -10,6 +10,7 @@ They are plain functions; `test` alone needs pytest.
 """
 
 import itertools
+import os
 
 import numpy
 
@@ -33,6 +34,16 @@ def assert_same(run, golden, rtol=0.0, atol=0.0):
         raise AssertionError(str(run.error)) from run.error
     for name, expected in golden.items():
         numpy.testing.assert_allclose(run.outputs[name], expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
+
+
+def assert_as_before(run, path, name):
+    """The run came to what the baseline of `ptosim regress` at `path` says of `name`: tasks, edges, virtual time, outputs.
+
+    With PTO_UPDATE=1 in the environment the baseline is written instead."""
+    __tracebackhide__ = True
+    changed = run.same_as_baseline(path, name, update=os.environ.get("PTO_UPDATE") == "1")
+    if changed:
+        raise AssertionError(f"{name}: {changed}")
 
 
 def _assert_none(findings, program):

@@ -10,8 +10,29 @@
 #include <unistd.h>
 
 #include <formats/new_file.h>
+#include <report/file/gzip.h>
+
+/* A file without a name, which is compressed into the one of this name at its close. */
+static int open_unnamed(const char *path, int *fd_out, struct pto_error *error) {
+  if (!pto_gzip_can_write())
+    return pto_error_set(error, PTO_ESYSTEM, "%s: this build compresses nothing, as it has no zlib", path);
+  FILE *file = tmpfile();
+  *fd_out = file ? dup(fileno(file)) : -1;
+  const int reason = errno;
+  if (file) fclose(file);
+  return *fd_out >= 0 ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(reason));
+}
+
+static int close_unnamed(const char *path, int fd, int write_error, struct pto_error *error) {
+  int named, status = write_error ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(write_error))
+                                  : pto_new_file_open(path, &named, error);
+  if (status == PTO_OK) status = pto_new_file_close(path, named, pto_gzip_copy(fd, named), error);
+  close(fd);
+  return status;
+}
 
 int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
+  if (pto_gzip_is_name(path)) return open_unnamed(path, fd_out, error);
   if (strcmp(path, "-") == 0) {
     *fd_out = STDOUT_FILENO;
     return PTO_OK;
@@ -22,6 +43,8 @@ int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
 int pto_output_probe(const char *path, struct pto_error *error) {
   struct stat file;
   if (!path || strcmp(path, "-") == 0) return PTO_OK;
+  if (pto_gzip_is_name(path) && !pto_gzip_can_write())
+    return pto_error_set(error, PTO_ESYSTEM, "%s: this build compresses nothing, as it has no zlib", path);
   if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
     return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(EISDIR));
   if (access(path, W_OK) == 0) return PTO_OK;
@@ -36,6 +59,7 @@ int pto_output_probe(const char *path, struct pto_error *error) {
 }
 
 int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error) {
+  if (pto_gzip_is_name(path)) return close_unnamed(path, fd, write_error, error);
   if (fd != STDOUT_FILENO) return pto_new_file_close(path, fd, write_error, error);
   return write_error ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(write_error)) : PTO_OK;
 }
@@ -57,6 +81,11 @@ int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *er
   errno = 0;
   const bool is_bad = fflush(stream) != 0 || ferror(stream);
   const int reason = errno;
+  if (pto_gzip_is_name(path)) {
+    const int fd = dup(fileno(stream));
+    fclose(stream);
+    return close_unnamed(path, fd, fd < 0 ? EBADF : !is_bad ? 0 : reason ? reason : EIO, error);
+  }
   if (stream != stdout) return pto_new_file_finish(path, stream, !is_bad ? 0 : reason ? reason : EIO, error);
   return is_bad ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, reason ? strerror(reason) : "cannot be written")
                 : PTO_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that reports are written to: opened by path, "-" being standard output, and complaints that name the path.
+ * Files that reports are written to: opened by path, "-" being standard output, and complaints that name the path.  A
+ * file whose name ends with ".gz" is compressed.
  *
  * Owns the descriptor between open and close.  Any thread.
  */

@@ -115,24 +115,35 @@ static void forget_process(struct pto_source_lines *lines) { (void)lines; }
 
 /* ---- by loaded file ---- */
 
-struct wanted {
-  uintptr_t address;
-  char *text;
-  size_t size;
+struct object {
+  uintptr_t address; /* that it has */
+  const char *name;  /* NULL: there is none */
+  uintptr_t base;
 };
 
-static int name_if_within(struct dl_phdr_info *info, size_t info_size, void *context) {
-  const struct wanted *wanted = context;
+static int find_if_within(struct dl_phdr_info *info, size_t info_size, void *context) {
+  struct object *object = context;
   (void)info_size;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-    if (segment->p_type != PT_LOAD || wanted->address < begin || wanted->address >= begin + segment->p_memsz) continue;
-    const char *name = info->dlpi_name && info->dlpi_name[0] ? last_part(info->dlpi_name) : "program";
-    snprintf(wanted->text, wanted->size, "%s+0x%" PRIxPTR, name, wanted->address - (uintptr_t)info->dlpi_addr);
+    if (segment->p_type != PT_LOAD || object->address < begin || object->address >= begin + segment->p_memsz) continue;
+    object->name = info->dlpi_name && info->dlpi_name[0] ? last_part(info->dlpi_name) : "program";
+    object->base = info->dlpi_addr;
     return 1;
   }
   return 0;
+}
+
+static struct object object_of(uintptr_t address) {
+  struct object object = {.address = address};
+  dl_iterate_phdr(find_if_within, &object);
+  return object;
+}
+
+bool pto_source_lines_share_file(const void *a, const void *b) {
+  const struct object first = object_of((uintptr_t)a), second = object_of((uintptr_t)b);
+  return first.name && second.name && first.base == second.base;
 }
 
 /* ---- both ---- */
@@ -152,8 +163,8 @@ void pto_source_lines_destroy(struct pto_source_lines *lines) {
 static void name_address(struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
   text[0] = '\0';
   if (!address || (lines && name_line(lines, address, text, size))) return;
-  struct wanted wanted = {address, text, size};
-  dl_iterate_phdr(name_if_within, &wanted);
+  const struct object object = object_of(address);
+  if (object.name) snprintf(text, size, "%s+0x%" PRIxPTR, object.name, address - object.base);
 }
 
 const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,

@@ -9,6 +9,7 @@
 #ifndef PTO_REPORT_FINDINGS_SOURCE_LINES_H
 #define PTO_REPORT_FINDINGS_SOURCE_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pto_source_lines;
@@ -24,5 +25,7 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
                                   size_t size);
 /* "update (moe.c:40)": the function and the line of an address, or what is known of them.  Returns `text`. */
 const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size);
+/* Whether two addresses lie in the same loaded file. */
+bool pto_source_lines_share_file(const void *a, const void *b);
 
 #endif

@@ -16,6 +16,7 @@
   X(explore, "report/page/explore.js")                                                                                 \
   X(regress, "report/page/regress.js")                                                                                 \
   X(compare, "report/page/compare.js")                                                                                 \
+  X(what_if, "report/page/what_if.js")                                                                                 \
   X(graph, "report/page/graph.js")                                                                                     \
   X(page, "report/page/page.js")
 #define OWN_FILES(X) X(style, "report/page/page.css") X(body, "report/page/page.html") SCRIPT_FILES(X)

@@ -367,7 +367,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
 
 /* ---- what tests and reports look at ---- */
 
-
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);
   return pto_wait_sleep_count(worker ? &engine->workers[worker].wait : &engine->completed);

@@ -106,7 +106,7 @@ struct pto_threads_engine {
   struct pto_watchdog watchdog;
   struct pto_topology topology;
   struct pto_topology_affinity control_affinity; /* of the control thread outside a run */
-  struct pto_port_ops own_ops; /* with delays: what port.ops points to */
+  struct pto_port_ops own_ops;                   /* with delays: what port.ops points to */
 
   /* The control thread's, while a run goes on. */
   _Alignas(PTO_CACHE_LINE) uint32_t *in_flight; /* by worker: messages for its cores; those that MAY_MOVE not counted */

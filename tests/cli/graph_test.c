@@ -38,9 +38,20 @@ static const char *write_graph(void) {
 static void test_the_summary_has_inputs_outputs_constants_and_nodes(void **state) {
   assert_int_equal(pto_ptosim_run("graph %s", write_graph()), 0);
   pto_ptosim_assert_ok();
-  assert_non_null(strstr(pto_ptosim_last.out, "inputs     x                        float32 [2, 2]"));
+  assert_non_null(strstr(pto_ptosim_last.out, "inputs     x                                float32 [2, 2]"));
   assert_non_null(strstr(pto_ptosim_last.out, "constants  1, 4 bytes"));
   assert_non_null(strstr(pto_ptosim_last.out, "nodes      3: neg 1, relu 1, add 1"));
+}
+
+static void test_operands_that_are_alike_take_one_line_and_the_verdict_comes_first(void **state) {
+  assert_int_equal(pto_ptosim_run("graph --model llama --set layers=3 --run --compare reference"), 0);
+  pto_ptosim_assert_ok();
+  const char *out = pto_ptosim_last.out;
+  assert_ptr_equal(strstr(out, "compared   within tolerance: at worst "), out);
+  assert_non_null(strstr(out, "past_key0 to past_key2 (3) "));
+  assert_non_null(strstr(out, "value0 to value2 (3) "));
+  assert_null(strstr(out, "past_key1 "));
+  assert_non_null(strstr(out, "logits "));
 }
 
 static void test_the_json_is_one_object(void **state) {
@@ -402,6 +413,7 @@ static void test_models_are_listed_with_their_options(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_summary_has_inputs_outputs_constants_and_nodes),
+      cmocka_unit_test(test_operands_that_are_alike_take_one_line_and_the_verdict_comes_first),
       cmocka_unit_test(test_the_json_is_one_object),
       cmocka_unit_test(test_engines_and_workers_give_the_same_bytes),
       cmocka_unit_test(test_saved_models_on_the_chip_are_those_of_the_reference),

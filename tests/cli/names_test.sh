@@ -28,6 +28,7 @@ holds 'a refused submit that is ignored makes the exit status 1' run 1 '^  refus
 holds 'and its array is named' run 1 'on numbers: add: param 0' refused
 holds 'without kernels too' run 1 '^  refused  1 submit' refused --no-compute
 holds 'check finds it' says 1 '^refused: task 3 \(add "wrong type"\) ' check "$program" --set mistake=refused
+holds 'explore too' says 1 '^refused: task 3 \(add "wrong type"\) ' explore "$program" --set mistake=refused --schedules 2
 holds 'so does the JSON' run 1 '"refused": ?1' refused --quiet --json -
 holds 'one that the orchestration returns is told with its task and array' run 3 'param 0 .*\(task 3, add, at .*, on numbers\)' error
 holds 'a wrong result says what to do next' run 1 '^  next     ptosim check .*names\.so --set mistake=wrong$' wrong
@@ -49,6 +50,7 @@ if $crashes; then
   holds 'a crash in the orchestration is one outside of kernels' run 3 'SIGSEGV .* outside of any kernel' crash
   if $has_lines; then
     holds 'a crash in a kernel names function, file and line' run 3 "in crash \($(at crash)\)" kernel
+    holds 'an assertion that fails names its line, not that of abort alone' run 3 "called by orchestrate \($(at assertion)\)" assertion
     holds 'so does one in the orchestration' run 3 "in orchestrate \($(at orchestration)\)" crash
   fi
 fi
@@ -71,6 +73,11 @@ holds '^C ends a run between two tasks' interrupted run bgemm --set task_num=100
 holds 'what it has done by then is there' grep -qE '"status": *"PTO_EINTERRUPTED"' "$work/run.json"
 holds '^C ends explore with what it has found' interrupted explore bgemm --schedules 1000000 --json "$work/explore.json"
 holds 'as JSON' is_json "$work/explore.json"
+holds '^C ends op with the rows so far' interrupted op perf all --layout all --json "$work/op.json"
+holds 'as JSON too' is_json "$work/op.json"
+leaves_with 0 "$build/ptosim" run bgemm --dump 3 "$work/kept" --quiet || exit 1
+holds '^C ends the runs of one task' interrupted task "$work/kept/3" --repeat 1000000 --json "$work/task.json"
+holds 'of which JSON says the number' grep -qE '"runs": *[1-9].*' "$work/task.json"
 for i in {10..40}; do echo "bgemm --rounds $i"; done >"$work/cases.list"
 holds '^C ends regress with the rows so far' interrupted regress "$work/cases.list" --junit "$work/rows.xml"
 holds 'no baseline is written then' test ! -e "$work/cases.list.baseline"

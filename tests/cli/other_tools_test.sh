@@ -67,4 +67,17 @@ holds 'a file that cannot be written is refused first' refused "$ptosim" check b
 alone() { "$ptosim" check bgemm --sarif - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'; }
 holds 'on standard output it stands alone' alone
 
+
+# A name that ends with .gz: the same bytes, compressed; a build without zlib says so, and leaves nothing.
+"$ptosim" run bgemm --engine virtual --quiet --trace "$work/t.json" --dot "$work/t.dot"
+same() { zcat "$1.gz" | cmp - "$1"; }
+if "$ptosim" --version | grep -q ZLIB; then
+  holds 'compressed files are written' "$ptosim" run bgemm --engine virtual --quiet --trace "$work/t.json.gz" --dot "$work/t.dot.gz"
+  holds 'the trace is the same' same "$work/t.json"
+  holds 'the picture is the same' same "$work/t.dot"
+  holds 'and smaller' test "$(stat -c %s "$work/t.json.gz")" -lt $(($(stat -c %s "$work/t.json") / 4))
+else
+  refuses() { leaves_with 2 "$ptosim" run bgemm --trace "$work/t.json.gz" && grep -q 'no zlib' "$work/out" && [ ! -e "$work/t.json.gz" ]; }
+  holds 'compressed files are refused' refuses
+fi
 holds_total

@@ -54,6 +54,14 @@ holds 'rows' is pto-suite suite vector_example --engine virtual
 holds 'an operation' is pto-op op test softmax
 holds 'what there is' is pto-op op support add
 holds 'a prediction' is pto-predict predict vector_example --runs 2
+cat >"$work/rows.csv" <<'END'
+row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,set,base,run,chip
+base,,,,,,makespan,8.2,2,,,,mine,,spmd,tests/regress/plain.ini
+other,,,,,,makespan,4.1,,,,,mine,base,spmd --set tasks=aiv:960,tests/regress/plain.ini
+gone,,,,,,makespan,4.1,,,,,mine,,no_such_program,tests/regress/plain.ini
+END
+holds 'predictions beside measurements' is pto-validate validate "$work/rows.csv" --runs 2 -o "$work/page.md"
+holds 'what a capture has' is pto-import import tests/fuzz/corpus/capture_fuzz/records tests/fuzz/corpus/capture_fuzz/deps -o "$work/capture.json"
 holds 'what changed' is pto-compare compare 'bgemm --engine virtual' 'bgemm --engine virtual --chip a2a3'
 holds 'what changed on threads' is pto-compare compare vector_example vector_example --repeats 3
 holds 'what changed between baselines' is pto-compare compare tests/regress/examples.list.baseline tests/regress/examples.list.baseline

@@ -89,6 +89,14 @@ changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
 holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
 holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
+of_schema() { # NAME: the JSON of adopting it is of docs/schemas/pto-adopt.json
+  "$ptosim" adopt "$work/$1.json" --json "$work/adopt.json" >/dev/null
+  /usr/bin/python3 -c 'import json, sys, jsonschema
+jsonschema.Draft202012Validator(json.load(open("docs/schemas/pto-adopt.json"))).validate(json.load(open(sys.argv[1])))' "$work/adopt.json"
+}
+if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+  for name in scale wrong no_source stand_in_add; do holds "its JSON has a schema: $name" of_schema $name; done
+fi
 holds 'its objects are there the second time' adopts 0 '"compiled": ?0' scale --json -
 holds 'it is a program to run' says 0 'verified +true|verified *yes|verified' "$ptosim" run "$work/scale.json" --engine virtual
 holds 'and to check' says 0 '2 tasks, 1 edge ' "$ptosim" check "$work/scale.json" --deps pto

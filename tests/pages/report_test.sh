@@ -53,6 +53,9 @@ holds 'compare writes a page of two runs' bash -c \
      --report '$work/compare.html' --quiet; test \$? = 1"
 holds 'it shows what changed' look compare
 
+holds 'what-if writes a page' "$build/ptosim" what-if bgemm --report "$work/what_if.html" --quiet
+holds 'it shows what changes the time' look what_if
+
 holds 'a report of a program with labels is written' "$build/ptosim" run "$build/planted/planted_names.so" --set mistake=none \
   --engine virtual --chip a2a3 --report "$work/names.html" --quiet
 holds 'its labels are in the page' grep -q '"labels":.*row 0' "$work/names.html"

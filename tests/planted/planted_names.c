@@ -4,6 +4,7 @@
  *
  * Lines that reports are to name end in a comment "HERE: NAME", by which the test finds their numbers.
  */
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -61,6 +62,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   if (mistake[0] == 'e') status = add_to(rt, &add, &numbers, NULL);      /* HERE: returned */
   if (mistake[0] == 'k') status = add_to(rt, &bad, &field, "to crash");
   if (mistake[0] == 'c') *nowhere() = 1; /* HERE: orchestration */
+  assert(mistake[0] != 'a');             /* HERE: assertion */
   if (mistake[0] == 's') return PTO_OK;
   while (mistake[0] == 'l' && __atomic_load_n(&forever, __ATOMIC_RELAXED)) {
   }
@@ -73,11 +75,11 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-static const struct pto_option options[] = {
-    {"mistake", PTO_OPTION_TEXT, "",
-     "refused, error, kernel, crash, scope, loop or wrong: a refused submit that is ignored, or returned; a crash; a "
-     "scope left open; no return; a wrong golden"},
-    {0}};
+static const struct pto_option options[] = {{"mistake", PTO_OPTION_TEXT, "",
+                                             "refused, error, kernel, crash, assertion, scope, loop or wrong: a "
+                                             "refused submit that is ignored, or returned; a crash or an abort; a "
+                                             "scope left open; no return; a wrong golden"},
+                                            {0}};
 PTO_API const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,
                                                 .name = "planted_names",
                                                 .summary = "labels, and mistakes that reports name",

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Programs and their judges from Python: bugs are found with file and line, clean ones are not accused."""
 
+import gc
+import json
+
 import numpy
 import pytest
 
@@ -91,3 +94,42 @@ def test_an_output_with_contents_is_read_and_written():
 
     run = pto.Program(orchestrate, outputs={"total": start}).run()
     assert run.outputs["total"].tolist() == [4] * 4 and start.tolist() == [2] * 4
+
+
+def test_a_run_exports_what_the_command_does(tmp_path):
+    run = program(twice_and_once).run(engine="virtual", chip="a2a3")
+    run.export("trace", tmp_path / "trace.json")
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    run.export("dot", tmp_path / "graph.dot")
+    assert "digraph" in (tmp_path / "graph.dot").read_text()
+    with pytest.raises(pto.errors.EINVAL):
+        run.export("nothing", tmp_path / "none")
+
+
+def test_in_a_notebook_a_run_is_its_page():
+    run = program(twice_and_once).run(engine="virtual", chip="a2a3")
+    try:
+        page = run._repr_html_()
+    except pto.errors.ESYSTEM as refused:  # a build without the library that draws
+        assert "deps --report" in str(refused)
+        return
+    assert page.startswith("<iframe srcdoc=") and "bound" in page
+
+
+def test_a_baseline_is_made_and_holds_until_something_changes(tmp_path, monkeypatch):
+    path = tmp_path / "baseline.json"
+    virtual = {"engine": "virtual", "chip": "a2a3"}
+    monkeypatch.setenv("PTO_UPDATE", "1")
+    pto.assert_as_before(program(twice_and_once).run(**virtual), path, "sum")
+    monkeypatch.delenv("PTO_UPDATE")
+    pto.assert_as_before(program(twice_and_once).run(**virtual), path, "sum")
+    with pytest.raises(AssertionError, match="sum: .* us on the chip instead of"):
+        pto.assert_as_before(program(twice_and_once).run(engine="virtual", chip="a2a3,submit=1"), path, "sum")
+    with pytest.raises(AssertionError, match="not in the baseline"):
+        pto.assert_as_before(program(twice_and_once).run(**virtual), path, "other")
+
+
+def test_runs_outlive_what_made_them():
+    runs = [program(twice_and_once).run(engine="virtual") for _ in range(3)]
+    gc.collect()
+    assert len({run.result["trace_digest"] for run in runs}) == 1

@@ -2,6 +2,7 @@
 """Runtimes, tensors and kernels from Python, against numpy."""
 
 import gc
+import os
 
 import numpy
 import pytest
@@ -15,6 +16,11 @@ rng = numpy.random.default_rng(7)
 @pto.kernel(cost=lambda x, y, factor: {"bytes_in": x.nbytes, "bytes_out": y.nbytes, "vector_elems": x.nbytes // 4})
 def scale(x: pto.input, y: pto.output, factor: float):
     y[...] = x * factor
+
+
+@pto.kernel()
+def copy(x: pto.input, y: pto.output):
+    y[...] = x
 
 
 ADD_ONE = """
@@ -210,3 +216,69 @@ def test_settings_that_do_not_exist_are_named():
         pto.Runtime(windows=3)
     with pytest.raises(pto.errors.ESYSTEM, match="a2a4"):
         pto.Runtime(chip="a2a4")
+
+
+@ENGINES
+def test_a_prepared_submit_is_the_same_submit(settings):
+    total = numpy.zeros(16, numpy.float32)
+
+    def orchestrate(rt):
+        one = rt.tensor(numpy.ones(16, numpy.float32))
+        add = rt.prepare(pto.kernels.add, a=one, b=(x := rt.tensor(total)), y=x, label="more")
+        gc.collect()
+        for _ in range(20):
+            add()
+        rt.submit(pto.kernels.add, x, x, x, after=[add()])
+
+    with pto.Runtime(**settings) as rt:
+        assert rt.run(orchestrate)["tasks"] == 22
+    assert (total == 42).all()
+
+
+def test_scalars_keep_their_bits():
+    seen = []
+
+    @pto.kernel()
+    def look(y: pto.output, x: float, n: int):
+        seen.append((x, n))
+
+    values = [(0.1, -1), (-numpy.inf, 2 ** 63 - 1), (1e30, -2 ** 63), (3, 0)]
+    with pto.Runtime() as rt:
+        rt.run(lambda rt: [rt.submit(look, rt.empty(1), x, n) and rt.barrier() for x, n in values])
+    assert sorted(seen) == sorted((float(numpy.float32(x)), n) for x, n in values)
+
+
+def test_random_programs_give_what_numpy_gives():
+    """Random chains of kernels over random slices of a few arrays, as numpy does the same in order."""
+    operations = {"add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "maximum": numpy.maximum}
+    for seed in range(10_000 if os.environ.get("PTO_TEST_LONG") else 300):
+        random = numpy.random.default_rng(seed)
+        arrays = [random.integers(-3, 4, (6, 6)).astype(numpy.int32) for _ in range(3)]
+        expected = [array.copy() for array in arrays]
+        steps = []
+        for _ in range(random.integers(1, 25)):
+            size = random.integers(1, 4, 2)
+            views = []
+            for _ in range(3):
+                at, step = [random.integers(0, 6 - n + 1) for n in size], random.integers(1, 3, 2)
+                step = [int(s) if a + (n - 1) * s < 6 else 1 for a, n, s in zip(at, size, step)]
+                key = tuple(slice(int(a), int(a + (n - 1) * s + 1), s) for a, n, s in zip(at, size, step))
+                views.append((int(random.integers(0, 3)), key))
+            steps.append((str(random.choice(list(operations))), views))
+            name, ((a, i), (b, j), (y, k)) = steps[-1]
+            with numpy.errstate(over="ignore"):
+                expected[y][k] = operations[name](expected[a][i], expected[b][j])
+
+        def orchestrate(rt):
+            tensors = [rt.tensor(array) for array in arrays]
+            for name, ((a, i), (b, j), (y, k)) in steps:
+                with rt.scope():
+                    between = rt.empty(tensors[y][k].shape, "i32")  # an output may not overlap an input in part
+                    rt.submit(getattr(pto.kernels, name), tensors[a][i], tensors[b][j], between)
+                    rt.submit(copy, between, tensors[y][k])
+
+        settings = {"engine": ("threads", "virtual")[seed % 2], "deps": "exact", "window": 16}
+        with pto.Runtime(**settings) as rt:
+            rt.run(orchestrate)
+        for array, wanted in zip(arrays, expected):
+            numpy.testing.assert_array_equal(array, wanted, err_msg=f"seed {seed}")

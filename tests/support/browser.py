@@ -65,7 +65,7 @@ def look():
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
     for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress),
-                          ("compare", look_at_compare)):
+                          ("compare", look_at_compare), ("what_if", look_at_what_if)):
         about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
         if about:
             look_at(json.loads(about))
@@ -137,6 +137,23 @@ def look_at_compare(about):
     times = {(row["name"], side): row[side.lower()] for row in comparison["path"] for side in "AB"}
     holds("bars are as long as their times", bars != [] and
           all(close(bar["width"], times[bar["name"], bar["side"]] / longest * scale, 1.5) for bar in bars))
+
+
+def look_at_what_if(about):
+    what_if = about["what_if"]
+    plain, numbers = what_if["virtual_us"], what_if["numbers"]
+    effect = lambda key: max(abs((key[side]["virtual_us"] or plain) - plain) for side in ("half", "twice"))
+    holds("the verdict names what changes it most", numbers[0]["key"] in driver.find_element(By.ID, "verdict").text)
+    wanted = [key["key"] for key in numbers if effect(key) > 0 or key["half"]["error"] or key["twice"]["error"]]
+    holds("numbers with an effect stand as in the document", [row[0] for row in cells("#what-if-numbers")] == wanted)
+    for name in ("clusters", "window"):
+        times = [run["virtual_us"] for run in what_if["curves"][name] if run["virtual_us"] is not None]
+        points = script("const b = document.querySelector(arguments[0] + ' .axis path').getBoundingClientRect();"
+                        " return [...document.querySelectorAll(arguments[0] + ' circle')].map(c => {"
+                        " const r = c.getBoundingClientRect(); return b.top - (r.top + r.bottom) / 2; })", f"#what-if-{name}")
+        scale = max(points) / max(times)
+        holds(f"points of {name} are as high as their times", len(points) == len(times) > 1 and
+              all(close(height, time * scale, 1.5) for height, time in zip(points, times)))
 
 
 def look_at_accounts(stats):

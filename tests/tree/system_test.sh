@@ -35,7 +35,7 @@ count=0
 while read -r verb; do
   holds "ptosim-$verb(1) says what the help says" says "$prefix/share/man/man1/ptosim-$verb.1" "$verb"
   count=$((count + 1))
-done < <("$ptosim" --help | sed -n 's/^  ptosim \([a-z]*\) .*/\1/p')
+done < <("$ptosim" --help | sed -n 's/^  ptosim \([a-z-]*\) .*/\1/p')
 holds 'each verb has a page' test $((count + 1)) = "$(find "$prefix/share/man/man1" -name '*.1' | wc -l)"
 if command -v man >/dev/null; then
   well_formed() { ! LC_ALL=C.UTF-8 MANWIDTH=120 man --warnings -l "$1" 2>&1 >/dev/null | grep .; }
