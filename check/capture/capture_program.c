@@ -13,6 +13,7 @@
 #include <runtime/base/reserve.h>
 #include <runtime/control/control.h>
 #include <sim/chips/chip.h>
+#include <sim/kernel_times/call_times.h>
 
 #define NAME_BYTES 64
 #define HEAP_ALIGN UINT64_C(1024)
@@ -110,6 +111,7 @@ static const struct pto_kernel *kernel_for(struct pto_capture_program *p, const 
   const bool has_time = count && params[count - 1].mode == PTO_SCALAR;
   k->kernel = (struct pto_kernel){.name = k->name,
                                   .cores = cores,
+                                  .flags = has_time ? PTO_KERNEL_COST_IS_MEASURED : 0,
                                   .params = k->params,
                                   .param_count = count,
                                   .run = do_nothing,

@@ -62,7 +62,8 @@ static inline bool is_same_cost(const struct pto_cost *a, const struct pto_cost 
 static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times, const struct pto_kernel *kernel,
                                               const struct pto_kernel_args *args, const struct pto_cost *cost) {
   const uint32_t kind = args->core->kind;
-  struct pto_call_time time = {.load = pto_timing_load(times->timing, cost, kind), .origin = PTO_ORIGIN_ASSUMED};
+  struct pto_call_time time = {.load = pto_timing_load(times->timing, cost, kind),
+                               .origin = pto_kernel_cost_origin(kernel, PTO_ORIGIN_ASSUMED)};
   char key[PTO_KERNEL_KEY_SIZE];
   const int length = kernel->key && times->table.count ? kernel->key(args, key, sizeof key) : 0;
   if (length > 0 && (size_t)length < sizeof key) {
@@ -76,7 +77,7 @@ static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times
   }
   if (!times->stages) return time;
   time.load = pto_stages_load(times->stages, times->timing, cost, kind);
-  time.origin = PTO_ORIGIN_MODELLED;
+  time.origin = pto_kernel_cost_origin(kernel, PTO_ORIGIN_MODELLED);
   return time;
 }
 

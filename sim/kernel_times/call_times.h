@@ -21,6 +21,10 @@
 #define PTO_CALL_TIMES_PLACES 256u /* a power of two */
 #define PTO_CALL_TIMES_WORDS 32u
 
+/* Of a kernel's flags, beside those of kernel.h: what its cost says is a time that was measured, as of a captured task.
+ */
+#define PTO_KERNEL_COST_IS_MEASURED (UINT32_C(1) << 31)
+
 /* What a call takes. */
 struct pto_call_time {
   struct pto_timing_load load; /* of origins measured and interpolated, compute_ps is the whole of the time */
@@ -52,6 +56,11 @@ void pto_call_times_reset(struct pto_call_times *times);
 /* Only where the chip has a table or stages. */
 struct pto_call_time pto_call_times_find(struct pto_call_times *times, const struct pto_kernel *kernel,
                                          const struct pto_kernel_args *args, const struct pto_cost *cost);
+
+/* Where the time of a call comes from that has no row in a table; `otherwise`: of a kernel like any other. */
+static inline uint32_t pto_kernel_cost_origin(const struct pto_kernel *kernel, uint32_t otherwise) {
+  return kernel->flags & PTO_KERNEL_COST_IS_MEASURED ? (uint32_t)PTO_ORIGIN_MEASURED : otherwise;
+}
 
 /* Of a time of the table whose bytes take `shared_ps` at the share that it was measured with: whether all of it is a
  * stream. */

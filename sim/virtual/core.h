@@ -142,6 +142,9 @@ struct pto_virtual_cores {
   struct pto_kernel_calls kernel_calls; /* of several threads; zeroed: there is one */
 };
 
+/* What kernels that wait do to the cores. */
+extern const struct pto_waiting_hooks pto_virtual_waiting_hooks;
+
 #define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
 #define PTO_VIRTUAL_NO_CORE UINT32_MAX
 

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/base/base.h>
 #include <tests/support/ptosim_child.h>
 
 /* ---- the forms ---- */
@@ -276,6 +277,21 @@ static void test_replay_by_edges_keeps_durations_and_order(void **state) {
   assert_non_null(strstr(trace, "\"dur\":10,"));
   assert_non_null(strstr(trace, "\"dur\":2.300000,"));
   free(trace);
+}
+
+/* Of 10000, 2000, 2300 and 2000 ns; a chip file with stages, and one with its rates alone. */
+static void test_captured_times_are_measured(void **state) {
+  static const char *const chips[] = {"--chip a2a3", PLAIN};
+  json_decref(import_as("c.json", deps_now, records_now));
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(chips); i++) {
+    json_t *result = run("c.json", chips[i]);
+    const json_t *us = json_object_get(result, "core_us");
+    const double measured = json_number_value(json_object_get(us, "measured"));
+    assert_true(measured > 16.29 && measured <= 16.3);
+    assert_true(json_number_value(json_object_get(us, "modelled")) == 0);
+    assert_true(json_number_value(json_object_get(us, "assumed")) == 0);
+    json_decref(result);
+  }
 }
 
 static void test_replay_by_accesses_finds_what_the_rules_find(void **state) {
@@ -542,6 +558,7 @@ int main(void) {
       cmocka_unit_test(test_every_form_of_times_gives_the_same_times),
       cmocka_unit_test(test_a_capture_is_read_as_it_was_written),
       cmocka_unit_test(test_replay_by_edges_keeps_durations_and_order),
+      cmocka_unit_test(test_captured_times_are_measured),
       cmocka_unit_test(test_replay_by_accesses_finds_what_the_rules_find),
       cmocka_unit_test(test_replay_as_recorded_keeps_cores_and_releases),
       cmocka_unit_test(test_every_verb_that_takes_a_program_takes_a_capture),
