@@ -409,12 +409,13 @@ INSTALLED := $(DESTDIR)$(PREFIX)
 # Lines of a pkg-config file.
 define PKGCONFIG
 prefix=$(abspath $(PREFIX))
+libdir=$${prefix}/lib
 
 Name: $(1)
 Description: $(2)
 Version: $(VERSION)
 Requires: $(3)
-Libs: -L$${prefix}/lib -l$(1)
+Libs: -L$${libdir} -l$(1)
 Cflags: -I$${prefix}/include
 endef
 # What adopted programs are compiled with, and the plugin of pytest; what people read.

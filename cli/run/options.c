@@ -417,6 +417,8 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   const char *refused = options->help ? NULL : find_refused(options, verb);
   if (!refused) return set_chip(options, error);
   if (!is_taken(PTO_VERB_run, refused)) return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
+  if (verb == PTO_VERB_compare)
+    return pto_error_set(error, PTO_EINVAL, "--%s is of a side: \"PROGRAM --%s ...\"", refused, refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
 }

@@ -213,6 +213,19 @@ printf "import pytest\n@pytest.fixture(scope=\"session\")\ndef pool(): pass\n" >
 holds 'a conftest.py above the folder is read' says 0 '^a5 +768 .*TestScale/small' \
   "$ptosim" adopt "$work/above/scenes" --platform a5sim --list
 holds 'the list' says 0 '^a5 +768 .*TestScale/small' "$ptosim" adopt "$scenes/test_scenes.py" --platform a5sim --list
+mkdir -p "$work/slow" && printf "import time\ntime.sleep(60)\n" >"$work/slow/test_slow.py"
+interrupted() { # by a signal to ptosim alone
+  "$ptosim" adopt "$work/slow" --json "$work/slow.json" &
+  local pid=$!
+  sleep 2
+  kill -INT $pid
+  wait $pid
+  [ $? = 130 ]
+}
+set -m # or children of a script ignore ^C
+holds '^C ends pytest too, with 130' interrupted
+set +m
+holds 'and JSON of the cases so far' grep -q '"exit": *130' "$work/slow.json"
 holds 'pytest runs them, by name, without the manual one' says 0 '^2 passed, [0-9]+ deselected' \
   pytest "$scenes/test_scenes.py" --platform a2a3virtual -k 'TestScale'
 holds 'hardware is refused' says 4 'platform a2a3 means hardware, which is not here: a2a3sim runs on threads, a2a3virtual in virtual time' \
