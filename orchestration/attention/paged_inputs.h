@@ -26,11 +26,16 @@
 #include <orchestration/support/program.h>
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Pool blocks that pool_blocks=0 stands for are as many as the contexts need, but no more than this many elements: 32
  * MiB of f32 each for K and V. */
 enum { PTO_PAGED_POOL_ELEMS = 8 << 20, PTO_PAGED_MAX_Q_TILE = 128 };
+enum { PTO_PAGED_ONE_PART = 1 << 24, PTO_PAGED_MAX_PARTS = 8 }; /* of the golden: multiply-adds, threads */
 
 #define PTO_PAGED_OPTIONS                                                                                              \
   {"batch", PTO_OPTION_INT, "1", "requests"}, {"heads", PTO_OPTION_INT, "16", "query heads"},                          \
@@ -252,27 +257,74 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
   (paged_has_avx2() ? paged_out_avx2 : paged_out_plain)(g, request, kv_head, len);
 }
 
+/* A share of the requests, on a thread of its own: every `step`th from `first` on.  No two write the same bytes, and
+ * each row is summed as it would be alone. */
+struct paged_golden_part {
+  struct paged_golden g; /* scores are the part's own */
+  const double *q, *lens;
+  double *golden;
+  uint64_t first, step;
+  pthread_t thread;
+  bool has_thread;
+};
+
+static void *paged_golden_main(void *argument) {
+  struct paged_golden_part *part = argument;
+  const struct paged *p = part->g.p;
+  for (uint64_t request = part->first; request < p->batch; request += part->step)
+    for (uint64_t kv_head = 0; kv_head < p->kv_heads; kv_head++) {
+      uint64_t first = (request * p->heads + kv_head * p->group_heads) * p->dim;
+      part->g.q = part->q + first;
+      part->g.out = part->golden + first;
+      paged_golden_group(&part->g, request, kv_head, (uint64_t)part->lens[request]);
+    }
+  return NULL;
+}
+
+/* One where a thread would take longer to start than to do its part. */
+static inline uint64_t paged_part_count(const struct paged *p) {
+  const uint64_t multiply_adds = 2 * p->batch * p->heads * p->max_blocks * p->block * p->dim;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  uint64_t count = multiply_adds < PTO_PAGED_ONE_PART || cpus < 1 ? 1 : (uint64_t)cpus;
+  if (count > PTO_PAGED_MAX_PARTS) count = PTO_PAGED_MAX_PARTS;
+  return count < p->batch ? count : p->batch;
+}
+
+/* A part without a thread is done here. */
+static inline void paged_run_parts(struct paged_golden_part *parts, uint64_t count) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the caller's */
+  for (uint64_t i = 1; i < count; i++)
+    parts[i].has_thread = pthread_create(&parts[i].thread, NULL, paged_golden_main, &parts[i]) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  for (uint64_t i = 0; i < count; i++)
+    if (!parts[i].has_thread) paged_golden_main(&parts[i]);
+  for (uint64_t i = 1; i < count; i++)
+    if (parts[i].has_thread) pthread_join(parts[i].thread, NULL);
+}
+
 /* The `expect` of all of them: their state begins with a struct paged. */
 static inline int expect(struct pto_program_run *run) {
   const struct paged *p = pto_program_state(run, sizeof *p);
   const double *q = exact_copy(run, "q"), *lens = exact_copy(run, "context_lens");
   double *golden = golden_of(run, "out");
-  struct paged_golden g = {
+  const struct paged_golden g = {
       .p = p,
       .k_pool = exact_copy(run, "k_pool"),
       .v_pool = exact_copy(run, "v_pool"),
       .block_table = exact_copy(run, "block_table"),
       .pitch = p->max_blocks * p->block + 8,
   };
-  g.scores = pto_program_alloc(run, p->group_heads * g.pitch * sizeof(double));
-  if (!q || !lens || !golden || !g.k_pool || !g.v_pool || !g.block_table || !g.scores) return PTO_ENOMEM;
-  for (uint64_t request = 0; request < p->batch; request++)
-    for (uint64_t kv_head = 0; kv_head < p->kv_heads; kv_head++) {
-      uint64_t first = (request * p->heads + kv_head * p->group_heads) * p->dim;
-      g.q = q + first;
-      g.out = golden + first;
-      paged_golden_group(&g, request, kv_head, (uint64_t)lens[request]);
-    }
+  if (!q || !lens || !golden || !g.k_pool || !g.v_pool || !g.block_table) return PTO_ENOMEM;
+  struct paged_golden_part parts[PTO_PAGED_MAX_PARTS];
+  const uint64_t count = paged_part_count(p);
+  for (uint64_t i = 0; i < count; i++) {
+    parts[i] = (struct paged_golden_part){.g = g, .q = q, .lens = lens, .golden = golden, .first = i, .step = count};
+    parts[i].g.scores = pto_program_alloc(run, p->group_heads * g.pitch * sizeof(double));
+    if (!parts[i].g.scores) return PTO_ENOMEM;
+  }
+  paged_run_parts(parts, count);
   return PTO_OK;
 }
 
