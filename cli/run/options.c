@@ -169,7 +169,7 @@ OPTION(dump) {
 #define ANY (ALL | COMPARE | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
-#define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(validate) | TAKER(regress))
+#define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT (TAKER(predict) | TAKER(what_if))
 

@@ -11,6 +11,7 @@
 #include <check/predict/predict.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/at_once.h>
+#include <cli/run/judgement.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 
@@ -85,13 +86,18 @@ static int predict(const struct predict *p) {
     pto_error_set(&error, prediction.plain.status, "%s", prediction.plain.sentence);
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "predict: %s", error.sentence);
-  } else if (!options->quiet && !pto_json_takes_stdout(options->json_path)) {
+  } else if (!options->quiet && !pto_run_options_take_stdout(options)) {
     printf("%s%s%s\n", options->programs.items[0], options->case_name ? ", case " : "",
            options->case_name ? options->case_name : "");
     pto_prediction_print(&prediction, stdout);
   }
   const struct told told = {p, &prediction, &error, code};
-  return pto_write_report(options->json_path, put, &told, code);
+  const struct pto_judgement judgement = {.verb = "predict",
+                                          .program = options->programs.items[0],
+                                          .case_name = options->case_name,
+                                          .error = code == PTO_EXIT_OK ? NULL : error.sentence,
+                                          .exit_code = pto_write_report(options->json_path, put, &told, code)};
+  return pto_write_judgement(options, &judgement);
 }
 
 int pto_cmd_predict(int argc, char **argv) {

@@ -59,6 +59,8 @@ case_of() { "$ptosim" "${@:2}" --junit "$work/o.xml" >/dev/null 2>&1; grep -c "<
 holds 'run has a testcase' case_of testcase run vector_example
 holds 'a run that fails has an error' case_of error run errors/kernel
 holds 'op has a testcase' case_of 'testcase classname="exp"' op test exp
+holds 'predict has a testcase' case_of 'testcase classname="vector_example" name="predict vector_example" time="0.000"/>' predict vector_example --runs 2
+holds 'a prediction of a run that fails has an error' case_of error predict errors/user --runs 2
 count=4 holds 'suite has one a row' case_of testcase suite vector_example errors/kernel war_reuse --engine virtual
 
 refused() { leaves_with 2 "$@" && [ ! -s "$work/none" ]; }
@@ -67,6 +69,29 @@ holds 'a file that cannot be written is refused first' refused "$ptosim" check b
 alone() { "$ptosim" check bgemm --sarif - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'; }
 holds 'on standard output it stands alone' alone
 
+
+# Each verb has --json, --junit and --sarif, but for these.
+lacks_of() {
+  case $1 in
+    list | calibrate) echo json junit sarif ;;                             # text to read; a chip file
+    why | perf | import | compare | what-if) echo junit sarif ;;           # tell, and judge nothing
+    run | op | suite | predict | validate | adopt | regress) echo sarif ;; # judge runs: nothing found has a place
+  esac
+}
+has_all_but() {
+  local verb=$1 option lacks
+  lacks=" $(lacks_of "$verb") "
+  "$ptosim" "$verb" --help >"$work/help" || return 1
+  for option in json junit sarif; do
+    case $lacks in
+      *" $option "*) ! grep -q "^ *--$option FILE" "$work/help" ;;
+      *) grep -q "^ *--$option FILE" "$work/help" ;;
+    esac || { echo "--$option"; return 1; }
+  done
+}
+verbs=$("$ptosim" --help | sed -n 's/^  ptosim \([a-z-]*\) .*/\1/p')
+holds 'there are verbs' test "$(wc -w <<<"$verbs")" -ge 19
+for verb in $verbs; do holds "$verb writes for other tools" has_all_but "$verb"; done
 
 # A name that ends with .gz: the same bytes, compressed; a build without zlib says so, and leaves nothing.
 "$ptosim" run bgemm --engine virtual --quiet --trace "$work/t.json" --dot "$work/t.dot"
