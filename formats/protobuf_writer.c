@@ -10,8 +10,8 @@
 #include <runtime/base/utf8.h>
 
 enum wire_type { VARINT = 0, EIGHT_BYTES = 1, LENGTH = 2 };
-#define VARINT_BYTES 10      /* of 64 bits, seven a byte */
-#define FLUSH_BYTES  1048576 /* what is kept until it is written, but for a message larger than that */
+#define VARINT_BYTES 10     /* of 64 bits, seven a byte */
+#define FLUSH_BYTES 1048576 /* what is kept until it is written, but for a message larger than that */
 
 void pto_protobuf_init(struct pto_protobuf_writer *w, int fd) { *w = (struct pto_protobuf_writer){.fd = fd}; }
 
