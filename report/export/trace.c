@@ -7,14 +7,25 @@
 
 #include <string.h>
 
+#include <report/file/gzip.h>
 #include <report/file/output_file.h>
+
+/* Whether the name ends so, with or without ".gz" behind it. */
+static bool has_ending(const char *path, const char *ending) {
+  const size_t length = strlen(path) - (pto_gzip_is_name(path) ? strlen(".gz") : 0), end = strlen(ending);
+  return length > end && strncmp(path + length - end, ending, end) == 0;
+}
 
 int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                      struct pto_error *error) {
+  const bool is_perfetto = has_ending(path, ".pftrace");
   struct pto_trace_events events;
   int fd, status = pto_trace_events_init(&events, trace, info, error);
   if (status == PTO_OK) status = pto_output_open(path, &fd, error);
-  if (status == PTO_OK) status = pto_output_close(path, fd, pto_trace_write_json(&events, fd), error);
+  if (status == PTO_OK) {
+    const int failure = is_perfetto ? pto_trace_write_perfetto(&events, fd) : pto_trace_write_json(&events, fd);
+    status = pto_output_close(path, fd, failure, error);
+  }
   pto_trace_events_fini(&events);
   return status;
 }
