@@ -18,14 +18,13 @@ static bool has_ending(const char *path, const char *ending) {
 
 int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                      struct pto_error *error) {
-  const bool is_perfetto = has_ending(path, ".pftrace");
+  int (*const write)(const struct pto_trace_events *, int) = has_ending(path, ".pftrace") ? pto_trace_write_perfetto
+                                                             : has_ending(path, ".et")    ? pto_trace_write_chakra
+                                                                                          : pto_trace_write_json;
   struct pto_trace_events events;
   int fd, status = pto_trace_events_init(&events, trace, info, error);
   if (status == PTO_OK) status = pto_output_open(path, &fd, error);
-  if (status == PTO_OK) {
-    const int failure = is_perfetto ? pto_trace_write_perfetto(&events, fd) : pto_trace_write_json(&events, fd);
-    status = pto_output_close(path, fd, failure, error);
-  }
+  if (status == PTO_OK) status = pto_output_close(path, fd, write(&events, fd), error);
   pto_trace_events_fini(&events);
   return status;
 }

@@ -79,5 +79,7 @@ PTO_MUST_CHECK int pto_trace_events_each(const struct pto_trace_events *events, 
 /* Writers, to an open file.  0, or the errno of what failed first. */
 int pto_trace_write_json(const struct pto_trace_events *events, int fd);
 int pto_trace_write_perfetto(const struct pto_trace_events *events, int fd);
+/* This one goes through the tasks by itself: what it writes is no timeline. */
+int pto_trace_write_chakra(const struct pto_trace_events *events, int fd);
 
 #endif

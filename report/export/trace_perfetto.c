@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A timeline in Perfetto's own format (perfetto.dev/docs/reference/synthetic-track-event): a protobuf message Trace of
- * TracePackets, each a track's description or an event on it.  tests/report/perfetto.proto has the fields in use.
+ * TracePackets, each a track's description or an event on it.  tests/cli/perfetto.proto has the fields in use.
  *
  * Times are whole nanoseconds, as the format has no finer ones: picoseconds are cut off, begins as ends, so that what
  * followed each other still does.  A slice is two packets, its begin and its end.  Names are told once, with the first
