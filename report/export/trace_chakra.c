@@ -51,6 +51,7 @@ struct moved_bytes {
   uint64_t begin, end;
   uint32_t last_use;  /* of a list; NONE: there is none */
   uint32_t last_load; /* the node that last brought them; NONE: none has */
+  uint32_t told_to;   /* the task that last got this as a dependency; NONE: none has */
 };
 struct use {
   uint32_t node, before; /* before: an earlier use of the same bytes */
@@ -88,7 +89,7 @@ static bool find_moved(struct chakra *c) {
     if (!is_move(access)) continue;
     struct moved_bytes *fresh = pto_grow(&c->moved, &c->moved_count, &c->moved_capacity, sizeof *fresh);
     if (!fresh) return false;
-    *fresh = (struct moved_bytes){access->begin, access->end, NONE, NONE};
+    *fresh = (struct moved_bytes){access->begin, access->end, NONE, NONE, NONE};
   }
   if (c->moved_count == 0) return true;
   qsort(c->moved, c->moved_count, sizeof *c->moved, order_of_bytes);
@@ -174,7 +175,12 @@ static const struct pto_trace_host_access *find_access(struct chakra *c, const s
   return NULL;
 }
 
+/* Once a node: readers take a dependency that is told twice for two. */
 static void add_use(struct chakra *c, struct moved_bytes *bytes, uint32_t node, bool is_write) {
+  if (bytes->last_use != NONE && c->uses[bytes->last_use].node == node) {
+    c->uses[bytes->last_use].is_write |= is_write;
+    return;
+  }
   struct use *use = pto_grow(&c->uses, &c->use_count, &c->use_capacity, sizeof *use);
   if (!use) {
     c->is_out_of_memory = true;
@@ -234,7 +240,10 @@ static void put_loads(struct chakra *c, const struct pto_trace_task *task, const
   pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
   for (size_t i = find_bytes(c, region.start); i < c->moved_count && c->moved[i].begin < region.end; i++) {
     struct moved_bytes *bytes = &c->moved[i];
-    if (is_read && bytes->last_load != NONE) pto_protobuf_put_packed(&c->out, bytes->last_load);
+    if (is_read && bytes->last_load != NONE && bytes->told_to != task->number) {
+      pto_protobuf_put_packed(&c->out, bytes->last_load);
+      bytes->told_to = (uint32_t)task->number;
+    }
     add_use(c, bytes, (uint32_t)task->number, is_write);
   }
 }

@@ -8,7 +8,7 @@
 #define CONTROL_PROCESS 0u
 /* Tracks of it; schedulers follow. */
 enum { ORCHESTRATION_TRACK, PATH_TRACK, LINK_TRACK, RESOLVER_TRACK, SCHEDULER_TRACK };
-#define LANES 3u
+#define CLUSTER_CORES 3u
 
 /* A walk through some kinds of events. */
 struct walk {
@@ -26,9 +26,13 @@ static void put(struct walk *w, const struct pto_trace_event *event) {
   if (w->kinds & event->kind) w->put(w->writer, event);
 }
 
-static uint32_t process_of(uint32_t core) { return core / LANES + 1; }
-static struct pto_event_track track_of_core(uint32_t core) { return (struct pto_event_track){process_of(core), core}; }
-static struct pto_event_track control_track(uint32_t index) { return (struct pto_event_track){CONTROL_PROCESS, index}; }
+static uint32_t process_of(uint32_t core) { return core / CLUSTER_CORES + 1; }
+static struct pto_event_track track_of_core(uint32_t core) {
+  return (struct pto_event_track){.process = process_of(core), .index = core};
+}
+static struct pto_event_track control_track(uint32_t index) {
+  return (struct pto_event_track){.process = CONTROL_PROCESS, .index = index};
+}
 
 static void put_process(struct walk *w, struct pto_event_track track, const char *name) {
   put(w, &(struct pto_trace_event){.kind = PTO_EVENT_PROCESS, .track = track, .name = name, .value = track.process});
@@ -36,30 +40,36 @@ static void put_process(struct walk *w, struct pto_event_track track, const char
 
 static void put_track(struct walk *w, struct pto_event_track track, const char *name) {
   const bool is_core = track.process != CONTROL_PROCESS;
-  put(w,
-      &(struct pto_trace_event){
-          .kind = PTO_EVENT_TRACK, .track = track, .name = name, .value = is_core ? track.index % LANES : track.index});
+  put(w, &(struct pto_trace_event){.kind = PTO_EVENT_TRACK,
+                                   .track = track,
+                                   .name = name,
+                                   .value = is_core ? track.index % CLUSTER_CORES : track.index});
+}
+
+static void put_core(struct walk *w, uint32_t core, uint32_t lane) {
+  static const char *const kinds[CLUSTER_CORES] = {"AIC", "AIV0", "AIV1"};
+  struct pto_event_track track = track_of_core(core);
+  char name[64];
+  track.lane = lane;
+  snprintf(name, sizeof name, "%s (core %u)", kinds[core % CLUSTER_CORES], core);
+  put_track(w, track, name);
 }
 
 static void put_processes(struct walk *w) {
-  static const char *const lanes[LANES] = {"AIC", "AIV0", "AIV1"};
-  char name[64];
   put_process(w, control_track(ORCHESTRATION_TRACK), "control CPU");
   put_track(w, control_track(ORCHESTRATION_TRACK), "orchestration");
   for (uint32_t cluster = 0; cluster < w->info->cluster_count; cluster++) {
-    uint32_t core = cluster * LANES;
+    const uint32_t core = cluster * CLUSTER_CORES;
+    char name[64];
     snprintf(name, sizeof name, "cluster %u", cluster);
     put_process(w, track_of_core(core), name);
-    for (uint32_t lane = 0; lane < LANES; lane++, core++) {
-      snprintf(name, sizeof name, "%s (core %u)", lanes[lane], core);
-      put_track(w, track_of_core(core), name);
-    }
+    for (uint32_t i = 0; i < CLUSTER_CORES; i++) put_core(w, core + i, 0);
   }
 }
 
 /* ---- calls on cores ---- */
 
-static void put_call(struct walk *w, const struct pto_trace_span *span) {
+static void put_call(struct walk *w, const struct pto_trace_span *span, struct pto_event_track track) {
   const struct pto_trace_task *task = pto_trace_task_at(w->trace, span->task);
   const struct pto_kernel *kernel = pto_trace_task_kernel(w->trace, span->task, span->role);
   const char *group = pto_export_group(w->info, span->task), *name = kernel ? kernel->name : "task";
@@ -74,7 +84,7 @@ static void put_call(struct walk *w, const struct pto_trace_span *span) {
   if (!w->trace->is_virtual) args[count++] = (struct pto_event_arg){.name = "worker", .value = span->worker};
   if (task) args[count++] = (struct pto_event_arg){.name = "submitted_us", .value = task->submit_time, .is_time = true};
   put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
-                                   .track = track_of_core(span->core),
+                                   .track = track,
                                    .category = "kernel",
                                    .name = group ? group : name,
                                    .begin = span->begin,
@@ -86,9 +96,20 @@ static void put_call(struct walk *w, const struct pto_trace_span *span) {
                                    .is_last_call = calls && calls->last == span});
 }
 
-static void put_calls(struct walk *w) {
+/* A log of calls has those of one thread, and so a lane of each core. */
+static int put_calls(struct walk *w) {
+  uint32_t *told = calloc(UINT16_MAX + 1, sizeof *told); /* by core: the lane that was told of last */
   const struct pto_trace_span *span;
-  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(w->trace, &walk)) != NULL;) put_call(w, span);
+  if (!told) return PTO_ENOMEM;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(w->trace, &walk)) != NULL;) {
+    struct pto_event_track track = track_of_core(span->core);
+    track.lane = walk.log;
+    if (told[span->core] != track.lane) put_core(w, span->core, track.lane);
+    told[span->core] = track.lane;
+    put_call(w, span, track);
+  }
+  free(told);
+  return PTO_OK;
 }
 
 /* ---- the control CPU ---- */
@@ -242,7 +263,7 @@ static int put_flow(void *context, const struct pto_trace_edge_view *edge) {
 static void put_groups(struct walk *w) {
   const struct pto_task_groups *groups = w->info->groups;
   if (!groups) return;
-  const struct pto_event_track track = {w->info->cluster_count + 1, 0};
+  const struct pto_event_track track = {.process = w->info->cluster_count + 1};
   put_process(w, track, "nodes of the graph");
   const uint64_t count = pto_min_u64(groups->task_count, w->trace->tasks.count);
   for (uint64_t first = 0, end; first < count; first = end) {
@@ -283,7 +304,7 @@ int pto_trace_events_each(const struct pto_trace_events *events, uint32_t kinds,
     put_path(&w);
   }
   if (kinds & PTO_EVENT_VALUE) put_samples(&w);
-  if (kinds & PTO_EVENT_SLICE) put_calls(&w);
+  if (kinds & PTO_EVENT_SLICE && put_calls(&w)) return PTO_ENOMEM;
   if (kinds & (PTO_EVENT_PROCESS | PTO_EVENT_GROUP)) put_groups(&w);
   return kinds & PTO_EVENT_FLOW ? pto_trace_each_edge(events->trace, put_flow, &w) : PTO_OK;
 }

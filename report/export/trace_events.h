@@ -10,9 +10,8 @@
  *
  * Owns each task's first and last call, and the critical path, from init to fini; the trace is borrowed for as long.
  *
- * Always true: a track is told of before anything on it, and its process before it.  Slices of one track do not
- * overlap, and each comes after those before it.  (Cores go from one worker to another, and workers' calls come worker
- * by worker: those of such a core come in the order of workers.)  The flows of a consumer follow each other.
+ * Always true: a track is told of before anything on it, and its process before it.  Slices of one lane of a track come
+ * in order and do not overlap.  The flows of a consumer follow each other.
  *
  * Threads: any, after the run.
  */
@@ -35,9 +34,11 @@ enum pto_event_kind {
   PTO_EVENT_ALL = 63
 };
 
-/* Index: of a core on the chip; in process 0 less than PTO_EVENT_CONTROL_TRACKS. */
+/* Index: of a core on the chip; in process 0 less than PTO_EVENT_CONTROL_TRACKS.  Lane: in real time a core's calls may
+ * have run on several threads at once; each thread's are a lane.  Lanes but the first are told of with the first call
+ * on them. */
 struct pto_event_track {
-  uint32_t process, index;
+  uint32_t process, index, lane;
 };
 #define PTO_EVENT_CONTROL_TRACKS 64u
 

@@ -56,7 +56,9 @@ static void put_process(struct trace_json *t, const struct pto_trace_event *even
   if (event->track.process) put_sort_index(t, "process_sort_index", event->track, event->value);
 }
 
+/* A core's lanes are one track here. */
 static void put_track(struct trace_json *t, const struct pto_trace_event *event) {
+  if (event->track.lane) return;
   put_name(t, "thread_name", event);
   put_sort_index(t, "thread_sort_index", event->track, event->value);
   if (event->track.process + event->track.index == 0) put_sort_index(t, "process_sort_index", event->track, 0);

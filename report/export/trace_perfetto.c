@@ -54,6 +54,7 @@ enum name_kind { NAMES_OF_CATEGORIES = 1, NAMES_OF_EVENTS = 2, NAMES_OF_ARGS = 3
 #define CONTROL_UUID UINT64_C(1)
 #define COUNTER_UUID (CONTROL_UUID + PTO_EVENT_CONTROL_TRACKS)
 #define CORE_UUID UINT64_C(128)
+#define LANE_UUID (UINT64_C(1) << 16) /* times the lane, to be added */
 #define PROCESS_UUID (UINT64_C(1) << 32)
 #define GROUP_UUID (UINT64_C(2) << 32)
 
@@ -157,7 +158,7 @@ static void free_names(struct names *names) {
 /* ---- packets ---- */
 
 static uint64_t uuid_of(struct pto_event_track track) {
-  return (track.process ? CORE_UUID : CONTROL_UUID) + track.index;
+  return (track.process ? CORE_UUID : CONTROL_UUID) + track.index + LANE_UUID * track.lane;
 }
 
 static void begin_event(struct perfetto *p, uint32_t type, uint64_t uuid, uint64_t time) {
@@ -209,7 +210,7 @@ static void put_arg(struct perfetto *p, const struct pto_event_arg *arg) {
   if (arg->text)
     pto_protobuf_put_text(w, ARG_TEXT, arg->text);
   else if (arg->is_time)
-    pto_protobuf_put_double(w, ARG_DOUBLE, (double)arg->value / (double)p->nanosecond / 1000);
+    pto_protobuf_put_double(w, ARG_DOUBLE, (double)arg->value / (1000.0 * (double)p->nanosecond));
   else
     pto_protobuf_put_u64(w, ARG_UINT, arg->value);
   pto_protobuf_end(w);
@@ -244,6 +245,7 @@ static void put_process(struct perfetto *p, const struct pto_trace_event *event)
   if (event->track.process == 0) put_run(p, uuid);
 }
 
+/* Lanes of one track have one name, and Perfetto draws them as one. */
 static void put_track(struct perfetto *p, const struct pto_trace_event *event) {
   begin_track(p, uuid_of(event->track), PROCESS_UUID + event->track.process, event->name);
   pto_protobuf_put_u64(&p->out, TRACK_RANK, event->value);
