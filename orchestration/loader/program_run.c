@@ -87,7 +87,7 @@ int pto_program_run_expect(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, void *context) {
   struct pto_program_run *run = context;
-  pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
+  (void)pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
   int status = run->program->orchestrate(rt, run);
   return run->error.status != PTO_OK ? run->error.status : status;
 }
