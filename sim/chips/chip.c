@@ -144,7 +144,8 @@ static bool read_value(struct loader *loader, const struct pto_chip_key *key, co
   if (key->words) {
     for (*number = 0; key->words[*number]; ++*number)
       if (strcmp(key->words[*number], value) == 0) return true;
-    FAULT(loader, "%s = %s is neither %s nor %s", key->name, value, key->words[0], key->words[1]);
+    FAULT(loader, "%s = %s is neither %s nor %s%s%s", key->name, value, key->words[0], key->words[1],
+          key->words[2] ? " nor " : "", key->words[2] ? key->words[2] : "");
     return false;
   }
   size_t digits = strspn(value, "0123456789");
@@ -219,6 +220,30 @@ static void find_kernel_times(struct loader *loader) {
   memcpy(chip->kernel_times, loader->label, folder);
 }
 
+/* What [fabric] does not say, and whether what it says goes together. */
+static int check_fabric(struct loader *loader) {
+  static const char *const tiers[PTO_CHIP_TIER_COUNT] = {"package", "node", "nodes"};
+  struct pto_chip_fabric *fabric = &loader->chip.fabric;
+  if (!fabric->dies_per_package) fabric->dies_per_package = 1;
+  if (!fabric->chips_per_node) fabric->chips_per_node = fabric->dies_per_package;
+  if (!fabric->nodes) fabric->nodes = 1;
+  if (!fabric->link_percent) fabric->link_percent = 100;
+  if (fabric->chips_per_node % fabric->dies_per_package != 0)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: chips_per_node = %u is no multiple of dies_per_package = %u",
+                         loader->label, fabric->chips_per_node, fabric->dies_per_package);
+  if (fabric->nodes * fabric->chips_per_node > PTO_CHIP_MAX_JOINED)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: nodes = %u of chips_per_node = %u are more than %u chips",
+                         loader->label, fabric->nodes, fabric->chips_per_node, PTO_CHIP_MAX_JOINED);
+  const uint32_t members[PTO_CHIP_TIER_COUNT] = {fabric->dies_per_package,
+                                                 fabric->chips_per_node / fabric->dies_per_package, fabric->nodes};
+  for (uint32_t tier = 0; tier < PTO_CHIP_TIER_COUNT; tier++) {
+    if (members[tier] > 1 && !(fabric->tiers[tier].latency_ps && fabric->tiers[tier].bandwidth_mbps))
+      return pto_error_set(loader->error, PTO_EINVAL, "%s: [fabric] %s_%s is missing", loader->label, tiers[tier],
+                           fabric->tiers[tier].latency_ps ? "bandwidth_mbps" : "latency_ps");
+  }
+  return PTO_OK;
+}
+
 /* What a recorder adds, where one runs. */
 static void add_profiling(struct pto_chip *chip) {
   if (!chip->has_profiling) return;
@@ -262,7 +287,7 @@ static int parse(struct loader *loader) {
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,
                          loader->chip.scheduler_count, loader->chip.cluster_count);
-  return PTO_OK;
+  return check_fabric(loader);
 }
 
 /* Text in memory through the same stream as a file. */

@@ -21,6 +21,7 @@
 #define PTO_CHIP_MAX_SCHEDULERS 16
 #define PTO_CHIP_MAX_CLUSTERS 1024
 #define PTO_CHIP_MAX_SLOTS 16
+#define PTO_CHIP_MAX_JOINED 64
 
 /* How the time of a kernel call comes about where no table has it ([stages]); rates in MB/s. */
 struct pto_chip_stages {
@@ -39,7 +40,7 @@ enum pto_chip_topology { PTO_CHIP_SWITCH, PTO_CHIP_MESH, PTO_CHIP_RING };
 struct pto_chip_fabric {
   uint32_t dies_per_package; /* a die is a chip: what this file describes; 1 where the file has no [fabric] */
   uint32_t chips_per_node;   /* a multiple of dies_per_package */
-  uint32_t nodes;
+  uint32_t nodes;            /* nodes · chips_per_node <= PTO_CHIP_MAX_JOINED */
   uint64_t start_ps;     /* from a core's instruction to the first byte on the way */
   uint64_t link_percent; /* what flows reach of a link's bandwidth */
   struct {

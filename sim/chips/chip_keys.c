@@ -18,6 +18,10 @@
 #define LIKE(section, name, field, min, max, other)                                                                    \
   KEY(section, name, field, min, max, true, offsetof(struct pto_chip, other), NULL)
 #define STAGE(name, field, min, max) OPTIONAL(PTO_CHIP_STAGES, name, stages.field, min, max)
+#define TIER(name, tier)                                                                                               \
+  OPTIONAL("fabric", name "_latency_ps", fabric.tiers[tier].latency_ps, 1, MAX_LATENCY_PS),                            \
+      OPTIONAL("fabric", name "_bandwidth_mbps", fabric.tiers[tier].bandwidth_mbps, 1, MAX_MBPS),                      \
+      WORD("fabric", name "_topology", fabric.tiers[tier].topology, topology_words)
 #define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, PTO_CHIP_NO_FIELD, words)
 
 static const char *const sharing_words[] = {"at_begin", "anew", NULL};
@@ -30,6 +34,9 @@ static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
 static const char *const profiling_words[] = {"off", "on", NULL};
 
 static const char *const l2_words[] = {"static", "lru", NULL};
+
+static const char *const topology_words[] = {"switch", "mesh", "ring", NULL};
+_Static_assert(PTO_CHIP_SWITCH == 0 && PTO_CHIP_MESH == 1 && PTO_CHIP_RING == 2, "the words are in this order");
 
 const struct pto_chip_key pto_chip_keys[] = {
     STAGE("start_ps", start_ps, 0, MAX_LATENCY_PS),
@@ -102,13 +109,21 @@ const struct pto_chip_key pto_chip_keys[] = {
             OPTIONAL("control_ps", "loop", loop_ps, 1, MAX_WORK_PS),
     OPTIONAL("control_ps", "look", look_ps, 0, MAX_WORK_PS),
     LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
+    OPTIONAL("fabric", "dies_per_package", fabric.dies_per_package, 1, PTO_CHIP_MAX_JOINED),
+    OPTIONAL("fabric", "chips_per_node", fabric.chips_per_node, 1, PTO_CHIP_MAX_JOINED),
+    OPTIONAL("fabric", "nodes", fabric.nodes, 1, PTO_CHIP_MAX_JOINED),
+    OPTIONAL("fabric", "transfer_start_ps", fabric.start_ps, 0, MAX_LATENCY_PS),
+    OPTIONAL("fabric", "link_percent", fabric.link_percent, 1, 100),
+    TIER("package", PTO_CHIP_PACKAGE),
+    TIER("node", PTO_CHIP_NODE),
+    TIER("nodes", PTO_CHIP_NODES),
 };
 
 const size_t pto_chip_key_count = PTO_ARRAY_LENGTH(pto_chip_keys);
 _Static_assert(PTO_ARRAY_LENGTH(pto_chip_keys) + PTO_CHIP_TEXT_COUNT <= PTO_CHIP_MAX_NOTES, "a sheet has all of them");
 
-const char *const pto_chip_sections[PTO_CHIP_SECTION_COUNT] = {"chip",    "memory",        "rate",
-                                                               "latency", PTO_CHIP_STAGES, "control_ps"};
+const char *const pto_chip_sections[PTO_CHIP_SECTION_COUNT] = {"chip",          "memory",     "rate",  "latency",
+                                                               PTO_CHIP_STAGES, "control_ps", "fabric"};
 
 const struct pto_chip_text pto_chip_texts[PTO_CHIP_TEXT_COUNT] = {
     [PTO_CHIP_TEXT_NAME] = {"name", "_-.", "letters, digits, '_', '-' and '.' only", offsetof(struct pto_chip, name)},

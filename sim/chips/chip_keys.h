@@ -27,7 +27,7 @@ extern const struct pto_chip_key pto_chip_keys[];
 extern const size_t pto_chip_key_count; /* less than PTO_CHIP_MAX_NOTES, with the texts */
 
 /* In the order in which files have them; the texts stand in the first. */
-#define PTO_CHIP_SECTION_COUNT 6
+#define PTO_CHIP_SECTION_COUNT 7
 extern const char *const pto_chip_sections[PTO_CHIP_SECTION_COUNT];
 
 enum { PTO_CHIP_TEXT_NAME, PTO_CHIP_TEXT_ERA, PTO_CHIP_TEXT_KERNEL_TIMES, PTO_CHIP_TEXT_COUNT };

@@ -16,7 +16,7 @@
  *
  * From join to arrival a message is a flow.  Flows are served at the max–min fair rates: all rates grow together until
  * a link is full or a flow has its own cap, which fixes the rates of these, and so on.  Rates are found anew at each
- * time when a flow joins or arrives, as whole numbers of 2⁻²⁰ · 10⁻⁶ bytes a picosecond, rounded down; between two
+ * time when a flow joins or arrives, as whole numbers of 2⁻³² · 10⁻⁶ bytes a picosecond, rounded down; between two
  * changes a flow gets exactly rate · time.  So nothing drifts: no link carries more than its bandwidth, a flow gets
  * exactly its bytes, and it arrives in the first picosecond in which it has all of them.
  *
@@ -36,7 +36,7 @@
 #include <runtime/base/error.h>
 #include <sim/chips/chip.h>
 
-#define PTO_FABRIC_MAX_RANKS 64
+#define PTO_FABRIC_MAX_RANKS PTO_CHIP_MAX_JOINED
 #define PTO_FABRIC_MAX_HOPS (PTO_FABRIC_MAX_RANKS / 2) /* half a ring */
 #define PTO_FABRIC_NEVER UINT64_MAX
 #define PTO_FABRIC_LINK_NAME 48 /* characters of a link's name, its end too */
@@ -73,13 +73,16 @@ uint64_t pto_fabric_lookahead_ps(const struct pto_fabric *fabric, uint32_t sourc
 uint64_t pto_fabric_least_lookahead_ps(const struct pto_fabric *fabric);
 
 /* A message begins at `now`, which may be before the clock, but its join is after it (asserted).  Source and target are
- * two ranks of the fabric.  Of one source, `now` does not fall from call to call.  PTO_ENOMEM: nothing has changed. */
+ * two ranks of the fabric.  PTO_ENOMEM: nothing has changed. */
 PTO_MUST_CHECK int pto_fabric_begin(struct pto_fabric *fabric, uint64_t now, const struct pto_fabric_message *message);
 /* When something happens next: a message joins, or arrives; PTO_FABRIC_NEVER where none is under way. */
 uint64_t pto_fabric_next_at(const struct pto_fabric *fabric);
 /* The next message that arrives at `until` or before: true, and which.  False: there is none, and the clock is at
  * `until`.  Call it until it says false. */
 bool pto_fabric_advance(struct pto_fabric *fabric, uint64_t until, struct pto_fabric_arrival *arrival);
+
+/* For tests: no link carries more than it can, each flow has all that the max–min rule gives, all counts agree. */
+bool pto_fabric_is_valid(const struct pto_fabric *fabric);
 
 /* ---- links: for statistics and traces ---- */
 
