@@ -400,7 +400,7 @@ bool pto_fabric_is_valid(const struct pto_fabric *fabric) {
   }
   for (uint32_t i = 0; i < fabric->flow_count; i++) {
     const struct message *flow = &fabric->messages[fabric->flows[i]];
-    if (flow->place != i || flow->rate == 0 || flow->at <= fabric->clock) return false;
+    if (flow->place != i || flow->rate == 0 || flow->at < fabric->clock) return false;
     if (flow->rate != flow->cap && !is_bounded_by_a_link(fabric, flow)) return false;
   }
   return true;
