@@ -101,7 +101,7 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon) {
   rank->clock.horizon = pto_min_u64(rank->clock.horizon, to_engine(rank, horizon));
 }
 
-static enum pto_rank_verdict sync(struct pto_rank_clock *clock, uint64_t next_at) {
+static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint64_t next_at) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
   const uint64_t at = pto_world_add(rank->base_ps, next_at);
   rank->next_at = pto_min_u64(at, first_message_at(rank));
@@ -155,7 +155,7 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
 /* ---- begin and end ---- */
 
 bool pto_rank_init(struct pto_rank *rank, struct pto_world *world, uint32_t index) {
-  *rank = (struct pto_rank){.clock = {.sync = sync, .begin_run = begin_run, .end_run = end_run},
+  *rank = (struct pto_rank){.clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run},
                             .world = world,
                             .index = index};
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
