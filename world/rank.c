@@ -9,6 +9,7 @@
 #include <runtime/base/call_stack.h>
 #include <runtime/base/grow.h>
 #include <runtime/base/sanitizer.h>
+#include <runtime/control/runtime_state.h>
 
 /* As much as a main thread has; sanitizers put red zones around what lies on a stack. */
 #define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (UINT64_C(8) << 20))
@@ -132,6 +133,8 @@ static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *co
 static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
   rank->base_ps += elapsed_ps;
+  if (rank->rt) rank->last_task_count = rank->rt->task_count;
+  rank->rt = NULL;
   clock->cores = NULL;
 }
 

@@ -44,7 +44,7 @@ static void add_orchestration(char *text, size_t size, const struct pto_rank *ra
   else if (rank->rt && rank->rt->doing.kind == PTO_DOING_END)
     doing = "has returned";
   pto_text_append(text, size, " (its orchestration %s after %" PRIu64 " tasks)", doing,
-                  rank->rt ? rank->rt->task_count : 0);
+                  rank->rt ? rank->rt->task_count : rank->last_task_count);
 }
 
 /* The first rank of the communicator that is in this state with the group; false: none is. */

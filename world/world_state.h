@@ -112,7 +112,8 @@ struct pto_signal_wait {
 struct pto_rank {
   struct pto_rank_clock clock; /* first: what the engine sees of it */
   struct pto_world *world;
-  struct pto_runtime *rt; /* that called pto_comm_create or pto_submit_group last */
+  struct pto_runtime *rt; /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
+  uint64_t last_task_count; /* of the run before */
   struct pto_fiber fiber;
   struct pto_reserve stack;
   const void *frame; /* of call_stack.h, while others run */

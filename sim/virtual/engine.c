@@ -353,9 +353,10 @@ static bool advance_to(struct engine_virtual *engine, uint64_t limit) {
   for (;;) {
     if (go_on(engine, limit)) return true;
     if (engine->rank == NULL) return false;
-    const uint64_t next_at = pto_min_u64(next_time(engine, true), limit);
-    if (limit < engine->rank->horizon && next_at == limit) return false;
-    if (!sync(engine, next_at == PTO_VIRTUAL_NEVER - 1 ? PTO_VIRTUAL_NEVER : next_at)) return false;
+    const uint64_t next_at = next_time(engine, true);
+    const bool has_limit = limit < PTO_VIRTUAL_NEVER - 1;
+    if (has_limit && next_at > limit && limit < engine->rank->horizon) return false;
+    if (!sync(engine, has_limit ? pto_min_u64(next_at, limit) : next_at)) return false;
   }
 }
 
