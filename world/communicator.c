@@ -201,6 +201,10 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
 
 /* ---- windows ---- */
 
+void *pto_comm_window_addr(const struct pto_comm_part *part, uint32_t place) {
+  return place == part->place ? part->window.addr : (char *)part->peers.addr + place * part->peer_spread;
+}
+
 static struct pto_tensor invalid(int status) { return (struct pto_tensor){.status = status}; }
 
 /* The tensor at the begin of a window that is at `addr`. */
@@ -232,8 +236,7 @@ struct pto_tensor pto_comm_peer(struct pto_runtime *rt, struct pto_comm comm, ui
                      comm.id, part ? found->size : 0);
     return invalid(PTO_EINVAL);
   }
-  void *addr = peer == part->place ? part->window.addr : (char *)part->peers.addr + peer * part->peer_spread;
-  return at_window(rt, part, addr, dtype, ndims, shape);
+  return at_window(rt, part, pto_comm_window_addr(part, peer), dtype, ndims, shape);
 }
 
 /* ---- groups ---- */

@@ -104,9 +104,7 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
   for (size_t i = 0; i < world->comm_count; i++) {
     const struct pto_comm_part *part = &world->comms[i]->parts[rank->index];
     for (uint32_t peer = 0; part->is_joined && peer < world->comms[i]->size; peer++) {
-      const bool is_own = peer == part->place;
-      const uint64_t begin = is_own ? (uint64_t)(uintptr_t)part->window.addr
-                                    : (uint64_t)(uintptr_t)part->peers.addr + peer * part->peer_spread;
+      const uint64_t begin = (uint64_t)(uintptr_t)pto_comm_window_addr(part, peer);
       if (!is_in(layout->addr, span, begin, part->window_bytes)) continue;
       layout->addr -= begin;
       *window = (struct window){world->comms[i], world->comms[i]->ranks[peer]};
@@ -114,6 +112,25 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
     }
   }
   return false;
+}
+
+int pto_core_window(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, void **window) {
+  static const char call[] = "pto_core_window";
+  struct pto_world_comm *comm;
+  struct pto_rank *rank;
+  const int status = check_call(args, call, &rank);
+  if (status != 0) return status;
+  const struct pto_comm_part *part = pto_comm_part_of(rank, id, &comm);
+  if (!part || peer >= comm->size)
+    return pto_kernel_error(args, "%s: peer %" PRIu32 " of comm %" PRIu64 ", which has %" PRIu32, call, peer, id,
+                            part ? comm->size : 0);
+  *window = pto_comm_window_addr(part, peer);
+  return 0;
+}
+
+bool pto_core_computes(const struct pto_kernel_args *args) {
+  const struct pto_rank *rank = args->core->port ? args->core->port->rank : NULL;
+  return !rank || !rank->clock.cores || !rank->clock.cores->skips_kernels;
 }
 
 static unsigned char *window_of(const struct pto_rank *rank, uint32_t comm) {
@@ -131,10 +148,11 @@ static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
 static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
                      const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
   const uint64_t bytes = pto_remote_bytes(from);
-  unsigned char *packed = malloc(bytes ? bytes : 1);
+  const bool computes = pto_core_computes(args);
+  unsigned char *packed = malloc(bytes && computes ? bytes : 1);
   if (!packed) return no_memory(args, call);
-  pto_remote_gather(from, from_base, packed);
-  pto_remote_scatter(to, to_base, packed);
+  if (computes) pto_remote_gather(from, from_base, packed);
+  if (computes) pto_remote_scatter(to, to_base, packed);
   free(packed);
   return pto_core_work(args, &(struct pto_cost){.bytes_in = bytes, .bytes_out = bytes});
 }
@@ -152,13 +170,13 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, window_of(rank, window.comm->number), NULL);
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
-  struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, bytes);
+  struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
   struct pto_world_message *landed = message ? pto_rank_message(rank, rank->index, PTO_WORLD_ANSWER, 0) : NULL;
   if (!landed) {
     free(message);
     return no_memory(args, call);
   }
-  pto_remote_gather(&from, NULL, message->payload);
+  if (message->bytes) pto_remote_gather(&from, NULL, message->payload);
   message->comm = window.comm->number;
   message->layout = to;
   message->landed = landed;
@@ -200,16 +218,18 @@ static void note_change(struct pto_rank *rank) {
 }
 
 void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *message) {
-  pto_remote_scatter(&message->layout, window_of(rank, message->comm), message->payload);
+  if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message->comm), message->payload);
   note_change(rank);
 }
 
 /* The answer begins its way; without memory for it the world ends, as the reader waits for ever. */
 void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message) {
   const uint64_t bytes = pto_remote_bytes(&message->layout);
-  struct pto_world_message *answer = pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, bytes);
+  const bool computes = !rank->clock.cores || !rank->clock.cores->skips_kernels;
+  struct pto_world_message *answer =
+      pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
   if (!answer) return;
-  pto_remote_gather(&message->layout, window_of(rank, message->comm), answer->payload);
+  if (computes) pto_remote_gather(&message->layout, window_of(rank, message->comm), answer->payload);
   answer->layout = message->back;
   answer->ticket = message->ticket;
   (void)pto_world_transfer(rank->world, message->at, rank->index, bytes, answer);

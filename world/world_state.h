@@ -90,6 +90,7 @@ struct pto_comm_part {
   uint64_t peer_spread;
   int32_t *signals;
   uint64_t *notified; /* [signal · size + place]: how often that place has notified it */
+  uint64_t collective_count; /* submitted */
   struct pto_task last_group;
   uint64_t last_run; /* that last_group is of */
   struct pto_comm_group *groups;
@@ -181,6 +182,8 @@ bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, 
 struct pto_world_comm *pto_world_comm_at(const struct pto_world *world, uint64_t id);
 /* The part of a rank; NULL: it is no member, or there is no such communicator. */
 struct pto_comm_part *pto_comm_part_of(const struct pto_rank *rank, uint64_t id, struct pto_world_comm **comm);
+/* Where the window of the rank at that place is, for this rank: only its own has memory. */
+void *pto_comm_window_addr(const struct pto_comm_part *part, uint32_t place);
 void pto_rank_take_join(struct pto_rank *rank, const struct pto_world_message *message);
 void pto_world_comm_destroy(struct pto_world_comm *comm);
 /* Which group of the rank the task is of, from 0 on; UINT64_MAX: none. */

@@ -39,6 +39,15 @@ PTO_API PTO_MUST_CHECK int pto_core_put(const struct pto_kernel_args *args, cons
 PTO_API PTO_MUST_CHECK int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to,
                                         const struct pto_kernel_tensor *from);
 
+/* Where the window of a peer begins, or the own one: for tensors of put and get that are no parameters.  Only the own
+ * one's bytes are there to be touched. */
+PTO_API PTO_MUST_CHECK int pto_core_window(const struct pto_kernel_args *args, uint64_t comm, uint32_t peer,
+                                           void **window);
+/* Whether tensors have memory.  They have not where kernels are priced alone (config.no_compute): there a kernel that
+ * declares PTO_KERNEL_REMOTE, and stands alone in its task, is run all the same for what it tells other ranks, and
+ * leaves the elements alone. */
+PTO_API bool pto_core_computes(const struct pto_kernel_args *args);
+
 enum pto_notify { PTO_NOTIFY_SET = 0, PTO_NOTIFY_ADD };
 /* Sets a peer's signal, or adds to it, modulo 2^32.  Does not wait. */
 PTO_API PTO_MUST_CHECK int pto_core_notify(const struct pto_kernel_args *args, uint64_t comm, uint32_t peer,
