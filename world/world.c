@@ -144,6 +144,10 @@ int pto_world_run(struct pto_world *world, int (*main)(struct pto_rank *rank, vo
   return find_status(world);
 }
 
+struct pto_rank *pto_world_rank(struct pto_world *world, uint32_t index) {
+  return index < world->rank_count ? &world->ranks[index] : NULL;
+}
+
 const char *pto_world_last_error(const struct pto_world *world) { return world->error.sentence; }
 
 /* ---- begin and end ---- */

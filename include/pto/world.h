@@ -54,6 +54,8 @@ PTO_API PTO_MUST_CHECK int pto_world_run(struct pto_world *world, int (*main)(st
 /* "rank 3: …" of the last run; "" where it went well. */
 PTO_API const char *pto_world_last_error(const struct pto_world *world);
 
+/* The rank of that index, for the configuration of its runtimes. */
+PTO_API struct pto_rank *pto_world_rank(struct pto_world *world, uint32_t index);
 /* 0 ≤ index < count. */
 PTO_API uint32_t pto_rank_index(const struct pto_rank *rank);
 PTO_API uint32_t pto_rank_count(const struct pto_rank *rank);

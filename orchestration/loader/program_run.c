@@ -36,6 +36,8 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
   run->program = program;
   run->seed = request->seed;
+  run->rank = request->rank;
+  run->rank_count = request->rank_count;
   run->margin_bytes = request->margin_bytes;
   run->no_compute = request->no_compute;
   run->small_inputs = request->small_inputs;
@@ -217,6 +219,9 @@ void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, 
 /* ---- for the program ---- */
 
 uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
+
+uint32_t pto_program_rank(struct pto_program_run *run) { return run->rank; }
+uint32_t pto_program_rank_count(struct pto_program_run *run) { return run->rank_count ? run->rank_count : 1; }
 
 const char *pto_program_text(struct pto_program_run *run, const char *format, ...) {
   char text[1024];
