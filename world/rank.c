@@ -147,12 +147,17 @@ static void run_main(void *context) {
 }
 
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
+  if (rank->is_over) { /* its windows are there all the same */
+    take_first(rank);
+    rank->next_at = first_message_at(rank);
+    return;
+  }
   rank->clock.horizon = to_engine(rank, horizon);
   rank->world->current = rank;
   (void)pto_fiber_resume(&rank->fiber);
   rank->world->current = NULL;
   rank->is_looking_again = false;
-  if (rank->is_over) rank->next_at = PTO_WORLD_NEVER;
+  if (rank->is_over) rank->next_at = first_message_at(rank);
 }
 
 /* ---- begin and end ---- */

@@ -27,7 +27,7 @@ bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, 
   struct pto_fabric_message flow = {.bytes = bytes, .source = source, .target = message->target};
   if (put_flow(world, message, &flow.id)) {
     if (pto_fabric_begin(world->fabric, now, &flow) == PTO_OK) {
-      pto_rank_limit(world->current, pto_fabric_next_at(world->fabric));
+      if (world->current) pto_rank_limit(world->current, pto_fabric_next_at(world->fabric));
       return true;
     }
     world->flows[flow.id] = NULL;
@@ -62,7 +62,7 @@ static struct pto_rank *find_first(const struct pto_world *world, uint64_t *othe
   *others_at = PTO_WORLD_NEVER;
   for (uint32_t i = 0; i < world->rank_count; i++) {
     struct pto_rank *rank = &world->ranks[i];
-    if (rank->next_at == PTO_WORLD_NEVER || rank->is_over) continue;
+    if (rank->next_at == PTO_WORLD_NEVER) continue;
     if (first && rank->next_at >= first->next_at) {
       *others_at = pto_min_u64(*others_at, rank->next_at);
       continue;

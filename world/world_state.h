@@ -165,7 +165,7 @@ uint64_t pto_rank_now(const struct pto_rank *rank);
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes);
 /* Takes the message, which comes to its target at message->at.  False: no memory, and it is freed. */
 bool pto_world_send(struct pto_world *world, struct pto_world_message *message);
-/* Lets the rank run, up to `horizon`. */
+/* Lets the rank run, up to `horizon`; one that is over takes what comes first. */
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
