@@ -45,7 +45,7 @@ struct message {
   uint32_t step, source, target;
   uint64_t begin_ps, bytes;
   double here_ps, there_ps; /* when it arrives, by us and by S4U */
-  double began_ps;
+  double began_ps, lookahead_ps;
 };
 
 static struct message messages[MOST_MESSAGES];
@@ -121,6 +121,7 @@ static void begin_ready(struct pto_fabric *fabric, const struct progress *progre
       continue;
     const struct pto_fabric_message message = {.id = i, .bytes = m->bytes, .source = m->source, .target = m->target};
     m->began_ps = (double)pto_max_u64(now, m->begin_ps);
+    m->lookahead_ps = (double)pto_fabric_lookahead_ps(fabric, m->source, m->target);
     is_good &= pto_fabric_begin(fabric, pto_max_u64(now, m->begin_ps), &message) == PTO_OK;
   }
 }
@@ -211,15 +212,19 @@ static double run_there(bool has_smpi) {
 
 /* ---- results ---- */
 
+static double bytes_ps(enum pto_chip_tier tier, double bytes) {
+  return bytes * 1e8 / (double)(chip.fabric.tiers[tier].bandwidth_mbps * chip.fabric.link_percent);
+}
+
 static double link_ps(enum pto_chip_tier tier, double bytes) {
-  return (double)chip.fabric.tiers[tier].latency_ps +
-         bytes * 1e8 / (double)(chip.fabric.tiers[tier].bandwidth_mbps * chip.fabric.link_percent);
+  return (double)chip.fabric.tiers[tier].latency_ps + bytes_ps(tier, bytes);
 }
 
 static double alone_ps(const struct message *m) {
   const bool is_one_node = m->source / chip.fabric.chips_per_node == m->target / chip.fabric.chips_per_node;
   const bool is_one_package = m->source / chip.fabric.dies_per_package == m->target / chip.fabric.dies_per_package;
-  return link_ps(is_one_package ? PTO_CHIP_PACKAGE : is_one_node ? PTO_CHIP_NODE : PTO_CHIP_NODES, (double)m->bytes);
+  const enum pto_chip_tier tier = is_one_package ? PTO_CHIP_PACKAGE : is_one_node ? PTO_CHIP_NODE : PTO_CHIP_NODES;
+  return m->lookahead_ps + bytes_ps(tier, (double)m->bytes);
 }
 
 struct what {

@@ -3,8 +3,9 @@
  * Messages and the rates of their flows; which links there are is in links.h.
  *
  * A message is in one of two heaps, by the time when something happens to it: of those that have not joined, by when
- * they join; of the flows, by when they arrive.  A change of the flows finds all rates anew, once for all changes of
- * one picosecond; a flow whose rate changes is served up to now and gets a new time of arrival.
+ * they join; of the flows, by when they arrive.  A flow that comes or goes touches its links.  Once for all changes of
+ * one picosecond, rates are found anew: of the flows on touched links, of those that share a link with these, and so
+ * on; all others keep theirs.  A flow whose rate changes is served up to now and gets a new time of arrival.
  */
 #include <sim/fabric/fabric.h>
 #include <sim/fabric/links.h>
@@ -18,7 +19,7 @@ struct message {
   uint64_t began_at, sequence; /* of its source */
   uint64_t at;                 /* when it joins; of a flow, when it arrives */
   uint64_t cap;                /* UINT64_MAX: none */
-  uint64_t rate, new_rate;     /* of a flow */
+  uint64_t rate;               /* of a flow */
   uint64_t served_at;          /* of a flow: when `left` was what is left */
   unsigned __int128 left;
   uint32_t next_free; /* of one that is not in use: one more than the index of the next; 0: the last */
@@ -31,6 +32,7 @@ struct link {
   /* While rates are found: what is free of it, for how many flows, and the share of one. */
   uint64_t room, share;
   uint32_t unfixed;
+  bool is_touched;
   uint32_t flows_now;
   uint64_t flows, bytes, busy_ps, busy_since;
 };
@@ -45,13 +47,13 @@ struct pto_fabric {
   struct pto_fabric_links links;
   uint32_t rank_count;
   uint64_t clock;          /* everything until then has happened */
-  bool has_changed;        /* the flows, since rates were found */
   uint32_t capacity, free; /* messages that there is room for; the first that is not in use, as next_free */
   struct message *messages;
   struct heap travelling, flows;
   uint32_t *unfixed; /* indices of flows, while rates are found */
   struct link *link; /* by number */
-  uint16_t *used;    /* links with flows, while rates are found */
+  uint16_t *touched; /* links that flows came to or left since rates were found */
+  uint32_t touched_count;
   uint64_t sequences[PTO_FABRIC_MAX_RANKS];
   pto_fabric_observer observer;
   void *observer_context;
@@ -93,8 +95,8 @@ int pto_fabric_create(const struct pto_chip *chip, uint32_t rank_count, struct p
   made->rank_count = rank_count;
   const uint32_t link_count = pto_fabric_link_count(made);
   made->link = calloc((size_t)link_count + 1, sizeof *made->link); /* a fabric of one chip has none */
-  made->used = calloc((size_t)link_count + 1, sizeof *made->used);
-  if (!made->link || !made->used || !grow(made)) goto no_memory;
+  made->touched = calloc((size_t)link_count + 1, sizeof *made->touched);
+  if (!made->link || !made->touched || !grow(made)) goto no_memory;
   for (uint32_t i = 0; i < link_count; i++) made->link[i].capacity = pto_fabric_links_capacity(&made->links, i);
   *fabric = made;
   return PTO_OK;
@@ -110,7 +112,7 @@ void pto_fabric_destroy(struct pto_fabric *fabric) {
   free(fabric->flows.items);
   free(fabric->unfixed);
   free(fabric->link);
-  free(fabric->used);
+  free(fabric->touched);
   free(fabric);
 }
 
@@ -171,33 +173,56 @@ static struct heap *next_heap(struct pto_fabric *fabric) {
 
 /* ---- rates ---- */
 
-/* All flows are unfixed, and their links free; how many of these there are. */
-static uint32_t begin_rates(struct pto_fabric *fabric) {
-  uint32_t used = 0;
-  for (uint32_t i = 0; i < fabric->flows.count; i++) {
-    const struct message *flow = &fabric->messages[fabric->unfixed[i] = fabric->flows.items[i]];
-    for (uint32_t k = 0; k < flow->link_count; k++) {
-      struct link *link = &fabric->link[flow->links[k]];
-      if (link->unfixed++ > 0) continue;
-      link->room = link->capacity;
-      fabric->used[used++] = flow->links[k];
+static void touch(struct pto_fabric *fabric, uint16_t link) {
+  if (fabric->link[link].is_touched) return;
+  fabric->link[link].is_touched = true;
+  fabric->touched[fabric->touched_count++] = link;
+}
+
+static bool is_touched(const struct pto_fabric *fabric, const struct message *flow) {
+  for (uint32_t k = 0; k < flow->link_count; k++)
+    if (fabric->link[flow->links[k]].is_touched) return true;
+  return false;
+}
+
+/* Touches what flows on touched links take besides, until there is no more; these flows are the unfixed ones then, and
+ * how many. */
+static uint32_t reach(struct pto_fabric *fabric) {
+  uint32_t *const flows = fabric->unfixed, count = fabric->flows.count;
+  uint32_t reached = 0, before;
+  if (count > 0) memcpy(flows, fabric->flows.items, count * sizeof *flows);
+  do {
+    before = reached;
+    for (uint32_t i = reached; i < count; i++) {
+      const uint32_t index = flows[i];
+      const struct message *flow = &fabric->messages[index];
+      if (!is_touched(fabric, flow)) continue;
+      for (uint32_t k = 0; k < flow->link_count; k++) touch(fabric, flow->links[k]);
+      flows[i] = flows[reached];
+      flows[reached++] = index;
     }
+  } while (reached > before);
+  for (uint32_t i = 0; i < fabric->touched_count; i++) {
+    struct link *link = &fabric->link[fabric->touched[i]];
+    link->room = link->capacity;
+    link->unfixed = link->flows_now;
+    link->is_touched = false;
   }
-  return used;
+  return reached;
 }
 
 /* The rate that some unfixed flow cannot exceed, and that all of them can have. */
-static uint64_t least_share(struct pto_fabric *fabric, uint32_t *used, uint32_t unfixed) {
+static uint64_t least_share(struct pto_fabric *fabric, uint32_t unfixed) {
   uint64_t least = UINT64_MAX;
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < *used; i++) {
-    struct link *link = &fabric->link[fabric->used[i]];
+  for (uint32_t i = 0; i < fabric->touched_count; i++) {
+    struct link *link = &fabric->link[fabric->touched[i]];
     if (link->unfixed == 0) continue;
     link->share = link->room / link->unfixed;
     least = pto_min_u64(least, link->share);
-    fabric->used[kept++] = fabric->used[i];
+    fabric->touched[kept++] = fabric->touched[i];
   }
-  *used = kept;
+  fabric->touched_count = kept;
   for (uint32_t i = 0; i < unfixed; i++) least = pto_min_u64(least, fabric->messages[fabric->unfixed[i]].cap);
   return least;
 }
@@ -208,49 +233,43 @@ static bool has_full_link(const struct pto_fabric *fabric, const struct message 
   return false;
 }
 
-/* The max–min fair rates of all flows, into new_rate.  Links that are full at the same share are full together, so the
- * rates do not depend on the order of links or flows. */
-static void find_rates(struct pto_fabric *fabric) {
-  uint32_t unfixed = fabric->flows.count, used = begin_rates(fabric);
-  while (unfixed > 0) {
-    const uint64_t share = least_share(fabric, &used, unfixed);
-    uint32_t kept = 0;
-    PTO_ASSERT(share > 0);
-    for (uint32_t i = 0; i < unfixed; i++) {
-      struct message *flow = &fabric->messages[fabric->unfixed[i]];
-      if (flow->cap != share && !has_full_link(fabric, flow, share)) {
-        fabric->unfixed[kept++] = fabric->unfixed[i];
-        continue;
-      }
-      flow->new_rate = share;
-      for (uint32_t k = 0; k < flow->link_count; k++) {
-        fabric->link[flow->links[k]].room -= share;
-        fabric->link[flow->links[k]].unfixed--;
-      }
-    }
-    PTO_ASSERT(kept < unfixed);
-    unfixed = kept;
-  }
-}
-
 /* ⌈left / rate⌉, at most PTO_TIMING_MAX_PS. */
 static uint64_t duration_ps(const struct message *flow) {
   if (flow->left / PTO_TIMING_MAX_PS >= flow->rate) return PTO_TIMING_MAX_PS;
   return (uint64_t)((flow->left + (flow->rate - 1)) / flow->rate);
 }
 
-/* The flows have changed at the clock. */
-static void share_anew(struct pto_fabric *fabric) {
-  fabric->has_changed = false;
-  find_rates(fabric);
-  for (uint32_t i = 0; i < fabric->flows.count; i++) {
-    struct message *flow = &fabric->messages[fabric->flows.items[i]];
-    if (flow->rate == flow->new_rate) continue;
-    flow->left -= (unsigned __int128)flow->rate * (fabric->clock - flow->served_at);
-    flow->served_at = fabric->clock;
-    flow->rate = flow->new_rate;
-    flow->at = fabric->clock + duration_ps(flow);
+static void fix(struct pto_fabric *fabric, struct message *flow, uint64_t rate) {
+  for (uint32_t k = 0; k < flow->link_count; k++) {
+    fabric->link[flow->links[k]].room -= rate;
+    fabric->link[flow->links[k]].unfixed--;
   }
+  if (flow->rate == rate) return;
+  flow->left -= (unsigned __int128)flow->rate * (fabric->clock - flow->served_at);
+  flow->served_at = fabric->clock;
+  flow->rate = rate;
+  flow->at = fabric->clock + duration_ps(flow);
+}
+
+/* The max–min fair rates.  Links that are full at the same share are full together, so the rates do not depend on the
+ * order of links or flows. */
+static void share_anew(struct pto_fabric *fabric) {
+  uint32_t unfixed = reach(fabric);
+  while (unfixed > 0) {
+    const uint64_t share = least_share(fabric, unfixed);
+    uint32_t kept = 0;
+    PTO_ASSERT(share > 0);
+    for (uint32_t i = 0; i < unfixed; i++) {
+      struct message *flow = &fabric->messages[fabric->unfixed[i]];
+      if (flow->cap == share || has_full_link(fabric, flow, share))
+        fix(fabric, flow, share);
+      else
+        fabric->unfixed[kept++] = fabric->unfixed[i];
+    }
+    PTO_ASSERT(kept < unfixed);
+    unfixed = kept;
+  }
+  fabric->touched_count = 0;
   for (uint32_t i = fabric->flows.count / 2; i-- > 0;) sink(fabric, &fabric->flows, i);
 }
 
@@ -300,10 +319,10 @@ static void join(struct pto_fabric *fabric, uint32_t index) {
     struct link *link = &fabric->link[m->links[k]];
     if (link->flows_now++ == 0) link->busy_since = fabric->clock;
     link->flows++;
+    touch(fabric, m->links[k]);
   }
   m->at = PTO_FABRIC_NEVER;
   insert(fabric, &fabric->flows, index);
-  fabric->has_changed = true;
 }
 
 /* A flow leaves its links. */
@@ -314,8 +333,8 @@ static void leave(struct pto_fabric *fabric, uint32_t index) {
     struct link *link = &fabric->link[m->links[k]];
     if (--link->flows_now == 0) link->busy_ps += fabric->clock - link->busy_since;
     link->bytes += m->is.bytes;
+    touch(fabric, m->links[k]);
   }
-  fabric->has_changed = true;
 }
 
 /* What comes first happens: true, and *arrival, where that is an arrival. */
@@ -342,7 +361,7 @@ bool pto_fabric_advance(struct pto_fabric *fabric, uint64_t until, struct pto_fa
   while (!is_arrival && pto_fabric_next_at(fabric) <= until) {
     is_arrival = step(fabric, arrival);
     /* One more of the same picosecond may follow. */
-    if (fabric->has_changed && pto_fabric_next_at(fabric) > fabric->clock) share_anew(fabric);
+    if (fabric->touched_count > 0 && pto_fabric_next_at(fabric) > fabric->clock) share_anew(fabric);
   }
   if (!is_arrival) fabric->clock = pto_max_u64(fabric->clock, until);
   return is_arrival;
@@ -403,7 +422,7 @@ static bool is_heap(const struct pto_fabric *fabric, const struct heap *heap) {
 
 bool pto_fabric_is_valid(const struct pto_fabric *fabric) {
   if (!is_heap(fabric, &fabric->travelling) || !is_heap(fabric, &fabric->flows)) return false;
-  if (fabric->has_changed) return true; /* rates are to be found */
+  if (fabric->touched_count > 0) return true; /* rates are to be found */
   for (uint32_t i = 0; i < pto_fabric_link_count(fabric); i++) {
     uint64_t room = fabric->link[i].capacity;
     uint32_t flows = 0;
