@@ -2,9 +2,10 @@
 /*
  * Messages and the rates of their flows; which links there are is in links.h.
  *
- * All messages under way are in one heap, each at the time when something happens to it: its join, then its arrival.
- * Those that have joined are flows, in a list without order.  A change of the flows finds all rates anew, once for all
- * changes of one picosecond; a flow whose rate changes is served up to now and gets a new time of arrival.
+ * A message is in one of two heaps, by the time when something happens to it: of those that have not joined, by when
+ * they join; of the flows, by when they arrive.  A flow that comes or goes touches its links.  Once for all changes of
+ * one picosecond, rates are found anew: of the flows on touched links, of those that share a link with these, and so
+ * on; all others keep theirs.  A flow whose rate changes is served up to now and gets a new time of arrival.
  */
 #include <sim/fabric/fabric.h>
 #include <sim/fabric/links.h>
@@ -18,13 +19,11 @@ struct message {
   uint64_t began_at, sequence; /* of its source */
   uint64_t at;                 /* when it joins; of a flow, when it arrives */
   uint64_t cap;                /* UINT64_MAX: none */
-  uint64_t rate, new_rate;     /* of a flow */
+  uint64_t rate;               /* of a flow */
   uint64_t served_at;          /* of a flow: when `left` was what is left */
   unsigned __int128 left;
-  uint32_t place;     /* among the flows */
   uint32_t next_free; /* of one that is not in use: one more than the index of the next; 0: the last */
   uint32_t link_count;
-  bool is_flow;
   uint16_t links[PTO_FABRIC_MAX_HOPS];
 };
 
@@ -33,21 +32,28 @@ struct link {
   /* While rates are found: what is free of it, for how many flows, and the share of one. */
   uint64_t room, share;
   uint32_t unfixed;
+  bool is_touched;
   uint32_t flows_now;
   uint64_t flows, bytes, busy_ps, busy_since;
+};
+
+/* The message first to which something happens first. */
+struct heap {
+  uint32_t *items; /* indices of messages */
+  uint32_t count;
 };
 
 struct pto_fabric {
   struct pto_fabric_links links;
   uint32_t rank_count;
-  uint64_t clock;   /* everything until then has happened */
-  bool has_changed; /* the flows, since rates were found */
-  uint32_t heap_count, flow_count;
+  uint64_t clock;          /* everything until then has happened */
   uint32_t capacity, free; /* messages that there is room for; the first that is not in use, as next_free */
   struct message *messages;
-  uint32_t *heap, *flows, *unfixed; /* indices of messages; the last is used while rates are found */
-  struct link *link;                /* by number */
-  uint16_t *used;                   /* links with flows, while rates are found */
+  struct heap travelling, flows;
+  uint32_t *unfixed; /* indices of flows, while rates are found */
+  struct link *link; /* by number */
+  uint16_t *touched; /* links that flows came to or left since rates were found */
+  uint32_t touched_count;
   uint64_t sequences[PTO_FABRIC_MAX_RANKS];
   pto_fabric_observer observer;
   void *observer_context;
@@ -60,7 +66,7 @@ uint32_t pto_fabric_capacity(const struct pto_chip *chip) { return chip->fabric.
 /* Room for twice as many messages; false: no memory, nothing lost. */
 static bool grow(struct pto_fabric *fabric) {
   const uint32_t capacity = fabric->capacity ? 2 * fabric->capacity : 64;
-  uint32_t **const lists[] = {&fabric->heap, &fabric->flows, &fabric->unfixed};
+  uint32_t **const lists[] = {&fabric->travelling.items, &fabric->flows.items, &fabric->unfixed};
   struct message *messages = realloc(fabric->messages, capacity * sizeof *messages);
   if (!messages) return false;
   fabric->messages = messages;
@@ -89,8 +95,8 @@ int pto_fabric_create(const struct pto_chip *chip, uint32_t rank_count, struct p
   made->rank_count = rank_count;
   const uint32_t link_count = pto_fabric_link_count(made);
   made->link = calloc((size_t)link_count + 1, sizeof *made->link); /* a fabric of one chip has none */
-  made->used = calloc((size_t)link_count + 1, sizeof *made->used);
-  if (!made->link || !made->used || !grow(made)) goto no_memory;
+  made->touched = calloc((size_t)link_count + 1, sizeof *made->touched);
+  if (!made->link || !made->touched || !grow(made)) goto no_memory;
   for (uint32_t i = 0; i < link_count; i++) made->link[i].capacity = pto_fabric_links_capacity(&made->links, i);
   *fabric = made;
   return PTO_OK;
@@ -102,11 +108,11 @@ no_memory:
 void pto_fabric_destroy(struct pto_fabric *fabric) {
   if (!fabric) return;
   free(fabric->messages);
-  free(fabric->heap);
-  free(fabric->flows);
+  free(fabric->travelling.items);
+  free(fabric->flows.items);
   free(fabric->unfixed);
   free(fabric->link);
-  free(fabric->used);
+  free(fabric->touched);
   free(fabric);
 }
 
@@ -123,7 +129,7 @@ uint64_t pto_fabric_least_lookahead_ps(const struct pto_fabric *fabric) {
   return least;
 }
 
-/* ---- the heap: the message first to which something happens first ---- */
+/* ---- heaps ---- */
 
 static bool is_before(const struct pto_fabric *fabric, uint32_t a, uint32_t b) {
   const struct message *const x = &fabric->messages[a], *const y = &fabric->messages[b];
@@ -133,60 +139,90 @@ static bool is_before(const struct pto_fabric *fabric, uint32_t a, uint32_t b) {
 }
 
 /* Lets the message at `place` sink to where it belongs. */
-static void sink(struct pto_fabric *fabric, uint32_t place) {
-  uint32_t *const heap = fabric->heap, index = heap[place];
+static void sink(const struct pto_fabric *fabric, const struct heap *heap, uint32_t place) {
+  const uint32_t index = heap->items[place];
   for (;;) {
     uint32_t child = 2 * place + 1;
-    if (child >= fabric->heap_count) break;
-    if (child + 1 < fabric->heap_count && is_before(fabric, heap[child + 1], heap[child])) child++;
-    if (!is_before(fabric, heap[child], index)) break;
-    heap[place] = heap[child];
+    if (child >= heap->count) break;
+    if (child + 1 < heap->count && is_before(fabric, heap->items[child + 1], heap->items[child])) child++;
+    if (!is_before(fabric, heap->items[child], index)) break;
+    heap->items[place] = heap->items[child];
     place = child;
   }
-  heap[place] = index;
+  heap->items[place] = index;
 }
 
-static void insert(struct pto_fabric *fabric, uint32_t index) {
-  uint32_t *const heap = fabric->heap, place = fabric->heap_count++;
-  for (; place > 0 && is_before(fabric, index, heap[(place - 1) / 2]); place = (place - 1) / 2)
-    heap[place] = heap[(place - 1) / 2];
-  heap[place] = index;
+static void insert(const struct pto_fabric *fabric, struct heap *heap, uint32_t index) {
+  uint32_t place = heap->count++;
+  for (; place > 0 && is_before(fabric, index, heap->items[(place - 1) / 2]); place = (place - 1) / 2)
+    heap->items[place] = heap->items[(place - 1) / 2];
+  heap->items[place] = index;
 }
 
-static void remove_first(struct pto_fabric *fabric) {
-  fabric->heap[0] = fabric->heap[--fabric->heap_count];
-  if (fabric->heap_count > 0) sink(fabric, 0);
+static void remove_first(const struct pto_fabric *fabric, struct heap *heap) {
+  heap->items[0] = heap->items[--heap->count];
+  if (heap->count > 0) sink(fabric, heap, 0);
+}
+
+/* The heap whose first comes first; one that is empty where both are. */
+static struct heap *next_heap(struct pto_fabric *fabric) {
+  if (fabric->flows.count == 0) return &fabric->travelling;
+  if (fabric->travelling.count == 0) return &fabric->flows;
+  return is_before(fabric, fabric->flows.items[0], fabric->travelling.items[0]) ? &fabric->flows : &fabric->travelling;
 }
 
 /* ---- rates ---- */
 
-/* All flows are unfixed, and their links free; how many of these there are. */
-static uint32_t begin_rates(struct pto_fabric *fabric) {
-  uint32_t used = 0;
-  for (uint32_t i = 0; i < fabric->flow_count; i++) {
-    const struct message *flow = &fabric->messages[fabric->unfixed[i] = fabric->flows[i]];
-    for (uint32_t k = 0; k < flow->link_count; k++) {
-      struct link *link = &fabric->link[flow->links[k]];
-      if (link->unfixed++ > 0) continue;
-      link->room = link->capacity;
-      fabric->used[used++] = flow->links[k];
+static void touch(struct pto_fabric *fabric, uint16_t link) {
+  if (fabric->link[link].is_touched) return;
+  fabric->link[link].is_touched = true;
+  fabric->touched[fabric->touched_count++] = link;
+}
+
+static bool is_touched(const struct pto_fabric *fabric, const struct message *flow) {
+  for (uint32_t k = 0; k < flow->link_count; k++)
+    if (fabric->link[flow->links[k]].is_touched) return true;
+  return false;
+}
+
+/* Touches what flows on touched links take besides, until there is no more; these flows are the unfixed ones then, and
+ * how many. */
+static uint32_t reach(struct pto_fabric *fabric) {
+  uint32_t *const flows = fabric->unfixed, count = fabric->flows.count;
+  uint32_t reached = 0, before;
+  if (count > 0) memcpy(flows, fabric->flows.items, count * sizeof *flows);
+  do {
+    before = reached;
+    for (uint32_t i = reached; i < count; i++) {
+      const uint32_t index = flows[i];
+      const struct message *flow = &fabric->messages[index];
+      if (!is_touched(fabric, flow)) continue;
+      for (uint32_t k = 0; k < flow->link_count; k++) touch(fabric, flow->links[k]);
+      flows[i] = flows[reached];
+      flows[reached++] = index;
     }
+  } while (reached > before);
+  for (uint32_t i = 0; i < fabric->touched_count; i++) {
+    struct link *link = &fabric->link[fabric->touched[i]];
+    link->room = link->capacity;
+    link->unfixed = link->flows_now;
+    link->is_touched = false;
   }
-  return used;
+  return reached;
 }
 
 /* The rate that some unfixed flow cannot exceed, and that all of them can have. */
-static uint64_t least_share(struct pto_fabric *fabric, uint32_t *used, uint32_t unfixed) {
+static uint64_t least_share(struct pto_fabric *fabric, uint32_t unfixed) {
   uint64_t least = UINT64_MAX;
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < *used; i++) {
-    struct link *link = &fabric->link[fabric->used[i]];
+  for (uint32_t i = 0; i < fabric->touched_count; i++) {
+    struct link *link = &fabric->link[fabric->touched[i]];
     if (link->unfixed == 0) continue;
     link->share = link->room / link->unfixed;
     least = pto_min_u64(least, link->share);
-    fabric->used[kept++] = fabric->used[i];
+    fabric->touched[kept++] = fabric->touched[i];
   }
-  *used = kept;
+  fabric->touched_count = kept;
   for (uint32_t i = 0; i < unfixed; i++) least = pto_min_u64(least, fabric->messages[fabric->unfixed[i]].cap);
   return least;
 }
@@ -197,50 +233,44 @@ static bool has_full_link(const struct pto_fabric *fabric, const struct message 
   return false;
 }
 
-/* The max–min fair rates of all flows, into new_rate.  Links that are full at the same share are full together, so the
- * rates do not depend on the order of links or flows. */
-static void find_rates(struct pto_fabric *fabric) {
-  uint32_t unfixed = fabric->flow_count, used = begin_rates(fabric);
-  while (unfixed > 0) {
-    const uint64_t share = least_share(fabric, &used, unfixed);
-    uint32_t kept = 0;
-    PTO_ASSERT(share > 0);
-    for (uint32_t i = 0; i < unfixed; i++) {
-      struct message *flow = &fabric->messages[fabric->unfixed[i]];
-      if (flow->cap != share && !has_full_link(fabric, flow, share)) {
-        fabric->unfixed[kept++] = fabric->unfixed[i];
-        continue;
-      }
-      flow->new_rate = share;
-      for (uint32_t k = 0; k < flow->link_count; k++) {
-        fabric->link[flow->links[k]].room -= share;
-        fabric->link[flow->links[k]].unfixed--;
-      }
-    }
-    PTO_ASSERT(kept < unfixed);
-    unfixed = kept;
-  }
-}
-
 /* ⌈left / rate⌉, at most PTO_TIMING_MAX_PS. */
 static uint64_t duration_ps(const struct message *flow) {
   if (flow->left / PTO_TIMING_MAX_PS >= flow->rate) return PTO_TIMING_MAX_PS;
   return (uint64_t)((flow->left + (flow->rate - 1)) / flow->rate);
 }
 
-/* The flows have changed at the clock. */
-static void share_anew(struct pto_fabric *fabric) {
-  fabric->has_changed = false;
-  find_rates(fabric);
-  for (uint32_t i = 0; i < fabric->flow_count; i++) {
-    struct message *flow = &fabric->messages[fabric->flows[i]];
-    if (flow->rate == flow->new_rate) continue;
-    flow->left -= (unsigned __int128)flow->rate * (fabric->clock - flow->served_at);
-    flow->served_at = fabric->clock;
-    flow->rate = flow->new_rate;
-    flow->at = fabric->clock + duration_ps(flow);
+static void fix(struct pto_fabric *fabric, struct message *flow, uint64_t rate) {
+  for (uint32_t k = 0; k < flow->link_count; k++) {
+    fabric->link[flow->links[k]].room -= rate;
+    fabric->link[flow->links[k]].unfixed--;
   }
-  for (uint32_t i = fabric->heap_count / 2; i-- > 0;) sink(fabric, i);
+  if (flow->rate == rate) return;
+  flow->left -= (unsigned __int128)flow->rate * (fabric->clock - flow->served_at);
+  flow->served_at = fabric->clock;
+  flow->rate = rate;
+  flow->at = fabric->clock + duration_ps(flow);
+}
+
+/* The max–min fair rates.  Links that are full at the same share are full together, so the rates do not depend on the
+ * order of links or flows. */
+static void share_anew(struct pto_fabric *fabric) {
+  uint32_t unfixed = reach(fabric);
+  while (unfixed > 0) {
+    const uint64_t share = least_share(fabric, unfixed);
+    uint32_t kept = 0;
+    PTO_ASSERT(share > 0);
+    for (uint32_t i = 0; i < unfixed; i++) {
+      struct message *flow = &fabric->messages[fabric->unfixed[i]];
+      if (flow->cap == share || has_full_link(fabric, flow, share))
+        fix(fabric, flow, share);
+      else
+        fabric->unfixed[kept++] = fabric->unfixed[i];
+    }
+    PTO_ASSERT(kept < unfixed);
+    unfixed = kept;
+  }
+  fabric->touched_count = 0;
+  for (uint32_t i = fabric->flows.count / 2; i-- > 0;) sink(fabric, &fabric->flows, i);
 }
 
 /* ---- messages ---- */
@@ -261,12 +291,16 @@ int pto_fabric_begin(struct pto_fabric *fabric, uint64_t now, const struct pto_f
   };
   m->link_count = pto_fabric_links_route(&fabric->links, source, message->target, m->links);
   PTO_ASSERT(m->at > fabric->clock);
-  insert(fabric, index);
+  insert(fabric, &fabric->travelling, index);
   return PTO_OK;
 }
 
+static uint64_t first_at(const struct pto_fabric *fabric, const struct heap *heap) {
+  return heap->count > 0 ? fabric->messages[heap->items[0]].at : PTO_FABRIC_NEVER;
+}
+
 uint64_t pto_fabric_next_at(const struct pto_fabric *fabric) {
-  return fabric->heap_count > 0 ? fabric->messages[fabric->heap[0]].at : PTO_FABRIC_NEVER;
+  return pto_min_u64(first_at(fabric, &fabric->travelling), first_at(fabric, &fabric->flows));
 }
 
 static void observe(const struct pto_fabric *fabric, const struct message *m, bool is_arrival) {
@@ -277,7 +311,7 @@ static void observe(const struct pto_fabric *fabric, const struct message *m, bo
   }
 }
 
-/* The first of the heap becomes a flow; when it arrives is found with its rate. */
+/* A message becomes a flow; when it arrives is found with its rate. */
 static void join(struct pto_fabric *fabric, uint32_t index) {
   struct message *m = &fabric->messages[index];
   observe(fabric, m, false);
@@ -285,52 +319,52 @@ static void join(struct pto_fabric *fabric, uint32_t index) {
     struct link *link = &fabric->link[m->links[k]];
     if (link->flows_now++ == 0) link->busy_since = fabric->clock;
     link->flows++;
+    touch(fabric, m->links[k]);
   }
-  m->is_flow = true;
   m->at = PTO_FABRIC_NEVER;
-  m->place = fabric->flow_count;
-  fabric->flows[fabric->flow_count++] = index;
-  fabric->has_changed = true;
-  sink(fabric, 0);
+  insert(fabric, &fabric->flows, index);
 }
 
-/* The flow leaves its links. */
+/* A flow leaves its links. */
 static void leave(struct pto_fabric *fabric, uint32_t index) {
   const struct message *m = &fabric->messages[index];
-  const uint32_t last = fabric->flows[--fabric->flow_count];
   observe(fabric, m, true);
   for (uint32_t k = 0; k < m->link_count; k++) {
     struct link *link = &fabric->link[m->links[k]];
     if (--link->flows_now == 0) link->busy_ps += fabric->clock - link->busy_since;
     link->bytes += m->is.bytes;
+    touch(fabric, m->links[k]);
   }
-  fabric->flows[m->place] = last;
-  fabric->messages[last].place = m->place;
-  fabric->has_changed = true;
+}
+
+/* What comes first happens: true, and *arrival, where that is an arrival. */
+static bool step(struct pto_fabric *fabric, struct pto_fabric_arrival *arrival) {
+  struct heap *heap = next_heap(fabric);
+  const uint32_t index = heap->items[0];
+  struct message *m = &fabric->messages[index];
+  PTO_ASSERT(m->at >= fabric->clock);
+  fabric->clock = m->at;
+  remove_first(fabric, heap);
+  if (heap == &fabric->travelling && m->is.bytes > 0) {
+    join(fabric, index);
+    return false;
+  }
+  if (heap == &fabric->flows) leave(fabric, index);
+  *arrival = (struct pto_fabric_arrival){.at = fabric->clock, .began_at = m->began_at, .message = m->is};
+  m->next_free = fabric->free;
+  fabric->free = index + 1;
+  return true;
 }
 
 bool pto_fabric_advance(struct pto_fabric *fabric, uint64_t until, struct pto_fabric_arrival *arrival) {
-  while (pto_fabric_next_at(fabric) <= until) {
-    const uint32_t index = fabric->heap[0];
-    struct message *m = &fabric->messages[index];
-    const bool is_join = !m->is_flow && m->left > 0;
-    PTO_ASSERT(m->at >= fabric->clock);
-    fabric->clock = m->at;
-    if (is_join) {
-      join(fabric, index);
-    } else {
-      if (m->is_flow) leave(fabric, index);
-      *arrival = (struct pto_fabric_arrival){.at = m->at, .began_at = m->began_at, .message = m->is};
-      remove_first(fabric);
-      m->next_free = fabric->free;
-      fabric->free = index + 1;
-    }
+  bool is_arrival = false;
+  while (!is_arrival && pto_fabric_next_at(fabric) <= until) {
+    is_arrival = step(fabric, arrival);
     /* One more of the same picosecond may follow. */
-    if (fabric->has_changed && pto_fabric_next_at(fabric) > fabric->clock) share_anew(fabric);
-    if (!is_join) return true;
+    if (fabric->touched_count > 0 && pto_fabric_next_at(fabric) > fabric->clock) share_anew(fabric);
   }
-  fabric->clock = pto_max_u64(fabric->clock, until);
-  return false;
+  if (!is_arrival) fabric->clock = pto_max_u64(fabric->clock, until);
+  return is_arrival;
 }
 
 /* ---- links ---- */
@@ -367,8 +401,8 @@ void pto_fabric_observe(struct pto_fabric *fabric, pto_fabric_observer observer,
 static bool is_bounded_by_a_link(const struct pto_fabric *fabric, const struct message *flow) {
   for (uint32_t k = 0; k < flow->link_count; k++) {
     uint64_t room = fabric->link[flow->links[k]].capacity, most = 0;
-    for (uint32_t i = 0; i < fabric->flow_count; i++) {
-      const struct message *other = &fabric->messages[fabric->flows[i]];
+    for (uint32_t i = 0; i < fabric->flows.count; i++) {
+      const struct message *other = &fabric->messages[fabric->flows.items[i]];
       for (uint32_t j = 0; j < other->link_count; j++) {
         if (other->links[j] != flow->links[k]) continue;
         room -= other->rate;
@@ -380,15 +414,20 @@ static bool is_bounded_by_a_link(const struct pto_fabric *fabric, const struct m
   return false;
 }
 
+static bool is_heap(const struct pto_fabric *fabric, const struct heap *heap) {
+  for (uint32_t place = 1; place < heap->count; place++)
+    if (is_before(fabric, heap->items[place], heap->items[(place - 1) / 2])) return false;
+  return true;
+}
+
 bool pto_fabric_is_valid(const struct pto_fabric *fabric) {
-  for (uint32_t place = 1; place < fabric->heap_count; place++)
-    if (is_before(fabric, fabric->heap[place], fabric->heap[(place - 1) / 2])) return false;
-  if (fabric->has_changed) return true; /* rates are to be found */
+  if (!is_heap(fabric, &fabric->travelling) || !is_heap(fabric, &fabric->flows)) return false;
+  if (fabric->touched_count > 0) return true; /* rates are to be found */
   for (uint32_t i = 0; i < pto_fabric_link_count(fabric); i++) {
     uint64_t room = fabric->link[i].capacity;
     uint32_t flows = 0;
-    for (uint32_t k = 0; k < fabric->flow_count; k++) {
-      const struct message *flow = &fabric->messages[fabric->flows[k]];
+    for (uint32_t k = 0; k < fabric->flows.count; k++) {
+      const struct message *flow = &fabric->messages[fabric->flows.items[k]];
       for (uint32_t j = 0; j < flow->link_count; j++) {
         if (flow->links[j] != i) continue;
         if (flow->rate > room) return false;
@@ -398,9 +437,9 @@ bool pto_fabric_is_valid(const struct pto_fabric *fabric) {
     }
     if (flows != fabric->link[i].flows_now) return false;
   }
-  for (uint32_t i = 0; i < fabric->flow_count; i++) {
-    const struct message *flow = &fabric->messages[fabric->flows[i]];
-    if (flow->place != i || flow->rate == 0 || flow->at < fabric->clock) return false;
+  for (uint32_t i = 0; i < fabric->flows.count; i++) {
+    const struct message *flow = &fabric->messages[fabric->flows.items[i]];
+    if (flow->rate == 0 || flow->at < fabric->clock) return false;
     if (flow->rate != flow->cap && !is_bounded_by_a_link(fabric, flow)) return false;
   }
   return true;

@@ -34,18 +34,22 @@ struct set {
 
 /* ---- random sets ---- */
 
+static uint32_t draw(struct pto_rng *rng, uint32_t bound) { return (uint32_t)pto_rng_below(rng, bound); }
+
 static void draw_chip(struct pto_rng *rng, struct pto_chip *chip) {
-  static const char *const words[] = {"switch", "mesh", "ring"};
+  static const char *const words[] = {"switch", "mesh", "ring"}, *const tiers[] = {"package", "node", "nodes"};
   char text[512];
-  const uint32_t dies = 1u << pto_rng_below(rng, 3), chips = dies << pto_rng_below(rng, 4 - (dies > 2));
-  snprintf(
-      text, sizeof text,
-      "tiny,dies_per_package=%u,chips_per_node=%u,nodes=%u,package_topology=%s,node_topology=%s,nodes_topology=%s,"
-      "package_bandwidth_mbps=%u,node_bandwidth_mbps=%u,nodes_bandwidth_mbps=%u,link_percent=%u,transfer_start_ps=%u",
-      dies, chips, (uint32_t)(1 + pto_rng_below(rng, 64 / chips)), words[pto_rng_below(rng, 3)],
-      words[pto_rng_below(rng, 3)], words[pto_rng_below(rng, 3)], (uint32_t)(1 + pto_rng_below(rng, 200000)),
-      (uint32_t)(1 + pto_rng_below(rng, 200000)), (uint32_t)(1 + pto_rng_below(rng, 200000)),
-      (uint32_t)(1 + pto_rng_below(rng, 100)), (uint32_t)pto_rng_below(rng, 10000));
+  const uint32_t dies = 1u << draw(rng, 3), chips = dies << draw(rng, 4 - (dies > 2)),
+                 nodes = 1 + draw(rng, 64 / chips);
+  const uint32_t percent = 1 + draw(rng, 100), start_ps = draw(rng, 10000);
+  int length = snprintf(text, sizeof text,
+                        "tiny,dies_per_package=%u,chips_per_node=%u,nodes=%u,link_percent=%u,transfer_start_ps=%u",
+                        dies, chips, nodes, percent, start_ps);
+  for (uint32_t tier = 0; tier < PTO_CHIP_TIER_COUNT; tier++) {
+    const char *const word = words[draw(rng, 3)];
+    length += snprintf(text + length, sizeof text - (size_t)length, ",%s_topology=%s,%s_bandwidth_mbps=%u", tiers[tier],
+                       word, tiers[tier], 1 + draw(rng, 200000));
+  }
   *chip = chip_of(text);
 }
 
@@ -55,14 +59,13 @@ static void draw_set(struct pto_rng *rng, struct set *set) {
   do draw_chip(rng, &set->chip);
   while (pto_fabric_capacity(&set->chip) < 2);
   set->ranks = pto_fabric_capacity(&set->chip);
-  const uint32_t active = 2 + (uint32_t)pto_rng_below(rng, set->ranks - 1);
-  set->count = 1 + (uint32_t)pto_rng_below(rng, MOST);
+  const uint32_t active = 2 + draw(rng, set->ranks - 1);
+  set->count = 1 + draw(rng, MOST);
   for (uint32_t i = 0; i < set->count; i++) {
-    const uint32_t source = (uint32_t)pto_rng_below(rng, active);
-    const uint32_t target = (source + 1 + (uint32_t)pto_rng_below(rng, active - 1)) % active;
+    const uint32_t source = draw(rng, active), target = (source + 1 + draw(rng, active - 1)) % active;
     const uint64_t bytes = pto_rng_below(rng, UINT64_C(1) << pto_rng_below(rng, 24));
     set->messages[i] = (struct pto_fabric_message){.id = i, .bytes = bytes, .source = source, .target = target};
-    if (pto_rng_below(rng, 4) == 0) set->messages[i].cap_mbps = 1 + pto_rng_below(rng, 100000);
+    if (draw(rng, 4) == 0) set->messages[i].cap_mbps = 1 + pto_rng_below(rng, 100000);
     set->begins[i] = pto_rng_below(rng, UINT64_C(1) << pto_rng_below(rng, 30));
   }
 }

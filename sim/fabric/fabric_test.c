@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <tests/support/fabric_fixture.h>
+#include <tests/support/failing_malloc.h>
 
 static void test_a_message_alone_takes_a_latency_and_its_bytes(void **state) {
   struct pto_fabric *fabric = fabric_of("tiny", 64);
@@ -278,6 +279,45 @@ static void test_an_observer_sees_flows_on_links(void **state) {
   pto_fabric_destroy(fabric);
 }
 
+static void test_where_memory_ends_nothing_is_lost(void **state) {
+#if PTO_HAS_FAILING_MALLOC
+  const struct pto_chip chip = chip_of(ONE_NODE);
+  struct pto_fabric *fabric = NULL;
+  struct pto_error error;
+  const int64_t before = live_blocks;
+  uint32_t refused = 0;
+  do {
+    fail_countdown = ++refused;
+    const int status = pto_fabric_create(&chip, 8, &fabric, &error);
+    assert_true(status == PTO_OK || status == PTO_ENOMEM);
+    if (status) assert_int_equal(live_blocks, before);
+  } while (fail_countdown == 0);
+  fail_countdown = 0;
+  assert_true(refused > 6);
+  /* The first that finds no room tries four times in vain, once for each array. */
+  const struct pto_fabric_message message = {.bytes = 1000, .target = 1};
+  for (uint32_t i = 0; i < 64; i++) send(fabric, 0, 2, 3, 0);
+  for (fail_countdown = 1; fail_countdown <= 4; fail_countdown++) {
+    const uint32_t nth = fail_countdown;
+    assert_int_equal(pto_fabric_begin(fabric, 0, &message), PTO_ENOMEM);
+    fail_countdown = nth;
+  }
+  fail_countdown = 0;
+  send(fabric, 0, 0, 1, 1000);
+  for (uint32_t i = 0; i < 64; i++) expect_arrival(fabric, 200000, 2, 3);
+  expect_arrival(fabric, 220000, 0, 1);
+  /* Nothing more is allocated once there is room. */
+  const uint64_t allocations = allocation_count;
+  for (uint32_t i = 0; i < 128; i++) send(fabric, 300000, 0, 1, 10);
+  for (uint32_t i = 0; i < 128; i++) expect_arrival(fabric, 500000 + 128 * 200, 0, 1);
+  assert_int_equal(allocation_count, allocations);
+  pto_fabric_destroy(fabric);
+  assert_int_equal(live_blocks, before);
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_message_alone_takes_a_latency_and_its_bytes),
@@ -296,6 +336,7 @@ int main(void) {
       cmocka_unit_test(test_ranks_that_no_fabric_holds_are_refused),
       cmocka_unit_test(test_links_count_bytes_flows_and_busy_time),
       cmocka_unit_test(test_an_observer_sees_flows_on_links),
+      cmocka_unit_test(test_where_memory_ends_nothing_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
