@@ -65,11 +65,14 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct req
                       bytes, comm.id);
   const uint64_t shape[] = {part->window_bytes};
   const struct pto_tensor window = pto_comm_window(rt, comm, PTO_UINT8, 1, shape);
-  const uint64_t scalars[PTO_COLLECTIVE_SCALARS] = {
-      [PTO_COLLECTIVE_COMM] = comm.id,    [PTO_COLLECTIVE_SIZE] = found->size,
-      [PTO_COLLECTIVE_PLACE] = part->place, [PTO_COLLECTIVE_EPOCH] = epoch,
-      [PTO_COLLECTIVE_HALF] = half,       [PTO_COLLECTIVE_REDUCTION] = request->reduction,
-      [PTO_COLLECTIVE_ROOT] = request->root};
+  const uint64_t scalars[PTO_COLLECTIVE_SCALARS] = {[PTO_COLLECTIVE_KIND] = request->kind,
+                                                    [PTO_COLLECTIVE_COMM] = comm.id,
+                                                    [PTO_COLLECTIVE_SIZE] = found->size,
+                                                    [PTO_COLLECTIVE_PLACE] = part->place,
+                                                    [PTO_COLLECTIVE_EPOCH] = epoch,
+                                                    [PTO_COLLECTIVE_HALF] = half,
+                                                    [PTO_COLLECTIVE_REDUCTION] = request->reduction,
+                                                    [PTO_COLLECTIVE_ROOT] = request->root};
   struct pto_param params[3 + PTO_COLLECTIVE_SCALARS];
   uint32_t count = 0;
   if (request->in) params[count++] = pto_input(request->in);

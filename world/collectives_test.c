@@ -149,7 +149,8 @@ static double expected(const struct job *job, double (*x)[MOST_ELEMS], uint32_t 
 static uint32_t next_random(uint32_t *state) { return *state = *state * 1664525u + 1013904223u; }
 
 static struct pto_array array_of(uint32_t dtype, uint64_t count) {
-  return (struct pto_array){.dtype = dtype, .ndims = 1, .shape = {count}, .numel = count, .data = calloc(1, 8 * count + 64)};
+  return (struct pto_array){
+      .dtype = dtype, .ndims = 1, .shape = {count}, .numel = count, .data = calloc(1, 8 * count + 64)};
 }
 
 static void run_job(struct job *job, uint32_t seed) {
@@ -157,16 +158,15 @@ static void run_job(struct job *job, uint32_t seed) {
   uint32_t state = seed;
   for (uint32_t r = 0; r < job->ranks; r++) {
     job->out_count[r] = job->in_count;
-    if (job->verb == REDUCE_SCATTER)
-      job->out_count[r] = part(job, job->in_count, r + 1) - part(job, job->in_count, r);
+    if (job->verb == REDUCE_SCATTER) job->out_count[r] = part(job, job->in_count, r + 1) - part(job, job->in_count, r);
     if (job->verb == ALL_GATHER) job->out_count[r] = job->in_count * job->ranks;
     job->in[r] = array_of(job->dtype, job->in_count);
     job->out[r] = array_of(job->dtype, job->out_count[r]);
     for (uint64_t k = 0; k < job->in_count; k++) {
       const uint32_t random = next_random(&state) >> 8;
-      x[r][k] = job->dtype == PTO_FLOAT32   ? (double)((float)random / 4099.0F - 1000.0F)
-                : job->dtype == PTO_BOOL ? random % 2
-                                         : random % 2 + 1;
+      x[r][k] = job->dtype == PTO_FLOAT32 ? (double)((float)random / 4099.0F - 1000.0F)
+                : job->dtype == PTO_BOOL  ? random % 2
+                                          : random % 2 + 1;
       if (pto_dtype_is_four_bit(job->dtype)) x[r][k] = 0;
       pto_array_set(&job->in[r], k, x[r][k]);
     }
@@ -186,9 +186,9 @@ static void run_job(struct job *job, uint32_t seed) {
     const struct pto_array *out = job->in_place ? &job->in[r] : &job->out[r];
     for (uint64_t k = 0; k < job->out_count[r]; k++)
       if (pto_array_get(out, k) != y[r][k])
-        fail_msg("verb %d algorithm %d dtype %s ranks %u count %llu rank %u element %llu: %.9g, not %.9g", (int)job->verb,
-                 (int)job->algorithm, pto_dtype_name(job->dtype), job->ranks, (unsigned long long)job->in_count, r,
-                 (unsigned long long)k, pto_array_get(out, k), y[r][k]);
+        fail_msg("verb %d algorithm %d dtype %s ranks %u count %llu rank %u element %llu: %.9g, not %.9g",
+                 (int)job->verb, (int)job->algorithm, pto_dtype_name(job->dtype), job->ranks,
+                 (unsigned long long)job->in_count, r, (unsigned long long)k, pto_array_get(out, k), y[r][k]);
     free(job->in[r].data);
     free(job->out[r].data);
   }
@@ -239,7 +239,9 @@ static void test_the_others(void **state) {
                           .dtype = PTO_FLOAT32,
                           .ranks = ranks[i],
                           .root = c % ranks[i],
-                          .in_count = verb == ALL_GATHER ? 11 + c : verb == ALL_TO_ALL ? ranks[i] * (5 + c) : 101 + c,
+                          .in_count = verb == ALL_GATHER   ? 11 + c
+                                      : verb == ALL_TO_ALL ? ranks[i] * (5 + c)
+                                                           : 101 + c,
                           .in_place = c == 1 && verb != ALL_GATHER && verb != REDUCE_SCATTER,
                           .times = 4};
         run_job(&job, verb + 17 * i + c);

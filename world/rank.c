@@ -56,23 +56,7 @@ static void take(struct pto_rank *rank, const struct pto_world_message *message)
     const uint64_t now = message->at > rank->base_ps ? message->at - rank->base_ps : 0;
     rank->clock.cores->now = pto_max_u64(rank->clock.cores->now, now);
   }
-  switch ((enum pto_world_message_kind)message->kind) {
-  case PTO_WORLD_JOIN:
-    pto_rank_take_join(rank, message);
-    break;
-  case PTO_WORLD_SIGNAL:
-    pto_rank_take_signal(rank, message);
-    break;
-  case PTO_WORLD_WRITE:
-    pto_rank_take_write(rank, message);
-    break;
-  case PTO_WORLD_READ:
-    pto_rank_take_read(rank, message);
-    break;
-  case PTO_WORLD_ANSWER:
-    pto_rank_take_answer(rank, message);
-    break;
-  }
+  rank->world->takes[message->kind](rank, message);
 }
 
 /* All of the earliest time. */
@@ -163,9 +147,8 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
 /* ---- begin and end ---- */
 
 bool pto_rank_init(struct pto_rank *rank, struct pto_world *world, uint32_t index) {
-  *rank = (struct pto_rank){.clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run},
-                            .world = world,
-                            .index = index};
+  *rank = (struct pto_rank){
+      .clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run}, .world = world, .index = index};
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
   pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);

@@ -170,7 +170,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, window_of(rank, window.comm->number), NULL);
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
-  struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
+  struct pto_world_message *message =
+      pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
   struct pto_world_message *landed = message ? pto_rank_message(rank, rank->index, PTO_WORLD_ANSWER, 0) : NULL;
   if (!landed) {
     free(message);
@@ -201,8 +202,7 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
   if (!message) return no_memory(args, call);
-  message->at =
-      pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->world->fabric, rank->index, window.peer);
+  message->at = pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->world->fabric, rank->index, window.peer);
   message->comm = window.comm->number;
   message->layout = from;
   message->back = to;
@@ -226,8 +226,7 @@ void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *
 void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message) {
   const uint64_t bytes = pto_remote_bytes(&message->layout);
   const bool computes = !rank->clock.cores || !rank->clock.cores->skips_kernels;
-  struct pto_world_message *answer =
-      pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
+  struct pto_world_message *answer = pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
   if (!answer) return;
   if (computes) pto_remote_gather(&message->layout, window_of(rank, message->comm), answer->payload);
   answer->layout = message->back;

@@ -112,8 +112,8 @@ static void add_making(char *text, size_t size, const struct pto_rank *rank) {
     if (!part->is_joined || part->joined_count + 1 >= comm->size) continue;
     const uint32_t count = missing_of(world, comm, &first);
     pto_text_append(text, size,
-                    "; rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32
-                    " of %" PRIu32 " ranks, first rank %" PRIu32,
+                    "; rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
+                    " ranks, first rank %" PRIu32,
                     rank->index, comm->number, count, comm->size, first);
     add_orchestration(text, size, &world->ranks[first]);
   }

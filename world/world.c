@@ -4,55 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <runtime/base/grow.h>
 #include <runtime/base/sized.h>
 #include <sim/chips/chip_files.h>
 #include <sim/rendezvous/rendezvous.h>
-
-/* ---- what is on the fabric ---- */
-
-static bool put_flow(struct pto_world *world, struct pto_world_message *message, uint64_t *id) {
-  size_t i = 0;
-  while (i < world->flow_count && world->flows[i]) i++;
-  if (i == world->flow_count &&
-      !pto_grow(&world->flows, &world->flow_count, &world->flow_capacity, sizeof(struct pto_world_message *)))
-    return false;
-  world->flows[i] = message;
-  *id = i;
-  return true;
-}
-
-bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, uint64_t bytes,
-                        struct pto_world_message *message) {
-  struct pto_fabric_message flow = {.bytes = bytes, .source = source, .target = message->target};
-  if (put_flow(world, message, &flow.id)) {
-    if (pto_fabric_begin(world->fabric, now, &flow) == PTO_OK) {
-      if (world->current) pto_rank_limit(world->current, pto_fabric_next_at(world->fabric));
-      return true;
-    }
-    world->flows[flow.id] = NULL;
-  }
-  free(message->landed);
-  free(message);
-  return false;
-}
-
-/* Takes what arrives next, all of one picosecond; false where memory is short. */
-static bool advance_fabric(struct pto_world *world) {
-  struct pto_fabric_arrival arrival;
-  const uint64_t until = pto_fabric_next_at(world->fabric);
-  bool is_well = true;
-  while (pto_fabric_advance(world->fabric, until, &arrival)) {
-    struct pto_world_message *message = world->flows[arrival.message.id], *landed = message->landed;
-    world->flows[arrival.message.id] = NULL;
-    message->at = arrival.at;
-    message->landed = NULL;
-    if (landed) landed->at = arrival.at;
-    is_well &= pto_world_send(world, message);
-    if (landed) is_well &= pto_world_send(world, landed);
-  }
-  return is_well;
-}
 
 /* ---- turns ---- */
 
@@ -112,7 +66,7 @@ static bool take_turn(struct pto_world *world) {
   uint64_t others_at;
   struct pto_rank *rank = find_first(world, &others_at);
   const uint64_t fabric_at = pto_fabric_next_at(world->fabric);
-  if (fabric_at != PTO_FABRIC_NEVER && (!rank || fabric_at <= rank->next_at)) return advance_fabric(world);
+  if (fabric_at != PTO_FABRIC_NEVER && (!rank || fabric_at <= rank->next_at)) return pto_world_advance_fabric(world);
   if (rank)
     pto_rank_run(rank, pto_min_u64(pto_world_add(others_at, world->lookahead_ps), fabric_at));
   else
@@ -152,6 +106,13 @@ const char *pto_world_last_error(const struct pto_world *world) { return world->
 
 /* ---- begin and end ---- */
 
+/* Who takes what kind of message. */
+static pto_rank_take *const takes[PTO_WORLD_KINDS] = {[PTO_WORLD_JOIN] = pto_rank_take_join,
+                                                      [PTO_WORLD_SIGNAL] = pto_rank_take_signal,
+                                                      [PTO_WORLD_WRITE] = pto_rank_take_write,
+                                                      [PTO_WORLD_READ] = pto_rank_take_read,
+                                                      [PTO_WORLD_ANSWER] = pto_rank_take_answer};
+
 static int create(const struct pto_world_config *given, struct pto_world *world, struct pto_error *error) {
   struct pto_world_config config = {0};
   struct pto_chip_file file;
@@ -168,6 +129,7 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
     return status;
   status = pto_fabric_create(world->chip, config.ranks, &world->fabric, error);
   if (status) return status;
+  world->takes = takes;
   world->lookahead_ps = pto_fabric_least_lookahead_ps(world->fabric);
   for (; world->rank_count < config.ranks; world->rank_count++)
     if (!pto_rank_init(&world->ranks[world->rank_count], world, world->rank_count)) {

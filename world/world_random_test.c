@@ -72,8 +72,16 @@ static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t
     const uint32_t a = p->members[comm][below(count)], b = p->members[comm][below(count)];
     const uint32_t s = place_of(p, comm, a);
     const uint32_t slot = (*used)++, kind = below(3);
-    const struct step told = {.rank = a, .peer = b, .comm = comm, .slot = slot, .signal = s, .from = below(LOCAL_SLOTS),
-                              .value = 1 + (int32_t)below(3), .verb = kind == 0 ? PUT : kind == 1 ? WRITE : NOTIFY};
+    const struct step told = {.rank = a,
+                              .peer = b,
+                              .comm = comm,
+                              .slot = slot,
+                              .signal = s,
+                              .from = below(LOCAL_SLOTS),
+                              .value = 1 + (int32_t)below(3),
+                              .verb = kind == 0   ? PUT
+                                      : kind == 1 ? WRITE
+                                                  : NOTIFY};
     add_step(p, told);
     struct step notify = told;
     notify.verb = NOTIFY;
@@ -81,8 +89,8 @@ static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t
     signals[comm][b][s] += told.value;
     const struct step wait = {.verb = WAIT, .rank = b, .comm = comm, .signal = s, .value = signals[comm][b][s]};
     add_step(p, wait);
-    const struct step last = {.rank = b, .peer = a, .comm = comm, .slot = slot, .to = below(LOCAL_SLOTS),
-                              .verb = kind == 0 ? COPY : GET};
+    const struct step last = {
+        .rank = b, .peer = a, .comm = comm, .slot = slot, .to = below(LOCAL_SLOTS), .verb = kind == 0 ? COPY : GET};
     if (kind != 2) add_step(p, last);
   }
   add_step(p, (struct step){.verb = GROUP_END, .comm = comm});
@@ -110,11 +118,16 @@ static void make(struct program *p, uint32_t seed) {
   const uint32_t rounds = 2 + below(6);
   for (uint32_t i = 0; i < rounds && p->step_count + 40 < MOST_STEPS; i++) {
     for (uint32_t k = below(6); k-- > 0;)
-      add_step(p, (struct step){.verb = COMPUTE, .rank = below(p->ranks), .from = below(LOCAL_SLOTS),
-                                .slot = below(LOCAL_SLOTS), .to = below(LOCAL_SLOTS)});
+      add_step(p, (struct step){.verb = COMPUTE,
+                                .rank = below(p->ranks),
+                                .from = below(LOCAL_SLOTS),
+                                .slot = below(LOCAL_SLOTS),
+                                .to = below(LOCAL_SLOTS)});
     if (below(4) == 0)
-      add_step(p, (struct step){.verb = ALL_REDUCE, .comm = 2, .from = below(LOCAL_SLOTS), .to = below(LOCAL_SLOTS),
-                                .signal = below(4)});
+      add_step(
+          p,
+          (struct step){
+              .verb = ALL_REDUCE, .comm = 2, .from = below(LOCAL_SLOTS), .to = below(LOCAL_SLOTS), .signal = below(4)});
     else
       make_group(p, below(2), &used, signals);
   }
@@ -237,8 +250,12 @@ static const struct pto_kernel_param share_params[] = {{"local", PTO_INOUT, 0, 0
                                                        {"share", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
 static const struct pto_kernel_param compute_params[] = {{"local", PTO_INOUT, 0, 0, 0, 0},
                                                          {"step", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
-static const struct pto_kernel share_kernel = {
-    .name = "share", .cores = PTO_AIV, .flags = PTO_KERNEL_REMOTE, .params = share_params, .param_count = 4, .run = run_share};
+static const struct pto_kernel share_kernel = {.name = "share",
+                                               .cores = PTO_AIV,
+                                               .flags = PTO_KERNEL_REMOTE,
+                                               .params = share_params,
+                                               .param_count = 4,
+                                               .run = run_share};
 static const struct pto_kernel compute_kernel = {
     .name = "compute", .cores = PTO_AIV, .params = compute_params, .param_count = 2, .run = run_compute};
 
@@ -253,7 +270,8 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   int status = PTO_OK;
   for (uint32_t c = 0; c < 2 && !status; c++)
     if (place_of(p, c, rank) != UINT32_MAX)
-      status = pto_comm_create(rt, p->members[c], p->member_count[c], sizeof job->state->window[0][0], SIGNALS, &comms[c]);
+      status =
+          pto_comm_create(rt, p->members[c], p->member_count[c], sizeof job->state->window[0][0], SIGNALS, &comms[c]);
   if (!status) status = pto_comm_create_for_collectives(rt, p->members[2], p->ranks, SLOT_ELEMS * 4, &comms[2]);
   if (status) return status;
   const struct pto_tensor local = pto_external_tensor(rt, job->state->local[rank], PTO_INT32, 2, local_shape);
@@ -274,8 +292,8 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
       const struct pto_param params[] = {pto_inout(&local), pto_inout(&window), pto_scalar_u64(comms[s->comm].id),
                                          pto_scalar_u64((uint64_t)(uintptr_t)&shares[rank][i])};
       status = pto_submit_group(rt, comms[s->comm],
-                                &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel}, params, 4,
-                                NULL);
+                                &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel}, params,
+                                4, NULL);
     }
     if (s->verb == GROUP_END || s->verb == COMPUTE || s->verb == ALL_REDUCE) first = i + 1;
   }

@@ -2,7 +2,8 @@
 /*
  * What the files of world/ share: ranks, and the messages between them.
  *
- *   world.c         creation, whose turn it is, what is on the fabric
+ *   world.c         creation, and whose turn it is
+ *   flows.c         what is on the fabric
  *   rank.c          a rank's stack, its clock against the others', what messages do to it
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
@@ -10,12 +11,12 @@
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  The rank whose next event is the earliest runs, of equals the lowest, up to its horizon: the earliest time at
- * which another rank, or what is on the fabric, could do something to it.  Another rank does so `lookahead_ps` after its
- * own next event at the earliest.  What is done to a rank comes to it as a message, which it takes in on its own stack
- * before its own events of that instant.
+ * which another rank, or what is on the fabric, could do something to it.  Another rank does so `lookahead_ps` after
+ * its own next event at the earliest.  What is done to a rank comes to it as a message, which it takes in on its own
+ * stack before its own events of that instant.
  *
- * Order: messages come in order of (time, source rank, the source's sequence); nothing depends on when they were sent in
- * real time.
+ * Order: messages come in order of (time, source rank, the source's sequence); nothing depends on when they were sent
+ * in real time.
  *
  * Always true: a rank's next_at is at most the time of its first message; no message is earlier than an event that its
  * rank has taken.  Times here are the world's; an engine's begin at 0 with each run, at base_ps here.
@@ -55,6 +56,7 @@ enum pto_world_message_kind {
   PTO_WORLD_WRITE,  /* a put's bytes, for the window */
   PTO_WORLD_READ,   /* a get's question */
   PTO_WORLD_ANSWER, /* a get's bytes; a put has landed: of the ticket's core */
+  PTO_WORLD_KINDS
 };
 
 struct pto_world_message {
@@ -75,6 +77,10 @@ struct pto_world_message {
   unsigned char payload[];
 };
 
+/* What a message does to the rank that it comes to. */
+struct pto_rank;
+typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message *message);
+
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
@@ -89,7 +95,7 @@ struct pto_comm_part {
   struct pto_reserve window, peers; /* peers: address space, a window a place */
   uint64_t peer_spread;
   int32_t *signals;
-  uint64_t *notified; /* [signal · size + place]: how often that place has notified it */
+  uint64_t *notified;        /* [signal · size + place]: how often that place has notified it */
   uint64_t collective_count; /* submitted */
   struct pto_task last_group;
   uint64_t last_run; /* that last_group is of */
@@ -100,7 +106,7 @@ struct pto_comm_part {
 /* A communicator: an ordered set of ranks, and how many of the same came before it. */
 struct pto_world_comm {
   uint32_t ranks[PTO_MAX_RANKS];
-  uint32_t size, number; /* in the world */
+  uint32_t size, number;                     /* in the world */
   struct pto_comm_part parts[PTO_MAX_RANKS]; /* by rank */
 };
 
@@ -113,7 +119,7 @@ struct pto_signal_wait {
 struct pto_rank {
   struct pto_rank_clock clock; /* first: what the engine sees of it */
   struct pto_world *world;
-  struct pto_runtime *rt; /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
+  struct pto_runtime *rt;   /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
   uint64_t last_task_count; /* of the run before */
   struct pto_fiber fiber;
   struct pto_reserve stack;
@@ -137,6 +143,7 @@ struct pto_rank {
 struct pto_world {
   struct pto_chip *chip;
   struct pto_fabric *fabric;
+  pto_rank_take *const *takes; /* by kind of message */
   uint32_t rank_count;
   uint64_t lookahead_ps; /* the least; PTO_WORLD_NEVER of one rank */
   struct pto_rank *ranks;
@@ -170,12 +177,14 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
-/* ---- world.c ---- */
+/* ---- flows.c ---- */
 
 /* Takes the message, whose bytes go over the fabric from `source` on from `now` on; what it and message->landed say of
  * their time is set then. */
 bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, uint64_t bytes,
                         struct pto_world_message *message);
+/* Sends what arrives next, all of one picosecond; false where memory is short. */
+bool pto_world_advance_fabric(struct pto_world *world);
 
 /* ---- communicator.c ---- */
 
@@ -184,17 +193,17 @@ struct pto_world_comm *pto_world_comm_at(const struct pto_world *world, uint64_t
 struct pto_comm_part *pto_comm_part_of(const struct pto_rank *rank, uint64_t id, struct pto_world_comm **comm);
 /* Where the window of the rank at that place is, for this rank: only its own has memory. */
 void *pto_comm_window_addr(const struct pto_comm_part *part, uint32_t place);
-void pto_rank_take_join(struct pto_rank *rank, const struct pto_world_message *message);
+pto_rank_take pto_rank_take_join;
 void pto_world_comm_destroy(struct pto_world_comm *comm);
 /* Which group of the rank the task is of, from 0 on; UINT64_MAX: none. */
 uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_comm_part *part, uint64_t task_number);
 
 /* ---- remote.c ---- */
 
-void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message *message);
-void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *message);
-void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message);
-void pto_rank_take_answer(struct pto_rank *rank, const struct pto_world_message *message);
+pto_rank_take pto_rank_take_signal;
+pto_rank_take pto_rank_take_write;
+pto_rank_take pto_rank_take_read;
+pto_rank_take pto_rank_take_answer;
 
 /* ---- layout.c ---- */
 

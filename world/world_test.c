@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A world: what a rank alone in it does is what it does without one; puts, gets and signals arrive when the fabric says,
- * and no earlier; what waits for ever is told.
+ * A world: what a rank alone in it does is what it does without one; puts, gets and signals arrive when the fabric
+ * says, and no earlier; what waits for ever is told.
  *
  * The fabric is that of the chip tiny, eight chips of one node: 200 ns away, 50 GB/s, a byte takes 20 ps.
  */
@@ -164,10 +164,12 @@ static int fetch(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor to = {args->tensors[2].addr, shape, dense, 2, PTO_FLOAT32};
   return status == 0 ? pto_core_get(args, &to, &from) : status;
 }
-static const struct pto_kernel_param fetch_params[] = {
-    {"window", PTO_OUTPUT, 0, 0, 0, 0},          {"peer", PTO_INPUT, 0, 0, 0, 0},
-    {"result", PTO_OUTPUT, 0, 0, 0, 0},          {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
-    {"size", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}, {"place", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel_param fetch_params[] = {{"window", PTO_OUTPUT, 0, 0, 0, 0},
+                                                       {"peer", PTO_INPUT, 0, 0, 0, 0},
+                                                       {"result", PTO_OUTPUT, 0, 0, 0, 0},
+                                                       {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                       {"size", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                       {"place", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
 static const struct pto_kernel fetch_kernel = {.name = "fetch",
                                                .cores = PTO_AIV,
                                                .flags = PTO_KERNEL_REMOTE,
@@ -200,8 +202,7 @@ static void test_a_get_reads_rows_of_a_peers_window(void **state) {
   if (status) fail_msg("%s", pto_world_last_error(world));
   pto_world_destroy(world);
   for (uint32_t i = 0; i < 4; i++)
-    for (uint32_t k = 0; k < 16; k++)
-      assert_true(job.data[i][k] == (float)(1000 * ((i + 1) % 4) + k / 8 * 16 + k % 8));
+    for (uint32_t k = 0; k < 16; k++) assert_true(job.data[i][k] == (float)(1000 * ((i + 1) % 4) + k / 8 * 16 + k % 8));
 }
 
 /* ---- waiting for ever, and what is refused ---- */
@@ -327,8 +328,7 @@ static void test_more_ranks_than_the_fabric_holds_are_refused(void **state) {
   (void)state;
   char sentence[256] = "";
   struct pto_world *world;
-  const struct pto_world_config config = {
-      .size = sizeof config, .ranks = 9, .chip = "tiny,dies_per_package=1,nodes=1"};
+  const struct pto_world_config config = {.size = sizeof config, .ranks = 9, .chip = "tiny,dies_per_package=1,nodes=1"};
   assert_int_equal(pto_world_create(&config, &world, sentence, sizeof sentence), PTO_EINVAL);
   assert_non_null(strstr(sentence, "9"));
   assert_non_null(strstr(sentence, "8"));

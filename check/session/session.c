@@ -180,7 +180,8 @@ static int open_program_run(struct pto_session *session) {
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
                                               .rank = session->config.rank ? pto_rank_index(session->config.rank) : 0,
-                                              .rank_count = session->config.rank ? pto_rank_count(session->config.rank) : 0,
+                                              .rank_count =
+                                                  session->config.rank ? pto_rank_count(session->config.rank) : 0,
                                               .margin_bytes = options->array_margin_bytes,
                                               .no_compute = session->config.no_compute,
                                               .small_inputs = options->small_inputs,
@@ -268,7 +269,8 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = session->subject.name;
   if (session->subject.program->ranks && !session->asked.rank) {
-    pto_error_set(&session->result.error, PTO_ENOTSUP, "%s is for several ranks, which `ptosim run` alone has", session->subject.name);
+    pto_error_set(&session->result.error, PTO_ENOTSUP, "%s is for several ranks, which `ptosim run` alone has",
+                  session->subject.name);
     return end(session, PTO_EXIT_USAGE);
   }
   int code = make_config(session, is_judged);

@@ -229,7 +229,8 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   struct pto_error error;
   if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, stdout);
   fflush(stdout);
-  if (ranks->error.sentence[0] && (!options->quiet || !options->json_path)) pto_complain(0, "%s", ranks->error.sentence);
+  if (ranks->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", ranks->error.sentence);
   if (options->json_path && pto_ranks_write_json(ranks, options->json_path, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   const struct pto_judgement judgement = {.verb = "run",

@@ -7,8 +7,8 @@
  * `out` may be the same bytes where both have the same size.  Ranks stand in the order of their places.
  *
  * Bits depend on the algorithm, on the number of ranks and on the order of the elements' owners, and on nothing else:
- * each says below in which order it adds.  Every operation rounds to the dtype, as the general kernels add, mul, maximum
- * and minimum do, whose dtypes these are.
+ * each says below in which order it adds.  Every operation rounds to the dtype, as the general kernels add, mul,
+ * maximum and minimum do, whose dtypes these are.
  *
  * Cut in parts: of n elements and p ranks, part i is the elements from i·n/p up to (i+1)·n/p, rounded down (of 4-bit
  * dtypes, of pairs).  Parts may be empty.
@@ -31,7 +31,8 @@ enum pto_all_reduce {
   PTO_ALL_REDUCE_ONE_PHASE = 0,
   /* Each sends part i to rank i, which adds it in order of ranks, and sends the sum to all. */
   PTO_ALL_REDUCE_TWO_PHASE,
-  /* Part i goes once round, from rank i + 1 on to the next, each adding its own to what came; then the sum goes round. */
+  /* Part i goes once round, from rank i + 1 on to the next, each adding its own to what came; then the sum goes round.
+   */
   PTO_ALL_REDUCE_RING,
   /* The first half of the elements as RING, the second one the other way round, at the same time. */
   PTO_ALL_REDUCE_BIDIRECTIONAL_RING

@@ -16,10 +16,10 @@
  *
  * Every function answers 0, or a status which the kernel returns at once, as those of pto/core.h do.
  *
- * Time on the virtual engine.  A put takes the way to the peer and its bytes' share of the links; the core is busy until
- * they have landed.  A get takes the way there, and then the same back.  A signal takes the way to the peer; having
- * waited for one takes the chip's signal price.  What is put or got counts as stated work (pto_core_work), so that the
- * kernel's cost function pays for the rest alone.
+ * Time on the virtual engine.  A put takes the way to the peer and its bytes' share of the links; the core is busy
+ * until they have landed.  A get takes the way there, and then the same back.  A signal takes the way to the peer;
+ * having waited for one takes the chip's signal price.  What is put or got counts as stated work (pto_core_work), so
+ * that the kernel's cost function pays for the rest alone.
  */
 #ifndef PTO_REMOTE_H
 #define PTO_REMOTE_H

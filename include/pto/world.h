@@ -40,8 +40,8 @@ struct pto_world_config {
   const struct pto_chip *made_chip; /* of ptosim's own: instead of what `chip` says; borrowed while it is made */
 };
 
-/* PTO_OK; PTO_EINVAL with the sentence where the fabric does not hold so many ranks, or the chip is unknown; PTO_ENOMEM.
- * `sentence` may be NULL. */
+/* PTO_OK; PTO_EINVAL with the sentence where the fabric does not hold so many ranks, or the chip is unknown;
+ * PTO_ENOMEM. `sentence` may be NULL. */
 PTO_API PTO_MUST_CHECK int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out,
                                             char *sentence, size_t sentence_size);
 /* Takes NULL too. */

@@ -20,9 +20,7 @@ uint64_t pto_collective_part(uint64_t elements, uint32_t dtype, uint64_t index, 
   return (uint64_t)((unsigned __int128)(elements / unit) * index / count) * unit;
 }
 
-uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size) {
-  return (max_bytes + MOST_SLOT_WASTE) * size;
-}
+uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size) { return (max_bytes + MOST_SLOT_WASTE) * size; }
 
 /* ---- a block at work ---- */
 
@@ -132,8 +130,8 @@ static int end_work(const struct work *work) {
   int status = work->blocks > 1 ? pto_core_barrier(work->args) : 0;
   FOR_EACH_PEER(peer, work) {
     if (status == 0)
-      status = pto_core_notify(work->args, work->comm, (uint32_t)peer, signal_at(work, PTO_COLLECTIVE_DONE, work->place),
-                               PTO_NOTIFY_SET, (int32_t)work->epoch);
+      status = pto_core_notify(work->args, work->comm, (uint32_t)peer,
+                               signal_at(work, PTO_COLLECTIVE_DONE, work->place), PTO_NOTIFY_SET, (int32_t)work->epoch);
   }
   return status;
 }
@@ -160,8 +158,10 @@ static int copy(const struct work *work, struct piece to, struct piece from) {
 }
 
 static const struct pto_kernel *operation_of(const struct pto_kernel_args *args) {
-  static const char *const names[] = {
-      [PTO_REDUCE_SUM] = "add", [PTO_REDUCE_PRODUCT] = "mul", [PTO_REDUCE_MAXIMUM] = "maximum", [PTO_REDUCE_MINIMUM] = "minimum"};
+  static const char *const names[] = {[PTO_REDUCE_SUM] = "add",
+                                      [PTO_REDUCE_PRODUCT] = "mul",
+                                      [PTO_REDUCE_MAXIMUM] = "maximum",
+                                      [PTO_REDUCE_MINIMUM] = "minimum"};
   const uint64_t reduction = scalar(args, PTO_COLLECTIVE_REDUCTION);
   return pto_kernel_find(reduction < PTO_ARRAY_LENGTH(names) ? names[reduction] : NULL);
 }
@@ -179,7 +179,8 @@ static int combine(const struct work *work, struct piece to, struct piece a, str
   if (to.count == 0) return 0;
   const int status = pto_core_computes(work->args) ? operation_of(work->args)->run(&args) : 0;
   if (status != 0) return status;
-  return pto_core_work(work->args, &(struct pto_cost){.bytes_in = 2 * bytes, .bytes_out = bytes, .vector_elems = to.count});
+  return pto_core_work(work->args,
+                       &(struct pto_cost){.bytes_in = 2 * bytes, .bytes_out = bytes, .vector_elems = to.count});
 }
 
 /* The block's elements of `to` = those of `own` and of the slots, which hold as many, in order of ranks.  What comes
@@ -267,7 +268,8 @@ static int two_phase(const struct work *work) {
  * Slots: two a step, the first for forward. */
 static int go_round(const struct work *work, struct piece in, struct piece out, bool is_back) {
   const uint64_t n = work->size, step_back = n - 1;
-  const uint64_t right = (work->place + (is_back ? step_back : 1)) % n, left = (work->place + (is_back ? 1 : step_back)) % n;
+  const uint64_t right = (work->place + (is_back ? step_back : 1)) % n,
+                 left = (work->place + (is_back ? 1 : step_back)) % n;
   const uint64_t largest = out.count / n + 2;
   int status = copy(work, out, in);
   if (status == 0) status = wait_free(work, right);
@@ -317,8 +319,7 @@ static int all_gather(const struct work *work) {
     if (status == 0) status = slot_of(work, work->place, peer, work->in.count, &slot);
     if (status == 0) status = copy(work, part_of(work, work->out, peer, work->size), slot);
   }
-  if (status == 0 && work->block == 0)
-    status = copy(work, part_of(work, work->out, work->place, work->size), work->in);
+  if (status == 0 && work->block == 0) status = copy(work, part_of(work, work->out, work->place, work->size), work->in);
   return status;
 }
 
@@ -354,8 +355,8 @@ static int all_to_all(const struct work *work) {
     if (status == 0) status = copy(work, to, slot);
   }
   if (status == 0 && work->block == 0)
-    status = copy(work, part_of(work, work->out, work->place, work->size),
-                  part_of(work, work->in, work->place, work->size));
+    status =
+        copy(work, part_of(work, work->out, work->place, work->size), part_of(work, work->in, work->place, work->size));
   return status;
 }
 
@@ -383,9 +384,9 @@ static const struct {
     [PTO_COLLECTIVE_BARRIER] = {barrier},
 };
 
-static int run_collective(const struct pto_kernel_args *args, enum pto_collective kind) {
+static int run(const struct pto_kernel_args *args) {
   const struct work work = begin_work(args);
-  const int status = collectives[kind].run(&work);
+  const int status = collectives[scalar(args, PTO_COLLECTIVE_KIND)].run(&work);
   return status == 0 ? end_work(&work) : status;
 }
 
@@ -411,7 +412,8 @@ static int check(const struct pto_kernel_args *args) {
   if (args->tensors[1].dtype != dtype)
     return pto_kernel_error(args, "a collective of %s into %s", pto_dtype_name(dtype),
                             pto_dtype_name(args->tensors[1].dtype));
-  if (!operation) return pto_kernel_error(args, "reduction %" PRIu64 " is none", scalar(args, PTO_COLLECTIVE_REDUCTION));
+  if (!operation)
+    return pto_kernel_error(args, "reduction %" PRIu64 " is none", scalar(args, PTO_COLLECTIVE_REDUCTION));
   if (operation->params[0].dtypes && !(operation->params[0].dtypes & PTO_DTYPE_BIT(dtype)))
     return pto_kernel_error(args, "a reduction by %s of %s", operation->name, pto_dtype_name(dtype));
   return 0;
@@ -420,19 +422,21 @@ static int check(const struct pto_kernel_args *args) {
 #define SCALAR(name_)                                                                                                  \
   { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
 #define SCALARS                                                                                                        \
-  SCALAR("comm"), SCALAR("size"), SCALAR("place"), SCALAR("epoch"), SCALAR("half"), SCALAR("reduction"), SCALAR("root")
-static const struct pto_kernel_param params[] = {
-    {.name = "in", .mode = PTO_INPUT}, {.name = "out", .mode = PTO_OUTPUT}, {.name = "window", .mode = PTO_INOUT}, SCALARS};
+  SCALAR("kind"), SCALAR("comm"), SCALAR("size"), SCALAR("place"), SCALAR("epoch"), SCALAR("half"),                    \
+      SCALAR("reduction"), SCALAR("root")
+static const struct pto_kernel_param params[] = {{.name = "in", .mode = PTO_INPUT},
+                                                 {.name = "out", .mode = PTO_OUTPUT},
+                                                 {.name = "window", .mode = PTO_INOUT},
+                                                 SCALARS};
 
 #define KERNEL(kind, name_)                                                                                            \
-  static int run_##kind(const struct pto_kernel_args *args) { return run_collective(args, kind); }                    \
   static const struct pto_kernel kernel_##kind = {.name = name_,                                                       \
                                                   .cores = PTO_AIV,                                                    \
                                                   .flags = PTO_KERNEL_REMOTE | PTO_KERNEL_IN_PLACE,                    \
                                                   .params = (kind) == PTO_COLLECTIVE_BARRIER ? params + 2 : params,    \
                                                   .param_count = PTO_ARRAY_LENGTH(params) -                            \
                                                                  ((kind) == PTO_COLLECTIVE_BARRIER ? 2 : 0),           \
-                                                  .run = run_##kind,                                                   \
+                                                  .run = run,                                                          \
                                                   .cost = cost,                                                        \
                                                   .check = check};
 PTO_COLLECTIVE_LIST(KERNEL)

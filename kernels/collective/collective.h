@@ -6,8 +6,8 @@
  *
  * The window has two halves, which collectives take in turn.  Signals, a set each of as many as there are ranks, the
  * one at place p notified by rank p alone: DATA says how far its puts of this collective are, DONE how many collectives
- * it has finished.  A rank puts into another one's half only after that one has finished the collective before the last,
- * which used the same half.
+ * it has finished.  A rank puts into another one's half only after that one has finished the collective before the
+ * last, which used the same half.
  *
  * A step is a number that grows: epoch · PTO_COLLECTIVE_STEPS + step of the collective, so signals are never reset.
  *
@@ -39,6 +39,7 @@ enum pto_collective {
 };
 
 enum pto_collective_scalar {
+  PTO_COLLECTIVE_KIND, /* enum pto_collective */
   PTO_COLLECTIVE_COMM,
   PTO_COLLECTIVE_SIZE,      /* ranks */
   PTO_COLLECTIVE_PLACE,     /* of this one */

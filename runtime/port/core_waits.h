@@ -54,7 +54,7 @@ struct pto_core_wait {
   uint64_t room_bytes;
   uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
   struct pto_peer_wait peer;
-  uint8_t waits_for;                   /* enum pto_waits_for */
+  uint8_t waits_for; /* enum pto_waits_for */
   uint8_t flag;
   bool has_other;
   bool is_together; /* of a sync_start task: other blocks may be what it waits for */

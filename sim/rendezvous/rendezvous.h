@@ -38,12 +38,12 @@ struct pto_rendezvous_seat {
   uint8_t state;     /* enum pto_seat_state */
   uint8_t waits_for; /* enum pto_waits_for */
   uint8_t subject;
-  bool is_participant; /* its kernel waits: a barrier counts it */
-  uint8_t at_barrier;  /* enum pto_at_barrier */
-  uint32_t barriers;   /* it has come to */
-  uint64_t room_bytes; /* that it waits for */
-  uint64_t seen;       /* change_count when it looked at memory last */
-  bool is_answered;    /* what it asked of another rank is there */
+  bool is_participant;       /* its kernel waits: a barrier counts it */
+  uint8_t at_barrier;        /* enum pto_at_barrier */
+  uint32_t barriers;         /* it has come to */
+  uint64_t room_bytes;       /* that it waits for */
+  uint64_t seen;             /* change_count when it looked at memory last */
+  bool is_answered;          /* what it asked of another rank is there */
   struct pto_peer_wait peer; /* what that is */
   uint32_t flags[PTO_CORE_FLAGS];
 };

@@ -376,7 +376,7 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
   port->quiet_until = pto_min_u64(next_time(engine, has_more), horizon(engine, has_more));
   if (port->clock < port->quiet_until || max == 0) return 0;
   if (!(has_more ? PTO_UNLIKELY(engine->rank != NULL) ? advance_to : advance_with_more : advance_plainly)(engine,
-                                                                                                         port->clock))
+                                                                                                          port->clock))
     return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
