@@ -5,6 +5,12 @@
 #ifndef PTO_TESTS_FABRIC_FIXTURE_H
 #define PTO_TESTS_FABRIC_FIXTURE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include <sim/fabric/fabric.h>
 
 /* Eight chips of one node and no packages; a byte takes 20 ps on a link, which is 200 ns away. */
