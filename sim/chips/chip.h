@@ -41,8 +41,8 @@ struct pto_chip_fabric {
   uint32_t dies_per_package; /* a die is a chip: what this file describes; 1 where the file has no [fabric] */
   uint32_t chips_per_node;   /* a multiple of dies_per_package */
   uint32_t nodes;            /* nodes · chips_per_node <= PTO_CHIP_MAX_JOINED */
-  uint64_t start_ps;     /* from a core's instruction to the first byte on the way */
-  uint64_t link_percent; /* what flows reach of a link's bandwidth */
+  uint64_t start_ps;         /* from a core's instruction to the first byte on the way */
+  uint64_t link_percent;     /* what flows reach of a link's bandwidth */
   struct {
     uint64_t latency_ps; /* of a hop; 0 of a tier that has one member */
     uint64_t bandwidth_mbps;
