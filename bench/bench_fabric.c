@@ -35,9 +35,11 @@
 #define OFF_AIM_ALONE 1.0
 #define OFF_AIM_CONTENDED 3.0
 
-/* A case's chip: what a2a3 is by default, and as an A2. */
+/* A case's chip: what a2a3 is by default, and what docs/fabric.md has for an A2. */
 #define A3 "a2a3"
-#define A2 "a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000"
+#define A2                                                                                                             \
+  "a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000,"                             \
+  "nodes_latency_ps=1500000,nodes_bandwidth_mbps=25000"
 #define RING "a2a3,dies_per_package=1,chips_per_node=8,nodes=1,node_topology=ring"
 #define A5 "a5"
 

@@ -80,8 +80,9 @@ static void test_the_shipped_chips_are_joined_as_their_hardware(void **state) {
   assert_int_equal(chip.fabric.tiers[PTO_CHIP_NODE].topology, PTO_CHIP_SWITCH);
   /* An A2: eight chips, 56 GB/s for each pair, and RoCE. */
   assert_int_equal(
-      pto_chip_load("a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000", &chip,
-                    &error),
+      pto_chip_load("a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000,"
+                    "nodes_latency_ps=1500000,nodes_bandwidth_mbps=25000",
+                    &chip, &error),
       PTO_OK);
   assert_int_equal(chip.fabric.tiers[PTO_CHIP_NODE].topology, PTO_CHIP_MESH);
   assert_int_equal(pto_chip_load("a5", &chip, &error), PTO_OK);
