@@ -16,7 +16,7 @@ static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_t
     window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
     heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
   }
-  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+  *s = (struct pto_trace_sample){.time = rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace),
                                  .ready = rt->scheduler.ready_count,
                                  .window_used = (uint32_t)window_used,
                                  .in_flight = rt->scheduler.cores.in_flight,
