@@ -125,11 +125,13 @@ def look_at_regress(about):
 def look_at_compare(about):
     comparison = about["comparison"]
     holds("the verdict is that of the document", driver.find_element(By.ID, "verdict").text == comparison["verdict"])
-    for table in ("path", "kernels", "resources"):
+    for table, key in (("path", "path"), ("kernels", "kernels"), ("accounts", "accounts"), ("tasks", "alike_tasks")):
         rows = cells(f"#compare-{table}")
-        holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[table]])
+        holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[key]])
         holds(f"what of {table} is the same is told so",
-              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[table])))
+              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[key])))
+    holds("tasks are counted as in the document", [r[7:9] for r in cells("#compare-tasks")] ==
+          [[str(row["a_tasks"]), str(row["b_tasks"])] for row in comparison["alike_tasks"]])
     longest = max(comparison["makespan"]["a"], comparison["makespan"]["b"])
     scale = script("return document.querySelector('#compare-bars .axis path').getBBox().width")
     bars = script("return [...document.querySelectorAll('#compare-bars rect.bar')].map(r => ({side: r.dataset.resource,"
