@@ -7,6 +7,12 @@ const rangeText = time => typeof time === "number" ? timeText(time)
   : `${timeText(time.median_us)} (${timeText(time.low_us)} to ${timeText(time.high_us)})`;
 const changeText = value => `${value < 0 ? "−" : "+"}${timeText(Math.abs(value))}`;
 
+/* Above the swimlane of a side. */
+function laneName(side) {
+  const {a, b, comparison} = documentOf("compare"), many = comparison ? comparison.runs.map(run => run.count) : [1, 1];
+  return `${side.toUpperCase()}: ${side === "a" ? a : b}${many["ab".indexOf(side)] > 1 ? ", the first run" : ""}`;
+}
+
 PARTS.push({
   id: "compare",
   title: "What changed",
@@ -17,6 +23,8 @@ PARTS.push({
     const box = d3.select(element);
     if (d.baselines) drawChangedCases(box, d.baselines.changed);
     if (!d.comparison) return;
+    if (!documentOf("a-names"))
+      box.append("p").attr("class", "hint").text("Results of --json have no timeline. Two programs, or two pages of run --stats --report, have one each.");
     const {runs, makespan, path, kernels, accounts, alike_tasks} = d.comparison, rows = [];
     runs.forEach((run, i) => {
       const side = "ab"[i], parts = path.map(row => ({name: row.name, activity: row.name, us: medianOf(row[side])}));
