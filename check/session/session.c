@@ -477,9 +477,11 @@ static void drop_account(struct pto_session *session) {
   session->result.timeline = NULL;
   session->result.groups = NULL;
   session->result.labels = NULL;
+  session->result.alike = NULL;
   pto_timeline_stats_fini(&session->timeline);
   pto_group_times_fini(&session->node_times);
   pto_group_times_fini(&session->label_times);
+  pto_alike_tasks_fini(&session->alike);
   pto_label_groups_fini(&session->labels);
 }
 
@@ -497,7 +499,10 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
   session->result.groups = &session->node_times;
   status = pto_label_groups_init(&session->labels, trace, error);
   if (status == PTO_OK) status = pto_group_times_init(&session->label_times, trace, &session->labels.groups, error);
-  if (status == PTO_OK) session->result.labels = &session->label_times;
+  if (status) return status;
+  session->result.labels = &session->label_times;
+  status = pto_alike_tasks_init(&session->alike, trace, info.groups ? info.groups : &session->labels.groups, error);
+  if (status == PTO_OK) session->result.alike = &session->alike;
   return status;
 }
 
