@@ -11,6 +11,8 @@ _HOMES = {
     "tensors": ("Tensor", "accumulate", "hold", "inout", "input", "output"),
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
     "runtime": ("Runtime", "Task"),
+    "devices": ("Context", "DeviceTensor"),
+    "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
     "programs": ("Findings", "Program", "Run"),
     "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }

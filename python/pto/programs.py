@@ -18,7 +18,7 @@ import numpy
 from .kernel_objects import failed
 from .library import Error, chars, config, errors, explained, failure, ffi, lib, text
 from .runtime import Orchestrating
-from .tensors import Tensor, dtype_code, numpy_dtype
+from .tensors import Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
 _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
@@ -214,7 +214,9 @@ class Program:
     def _array(session, name, code, shape):
         size = ffi.new("uint64_t *")
         data = lib.pto_session_array(session, chars(name), size)
-        return numpy.frombuffer(ffi.buffer(data, size[0]), numpy_dtype(code)).reshape(shape).copy()
+        array = like(dtype_name(code), shape)
+        ffi.memmove(ffi.from_buffer(array.reshape(-1).view(numpy.uint8)), data, size[0])
+        return array
 
     def check(self, deps="exact", **settings):
         """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings."""

@@ -5,6 +5,8 @@ A dtype is a name of the library ("f32", "bf16", "i4", …) or a numpy dtype.  n
 of these are uint16 and uint8, with the dtype named beside them.
 """
 
+import math
+
 import numpy
 
 from .library import errors, ffi, lib, text
@@ -33,6 +35,29 @@ def dtype_code(dtype):
 def numpy_dtype(code):
     """numpy's dtype of what is stored."""
     return _numpy_of[code]
+
+
+def dtype_name(code):
+    return _dtype_names[code]
+
+
+def like(dtype, shape):
+    """A new array for a tensor's elements: of its shape, or of its bytes where two elements share one."""
+    code = dtype_code(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if lib.pto_dtype_bits(code) < 8:
+        return numpy.empty((math.prod(shape) + 1) // 2, numpy.uint8)
+    return numpy.empty(shape, _numpy_of[code])
+
+
+def bytes_of(array, dtype, shape):
+    """The bytes of an array that stands for such a tensor, dense; TypeError or ValueError where it cannot."""
+    array, wanted = numpy.asarray(array), like(dtype, shape)
+    if array.dtype != wanted.dtype:
+        raise TypeError(f"an array of {array.dtype} is not one of {dtype}, which is {wanted.dtype} here")
+    if array.shape != wanted.shape:
+        raise ValueError(f"an array of shape {list(array.shape)} for {dtype}{list(shape)}, which is {list(wanted.shape)} here")
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
 
 
 def strided(address, code, shape, strides):
