@@ -84,9 +84,10 @@ class Orchestrating:
     # ---- tensors ----
 
     def tensor(self, array, dtype=None, label=None):
-        """A numpy array, or what has a buffer or __array_interface__, as a tensor: its memory, strides kept.
+        """A numpy array, or what has __dlpack__ or a buffer, as a tensor: its memory, strides kept.
 
-        It is kept alive until the runtime is destroyed.  A read-only one is refused as an output.
+        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the runtime is destroyed.  A
+        read-only one is refused as an output.
         """
         made = of_array(self.c, array, dtype)
         self._held.append(made)

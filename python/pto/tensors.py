@@ -9,6 +9,7 @@ import math
 
 import numpy
 
+from . import dlpack
 from .library import errors, ffi, lib, text
 
 SENTENCE_BYTES = 512
@@ -164,13 +165,29 @@ class Tensor:
         """The same bytes as another dtype."""
         return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
 
+    # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
+
+    def __dlpack__(self, **_):
+        if self.is_read_only:
+            raise BufferError("a read-only array is shown to nobody, who could not know")
+        return dlpack.show(self.c, self)
+
+    def __dlpack_device__(self):
+        return dlpack.CPU
+
 
 def of_array(rt, array, dtype=None):
-    """An array of numpy, or anything with a buffer or __array_interface__, as a tensor of `rt`, strides kept.
+    """An array of numpy, or anything with __dlpack__, a buffer or __array_interface__, as a tensor of `rt`, strides kept.
 
     The array is kept alive for as long as the tensor; its memory is the caller's.  ValueError for negative strides, or those
     that are no whole elements.
     """
+    if not isinstance(array, numpy.ndarray) and hasattr(array, "__dlpack__"):
+        shown, read_only, kept = dlpack.read(array)
+        made = Tensor(ffi.new("struct pto_tensor *", lib.pto_tensor_from_dlpack(rt, shown)), read_only, kept)
+        if dtype is not None and dtype_code(dtype) != made.c.dtype:
+            raise TypeError(f"a tensor of {made.dtype} is not one of {dtype}")
+        return made
     array = numpy.asarray(array)
     code = dtype_code(array.dtype if dtype is None else dtype)
     size = array.dtype.itemsize
