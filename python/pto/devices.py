@@ -12,8 +12,8 @@ call raises it, until clear_error().
 
 import numpy
 
-from .kernel_objects import failed
-from .library import chars, config, failure, ffi, lib, text
+from .kernel_objects import failed, first_failed
+from .library import chars, config, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
 from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
 
@@ -110,10 +110,12 @@ class Context:
 
     def _check(self, status):
         if status < 0:
-            raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or (failed[0] if failed else None)
+            raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or first_failed()
 
     def _wait(self, call, *arguments):
-        self._check(call(self.c, *arguments))
+        with interruptible:
+            status = call(self.c, *arguments)
+        self._check(status)
 
     @property
     def info(self):
@@ -190,7 +192,7 @@ class Context:
         results, more = operands(outputs)
         handles = ffi.new("struct pto_device_tensor[]", [each.c for each in constants]) if constants else ffi.NULL
         kept = [names, more, listed, results, handles, chars(getattr(orchestrate, "__name__", "orchestration")),
-                ffi.callback(_calls["orchestrate"].type, call)]
+                ffi.callback(_calls["orchestrate"].type, call, error=lib.PTO_EUSER)]
         program = ffi.new("struct pto_device_program *", {
             "name": kept[5], "inputs": listed, "input_count": len(inputs), "outputs": results, "output_count": len(outputs),
             "constants": handles, "constant_count": len(constants), "orchestrate": kept[6]})

@@ -226,7 +226,7 @@ class Graph:
         """Runs it once, from arrays by name to new arrays by name, and waits."""
         made, results, borrowed = arrays(inputs, self.inputs, self.outputs)
         context._graphs.add(self)
-        context._check(lib.pto_graph_compute(self.c, context.c, made))
+        context._wait(lambda device: lib.pto_graph_compute(self.c, device, made))
         del borrowed
         return results
 
