@@ -142,9 +142,9 @@ def alone(lines, after=()):
 
 
 STUCK = """
+slow = pto.compile(SLOW)
 def stuck(rt):
     x = rt.tensor(numpy.zeros(4, numpy.float32))
-    slow = pto.compile(SLOW)
     print("ready", flush=True)
     rt.submit(slow, x, 50000)
 pto.Runtime(workers=1, timeout_ms={}).run(stuck)
@@ -152,7 +152,7 @@ pto.Runtime(workers=1, timeout_ms={}).run(stuck)
 
 
 def test_a_kernel_that_outlives_the_time_out_ends_the_process():
-    status, said = alone(STUCK.format(100))
+    status, said = alone(STUCK.format(300))
     assert status == 1 and "pto: " in said and "slow" in said
 
 
