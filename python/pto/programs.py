@@ -21,6 +21,7 @@ from .runtime import Orchestrating
 from .tensors import Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
+SHOWN = 10  # findings as text
 _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
 
@@ -51,7 +52,8 @@ class Findings(list):
         return self.total > 0
 
     def __str__(self):
-        return "\n".join(map(str, self)) or "no findings"
+        left = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        return "\n".join([*map(str, self[:SHOWN]), *left]) or "no findings"
 
 
 class Run:
