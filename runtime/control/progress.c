@@ -400,12 +400,16 @@ int pto_progress_wait(struct pto_runtime *rt) {
   return PTO_OK;
 }
 
-/* Once around: something completes, or the machine has gone on for a while. */
-static int poll_once(struct pto_runtime *rt) {
+int pto_progress_pause(struct pto_runtime *rt) {
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
-  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
   rt->port->ops->pause(rt->port);
   return PTO_OK;
+}
+
+/* Once around: something completes, or the machine has gone on for a while. */
+static int poll_once(struct pto_runtime *rt) {
+  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
+  return pto_progress_pause(rt);
 }
 
 int pto_poll(struct pto_runtime *rt) {

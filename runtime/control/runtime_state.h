@@ -190,6 +190,9 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 void pto_progress_poll(struct pto_runtime *rt);
 /* One step of waiting: something completes, or the run fails.  Its status. */
 int pto_progress_wait(struct pto_runtime *rt);
+/* The same for what is no task's: what completes is taken in, or the machine goes on for a while; only where the engine
+ * can (ops->pause). */
+int pto_progress_pause(struct pto_runtime *rt);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
