@@ -194,6 +194,8 @@ static const struct pto_option_spec specs[] = {
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
      NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run)},
+    {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
+     NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",
