@@ -133,7 +133,7 @@ static void order_keys(struct pto_what_if *asked) {
 }
 
 double pto_what_if_elasticity(const struct pto_what_if_key *key) {
-  if (key->half.exit_code != PTO_EXIT_OK || key->twice.exit_code != PTO_EXIT_OK) return 0;
+  if (key->half.exit_code != PTO_EXIT_OK || key->twice.exit_code != PTO_EXIT_OK) return NAN;
   return log((double)key->twice.makespan_ps / (double)key->half.makespan_ps) /
          log((double)key->twice.value / (double)key->half.value);
 }
@@ -236,7 +236,11 @@ static void print_keys(const struct pto_what_if *asked, FILE *to) {
     fprintf(to, "%-28s %12s %-7s", key->note.key, key->note.value, pto_chip_note_unit(&key->note));
     print_run(&key->half, asked->makespan_ps, to);
     print_run(&key->twice, asked->makespan_ps, to);
-    fprintf(to, " %11.3f\n", pto_what_if_elasticity(key));
+    const double elasticity = pto_what_if_elasticity(key);
+    if (isnan(elasticity))
+      fprintf(to, " %11s\n", "-");
+    else
+      fprintf(to, " %11.3f\n", elasticity);
   }
   int column = 0;
   for (uint32_t i = 0; i < asked->key_count; i++) {

@@ -54,7 +54,7 @@ PTO_MUST_CHECK int pto_what_if(const struct pto_session_options *options, uint32
 void pto_what_if_fini(struct pto_what_if *asked);
 
 /* How the makespan goes with the number: the exponent of value^e between the halved and the doubled one.  −1: half as
- * long with twice the number.  0 where one of the two did not run. */
+ * long with twice the number.  NaN where one of the two did not run. */
 double pto_what_if_elasticity(const struct pto_what_if_key *key);
 
 void pto_what_if_print(const struct pto_what_if *asked, FILE *to);

@@ -55,6 +55,7 @@ holds 'a graph that runs' is pto-graph graph --model llama --run --engine virtua
 holds 'rows' is pto-suite suite vector_example --engine virtual
 holds 'an operation' is pto-op op test softmax
 holds 'what there is' is pto-op op support add
+holds 'numbers of chips' is pto-chips list chips a2a3 tiny
 holds 'a prediction' is pto-predict predict vector_example --runs 2
 cat >"$work/rows.csv" <<'END'
 row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,set,base,run,chip
