@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,21 +364,8 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
-/* A word of the command, as it may be typed again. */
-static void note_word(struct pto_run_options *options, const char *format, ...) PTO_PRINTF(2, 3);
-static void note_word(struct pto_run_options *options, const char *format, ...) {
-  char *word;
-  va_list arguments;
-  if (!options->command) return;
-  va_start(arguments, format);
-  if (vasprintf(&word, format, arguments) < 0) word = NULL;
-  va_end(arguments);
-  json_array_append_new(options->command, word ? pto_shard_text(word) : NULL);
-  free(word);
-}
-
 static int take_program(struct pto_run_options *options, const char *word, struct pto_error *error) {
-  note_word(options, "%s", word);
+  pto_shared_note(options, "%s", word);
   return pto_string_list_add(&options->programs, word, error);
 }
 
@@ -391,7 +377,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const char *value = spec->argument ? optarg : NULL;
   options->given |= UINT64_C(1) << index;
   if (!pto_shared_is_of_telling(spec->name))
-    note_word(options, "--%s%s%s", spec->name, value ? "=" : "", value ? value : "");
+    pto_shared_note(options, "--%s%s%s", spec->name, value ? "=" : "", value ? value : "");
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -416,7 +402,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   make_table(extra, table);
   *options = (struct pto_run_options){.rounds = 1, .timeout_ms = DEFAULT_TIMEOUT_MS};
   if (pto_run_options_has(verb, "shard")) options->command = json_array();
-  note_word(options, "%s", pto_verb_at(verb)->name);
+  pto_shared_note(options, "%s", pto_verb_at(verb)->name);
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {

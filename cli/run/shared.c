@@ -2,6 +2,9 @@
 #include <cli/run/shared.h>
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <runtime/base/base.h>
@@ -21,6 +24,17 @@ bool pto_shared_is_of_telling(const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(of_telling); i++)
     if (strcmp(of_telling[i].name, name) == 0) return true;
   return false;
+}
+
+void pto_shared_note(struct pto_run_options *options, const char *format, ...) {
+  char *word;
+  va_list arguments;
+  if (!options->command) return;
+  va_start(arguments, format);
+  if (vasprintf(&word, format, arguments) < 0) word = NULL;
+  va_end(arguments);
+  json_array_append_new(options->command, word ? pto_shard_text(word) : NULL);
+  free(word);
 }
 
 static const char *verb_of(const struct pto_run_options *options) {
@@ -61,9 +75,9 @@ int pto_shared_begin(struct pto_run_options *options, uint64_t items, uint64_t d
   const struct pto_shard *shard = &options->share.shard;
   const struct pto_share_list list = {"ptosim", options->command, items, digest};
   struct pto_error error;
-  if (shard->from[0])
-    pto_complain(0, "%s: shard %" PRIu32 "/%" PRIu32 ", as %s says: %" PRIu64 " of %" PRIu64 " items", verb_of(options),
-                 shard->number, shard->count, shard->from, pto_shard_size(shard, items), items);
+  if (shard->from[0]) /* in one write: those of all ranks go to one terminal */
+    fprintf(stderr, "ptosim: %s: shard %" PRIu32 "/%" PRIu32 ", as %s says: %" PRIu64 " of %" PRIu64 " items\n",
+            verb_of(options), shard->number, shard->count, shard->from, pto_shard_size(shard, items), items);
   const int status = pto_share_begin(&options->share, &list, &error);
   if (status == PTO_OK) return PTO_EXIT_OK;
   return pto_complain(status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, "%s: %s", verb_of(options),
