@@ -13,11 +13,8 @@
 #include <unistd.h>
 
 #include <cli/main/interrupt.h>
-<<<<<<< HEAD
 #include <report/file/shard.h>
-=======
 #include <runtime/base/base.h>
->>>>>>> main
 #include <runtime/base/clock.h>
 #include <runtime/base/process.h>
 

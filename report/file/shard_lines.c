@@ -97,7 +97,7 @@ static int read_file(struct pto_shard_lines *lines, const char *path, struct pto
 
 /* ---- all lines ---- */
 
-/* "regress a.list --filter=x" */
+/* "ptosim explore NAME --seed=7" */
 static void say_command(const struct pto_shard_line *head, char *text, size_t size) {
   json_t *command = json_object_get(head->document, "command");
   int used = snprintf(text, size, "%s", json_string_value(json_object_get(head->document, "program")));
