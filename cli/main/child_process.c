@@ -110,7 +110,7 @@ int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, str
   const char *text;
   json_t *object;
   int is_timed_out;
-  memset(result, 0, sizeof *result);
+  *result = (struct pto_child_result){.page_fd = -1};
   if (json_unpack(packed, "{s:i, s:i, s:b, s:s, s:o}", "exit", &result->exit_code, "signal", &result->signal,
                   "is_timed_out", &is_timed_out, "text", &text, "json", &object))
     return pto_error_set(error, PTO_EINVAL, "the lines do not have what a process left");

@@ -61,6 +61,7 @@ int pto_shared_open(struct pto_run_options *options, const struct pto_verb_form 
   if (!share->shard.count && pto_shard_from_environment(&share->shard, &error))
     return pto_complain(PTO_EXIT_USAGE, "%s: %s", verb_of(options), error.sentence);
   if (!pto_share_is_part(share)) return PTO_EXIT_OK;
+  pto_shard_clear_environment();
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(of_telling); i++)
     if (of_telling[i].writes && pto_run_options_given(options, form->own, of_telling[i].name))
       return pto_complain(PTO_EXIT_USAGE,

@@ -101,6 +101,11 @@ int pto_shard_from_environment(struct pto_shard *shard, struct pto_error *error)
   return PTO_OK;
 }
 
+void pto_shard_clear_environment(void) {
+  unsetenv(array.rank), unsetenv(array.size);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(ranks); i++) unsetenv(ranks[i].rank), unsetenv(ranks[i].size);
+}
+
 /* ---- lines ---- */
 
 const char *pto_shard_build(char text[64]) {

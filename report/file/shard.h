@@ -43,6 +43,9 @@ PTO_MUST_CHECK int pto_shard_parse(const char *text, struct pto_shard *shard, st
  * PTO_OK, also where none does or the process is the only one: count is 0 then; PTO_EINVAL with variable and value. */
 PTO_MUST_CHECK int pto_shard_from_environment(struct pto_shard *shard, struct pto_error *error);
 
+/* Takes these variables out of the environment: the processes that this one starts are no ranks. */
+void pto_shard_clear_environment(void);
+
 static inline bool pto_shard_has(const struct pto_shard *shard, uint64_t item) {
   return shard->count == 0 || item % shard->count == shard->number - 1;
 }

@@ -92,7 +92,11 @@ static int ask(const char *words, struct pto_shard *shard, struct pto_error *err
     setenv(word, value + 1, 1);
   }
   const int status = pto_shard_from_environment(shard, error);
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(variables); i++) unsetenv(variables[i]);
+  pto_shard_clear_environment();
+  struct pto_shard none;
+  struct pto_error reason;
+  assert_int_equal(pto_shard_from_environment(&none, &reason), PTO_OK);
+  assert_int_equal(none.count, 0);
   return status;
 }
 
