@@ -49,7 +49,7 @@ code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
 # compat/object is part of each kernel that users build.
 LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/%, \
-             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c compat/*/*.c))
+             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c world/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
 TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)
@@ -63,7 +63,7 @@ PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orch
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
-TEST_SRC := $(wildcard formats/*_test.c device/*_test.c \
+TEST_SRC := $(wildcard formats/*_test.c device/*_test.c world/*_test.c \
               $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph compat check report cli tests bench))
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))

@@ -15,8 +15,9 @@
 
 #include <runtime/base/error.h>
 
-/* What the child may write its JSON to: the file descriptor is open in it. */
+/* What the child may write its JSON and a page to: the file descriptors are open in it. */
 #define PTO_CHILD_JSON_PATH "/dev/fd/3"
+#define PTO_CHILD_PAGE_PATH "/dev/fd/4"
 
 struct pto_child_result {
   int exit_code;     /* -1: ended by a signal */
@@ -24,6 +25,7 @@ struct pto_child_result {
   bool is_timed_out; /* and killed */
   char *json;        /* what it wrote to PTO_CHILD_JSON_PATH; "" for nothing */
   char *text;        /* its standard error; its standard output is dropped */
+  int page_fd;       /* of what it wrote to PTO_CHILD_PAGE_PATH; −1: there is none */
 };
 
 /* Runs this executable with these words (ended by NULL; words[0] is the name) and waits for it.  PTO_OK whatever the

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/run/options.h>
 
+#include <pto/world.h>
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -190,6 +192,8 @@ static const struct pto_option_spec specs[] = {
      NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
+    {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
+     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",

@@ -44,6 +44,7 @@ struct pto_run_options {
   const char *json_path, *sarif_path, *junit_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
   uint32_t workers, clusters, deps;   /* 0: default */
+  uint32_t ranks;                     /* 0: the program's */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */

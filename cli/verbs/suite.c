@@ -109,6 +109,7 @@ static int add_program(struct suite *suite, const char *name, const char *path) 
   const struct pto_case *cases = subject.program->cases;
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines) && status == PTO_OK; e++) {
     if (!takes_engine(&suite->options, engines[e])) continue;
+    if (subject.program->ranks && !pto_engine_is_virtual(engines[e])) continue; /* several ranks have no other time */
     if (!cases || !cases->name) status = add_row(suite, name, NULL, engines[e], subject.program);
     for (const struct pto_case *c = cases; c && c->name && status == PTO_OK; c++)
       if (!c->is_long || suite->with_long) status = add_row(suite, name, c->name, engines[e], subject.program);

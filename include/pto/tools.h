@@ -251,6 +251,15 @@ PTO_API PTO_MUST_CHECK int pto_tools_explore(const struct pto_session_options *o
                                              const struct pto_explore_request *request,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);
 
+/* ---- interrupts ---- */
+
+/* For bindings of languages whose handlers run only after a call has returned.  From begin to end SIGINT asks all runs
+ * whose config->stop is what begin returned to end with PTO_EINTERRUPTED, and then goes to the handler that was there;
+ * without a handler it does what it did.  A run ends when its kernels return: another SIGINT two seconds after the
+ * first ends the process.  Any thread; each begin has its end, and the last end forgets what was asked. */
+PTO_API struct pto_stop *pto_tools_interrupts_begin(void);
+PTO_API void pto_tools_interrupts_end(void);
+
 #ifdef __cplusplus
 }
 #endif

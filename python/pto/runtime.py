@@ -14,8 +14,8 @@ import sys
 
 import numpy
 
-from .kernel_objects import failed
-from .library import chars, config, errors, failure, ffi, lib, text
+from .kernel_objects import failed, first_failed
+from .library import chars, config, errors, failure, ffi, interruptible, lib, text
 from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
@@ -84,9 +84,10 @@ class Orchestrating:
     # ---- tensors ----
 
     def tensor(self, array, dtype=None, label=None):
-        """A numpy array, or what has a buffer or __array_interface__, as a tensor: its memory, strides kept.
+        """A numpy array, or what has __dlpack__ or a buffer, as a tensor: its memory, strides kept.
 
-        It is kept alive until the runtime is destroyed.  A read-only one is refused as an output.
+        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the runtime is destroyed.  A
+        read-only one is refused as an output.
         """
         made = of_array(self.c, array, dtype)
         self._held.append(made)
@@ -242,6 +243,10 @@ class Orchestrating:
             sentence = f"{type(exception).__name__}: {exception}"
             return lib.pto_report_error(self.c, chars(sentence))
 
+    def excepted(self, _, exception, __):
+        """Keeps an exception, of Ctrl-C, that left a callback of cffi itself."""
+        self.exception = exception
+
 
 class Runtime(Orchestrating):
     """A runtime on a chip of its own.
@@ -273,17 +278,20 @@ class Runtime(Orchestrating):
 
     def run(self, orchestration, *arguments):
         """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
-        @ffi.callback("int(struct pto_runtime *, void *)")
+        @ffi.callback("int(struct pto_runtime *, void *)", error=lib.PTO_EUSER, onerror=self.excepted)
         def called(_, __):
             return self.called(orchestration, *arguments)
 
         self.exception = None
         failed.clear()
-        status = lib.pto_run(self.c, called, ffi.NULL)
+        with interruptible:
+            status = lib.pto_run(self.c, called, ffi.NULL)
         if self.exception is not None:
             raise self.exception
         if status < 0:
-            raise failure(status, text(lib.pto_last_error(self.c))) from (failed[0] if failed else None)
+            raise failure(status, text(lib.pto_last_error(self.c))) from first_failed()
+        if failed:  # the cost of a kernel
+            raise first_failed()
         return self.stats
 
     @property

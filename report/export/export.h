@@ -3,7 +3,7 @@
  * The files that a run can be written to: a list, one line and one function for each.
  *
  * Owns nothing; the trace, and the kernels that it names, are borrowed for the call.  Output is written as it is made:
- * memory grows with neither edges nor spans (--trace keeps 40 bytes a task to know where its arrows begin).
+ * memory grows with neither edges nor spans (--trace keeps 16 bytes a task to know where its arrows begin).
  *
  * Always true: --dot and --deps-json are a function of the graph alone (the same bytes on every engine, worker count
  * and run), with no address and no time in them.

@@ -119,7 +119,7 @@ static PTO_NOINLINE void charge_more(struct pto_runtime *rt, const struct pto_su
   if (rt->task_count == 1) port->clock += ps[PTO_WORK_FIRST_SUBMIT];
   if (rt->hazards.is_manual) {
     port->clock += (ps[PTO_WORK_MANUAL_LOOKUP] - ps[PTO_WORK_LOOKUP]) * lookups;
-  } else {
+  } else if (ps[PTO_WORK_LOOKUP_ENTRY]) {
     for (uint32_t i = 0; i < submit->access_count; i++)
       port->clock += ps[PTO_WORK_LOOKUP_ENTRY] * rt->map.spaces[submit->accesses[i].space].entry_count;
   }
