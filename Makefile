@@ -287,8 +287,7 @@ $(B)/bench/peers/tbb: PEER_LIBS = -ltbb
 $(B)/bench/peers/simgrid: bench/peers/peer_simgrid.cpp
 $(B)/bench/peers/simgrid: PEER_CC = g++ -std=gnu++17
 $(B)/bench/peers/simgrid: PEER_LIBS = -lsimgrid
-# The same links in SimGrid, for bench_fabric: no runtime, so it shares nothing with the others.
-BENCH_PEERS += $(if $(filter simgrid,$(BENCH_PEERS)),fabric)
+# The links of sim/fabric in SimGrid, for bench_fabric: no runtime, so it shares nothing with the others.
 $(B)/bench/peers/fabric: bench/peers/fabric_simgrid.cpp $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"

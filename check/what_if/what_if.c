@@ -76,7 +76,7 @@ static void plan_keys(struct pto_what_if_plan *plan, const char *label) {
   for (uint32_t i = 0; i < plan->sheet.count; i++) {
     const struct pto_chip_note *note = &plan->sheet.notes[i];
     uint64_t value;
-    if (!is_number(note, &value)) continue;
+    if (!is_number(note, &value) || strcmp(note->section, "fabric") == 0) continue; /* it runs one chip */
     struct pto_what_if_key *key = &plan->asked->keys[plan->asked->key_count++];
     key->note = *note;
     add_value(plan, note, value / 2, label, &key->half);
