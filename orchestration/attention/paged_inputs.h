@@ -57,6 +57,9 @@ struct paged {
   float scale; /* 1/√dim */
 };
 
+/* Of all requests.  A block is four tasks or more for each tile of heads: more take minutes. */
+#define PAGED_MOST_BLOCKS (UINT64_C(1) << 20)
+
 static inline uint64_t paged_divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 /* Reads a comma-separated list of positive numbers; returns how many, 0 where it is none. */
@@ -113,6 +116,10 @@ static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) 
     blocks += len_blocks;
     if (len_blocks > p->max_blocks) p->max_blocks = len_blocks;
   }
+  if (blocks > PAGED_MOST_BLOCKS)
+    return pto_program_fail(run, "the cached tokens take %llu blocks of %llu, and at most %llu are taken",
+                            (unsigned long long)blocks, (unsigned long long)p->block,
+                            (unsigned long long)PAGED_MOST_BLOCKS);
   uint64_t wanted = 0;
   status = READ_WHOLE_OPTIONS(run, {"pool_blocks", 0, INT32_MAX, &wanted});
   if (status != PTO_OK) return status;
