@@ -16,7 +16,7 @@
 #   LIST=FILE              of regress: another list than tests/regress/examples.list
 #   PROGRAM=bgemm          of perf and valgrind
 #   TOOL=callgrind         of valgrind: memcheck, cachegrind, helgrind, drd, massif too
-#   MUTANTS=N SEED=N MUTANT=NAME            of mutants: how many (or all), which, one by name
+#   MUTANTS=N SEED=N MUTANT=NAME SHARD=I/N  of mutants: how many (or all), which, one by name, a part (docs/scale-out.md)
 #   FUZZ_SECONDS=60        of fuzz: for each target
 #   PREFIX=/usr/local DESTDIR=              of install
 #   WERROR=1  V=1          warnings are errors; commands are printed
@@ -49,7 +49,7 @@ code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
 # compat/object is part of each kernel that users build.
 LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/%, \
-             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c compat/*/*.c))
+             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c world/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
 TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)
@@ -63,7 +63,7 @@ PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orch
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
-TEST_SRC := $(wildcard formats/*_test.c device/*_test.c \
+TEST_SRC := $(wildcard formats/*_test.c device/*_test.c world/*_test.c \
               $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph compat check report cli tests bench))
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))
@@ -287,6 +287,11 @@ $(B)/bench/peers/tbb: PEER_LIBS = -ltbb
 $(B)/bench/peers/simgrid: bench/peers/peer_simgrid.cpp
 $(B)/bench/peers/simgrid: PEER_CC = g++ -std=gnu++17
 $(B)/bench/peers/simgrid: PEER_LIBS = -lsimgrid
+# The links of sim/fabric in SimGrid, for bench_fabric: no runtime, so it shares nothing with the others.
+$(B)/bench/peers/fabric: bench/peers/fabric_simgrid.cpp $(B)/flags
+	@mkdir -p $(@D)
+	$(SAY) "  PEER  $@"
+	$(Q)g++ -std=gnu++17 $(PEER_FLAGS) -o $@ $< -lsimgrid
 $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"
@@ -347,7 +352,7 @@ mutants: ## the runtime broken in one place at a time, and the tests that notice
 	$(AGAIN) run-mutants
 run-mutants: tests
 	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
-	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)')
+	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
 
 PROGRAM ?= vector_example
 TOOL ?= memcheck

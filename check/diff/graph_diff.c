@@ -6,129 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <check/diff/sequence_match.h>
+#include <check/diff/task_match.h>
 #include <runtime/base/base.h>
 #include <runtime/base/text.h>
 
 /* ---- which task, and which buffer, of one graph is which of another ---- */
 
-/* Tasks: first the longest common subsequence of what a task says of itself (kernels, blocks, parameters with their
- * views); then, between those, of kernels, modes, dtypes and shapes; then, in what is left between, tasks of the same
- * kernels in order, or all where they are as many on both sides.  Where the graphs have too little in common tasks are
- * matched by number.  Buffers: the first matched parameters that name a buffer decide what it is called in the other
- * graph.
- *
- * Always true: to_b and to_a are inverse to each other and strictly increasing where they are not PTO_GRAPH_NONE. */
+/* Buffers: the first matched parameters that name a buffer decide what it is called in the other graph. */
 struct match {
-  uint64_t *to_b, *to_a; /* by task number */
-  bool is_by_number;
+  struct pto_task_match tasks;
   uint64_t buffer_count;
   uint64_t *buffers, *buffers_of_b; /* of A, sorted; what each is in B, or PTO_GRAPH_NONE */
 };
 
-/* ---- what a task says of itself, as a number ---- */
-
-static uint64_t add_number(uint64_t hash, uint64_t number) { return pto_mix64(hash ^ pto_mix64(number + 1)); }
-static uint64_t add_text(uint64_t hash, const char *text) {
-  for (; text && *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
-  return pto_mix64(hash);
-}
-
-static uint64_t signature_of(const struct pto_graph_file *graph, const struct pto_graph_task *task, bool is_whole) {
-  uint64_t hash = add_text(0, task->kind);
-  for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++) hash = add_text(hash, task->kernels[role]);
-  if (is_whole) hash = add_number(add_number(hash, task->block_count), task->is_sync_start);
+static struct pto_task_signature signature_of(const struct pto_graph_file *graph, const struct pto_graph_task *task) {
+  uint64_t kernels = pto_signature_add_text(0, task->kind);
+  for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++)
+    kernels = pto_signature_add_text(kernels, task->kernels[role]);
+  uint64_t form = kernels, views = pto_signature_add_number(task->block_count, task->is_sync_start);
   for (uint64_t i = 0; i < task->param_count; i++) {
     const struct pto_graph_param *param = &graph->params[task->first_param + i];
-    hash = add_text(add_text(add_number(hash, param->index), param->mode), param->dtype);
-    for (uint32_t d = 0; d < param->ndims; d++) hash = add_number(hash, param->shape[d]);
-    if (!is_whole) continue;
-    for (uint32_t d = 0; d < param->ndims; d++) hash = add_number(hash, param->strides[d]);
-    hash = add_number(hash, param->offset);
+    form = pto_signature_add_text(pto_signature_add_number(form, param->index), param->mode);
+    form = pto_signature_add_text(form, param->dtype);
+    for (uint32_t d = 0; d < param->ndims; d++) {
+      form = pto_signature_add_number(form, param->shape[d]);
+      views = pto_signature_add_number(views, param->strides[d]);
+    }
+    views = pto_signature_add_number(views, param->offset);
   }
-  return hash;
+  return (struct pto_task_signature){.whole = pto_signature_add_number(form, views), .form = form, .kernels = kernels};
 }
 
-/* ---- matching tasks ---- */
-
-struct matching {
-  const struct pto_graph_file *a, *b;
-  struct match *match;
-  uint64_t *a_signatures, *b_signatures, *found;
-};
-
-static void sign(struct matching *m, bool is_whole) {
-  for (uint64_t i = 0; i < m->a->task_count; i++) m->a_signatures[i] = signature_of(m->a, &m->a->tasks[i], is_whole);
-  for (uint64_t i = 0; i < m->b->task_count; i++) m->b_signatures[i] = signature_of(m->b, &m->b->tasks[i], is_whole);
-}
-
-/* Matches tasks begin … end − 1 of A with those of B by the signatures. */
-static int match_range(struct matching *m, uint64_t a_begin, uint64_t a_end, uint64_t b_begin, uint64_t b_end) {
-  int status = pto_sequence_match(m->a_signatures + a_begin, a_end - a_begin, m->b_signatures + b_begin,
-                                  b_end - b_begin, m->found);
-  for (uint64_t i = 0; i < a_end - a_begin && status == PTO_OK; i++) {
-    if (m->found[i] == PTO_SEQUENCE_UNMATCHED) continue;
-    m->match->to_b[a_begin + i] = b_begin + m->found[i];
-    m->match->to_a[b_begin + m->found[i]] = a_begin + i;
-  }
-  return status;
-}
-
-/* Whether two tasks run the same kernels in the same roles. */
-static bool is_alike(const struct pto_graph_task *a, const struct pto_graph_task *b) {
-  if (strcmp(a->kind, b->kind) != 0) return false;
-  for (size_t role = 0; role < PTO_ARRAY_LENGTH(a->kernels); role++) {
-    const char *left = a->kernels[role], *right = b->kernels[role];
-    if ((left == NULL) != (right == NULL) || (left && strcmp(left, right) != 0)) return false;
-  }
-  return true;
-}
-
-/* Tasks of the same kernels in order; all of them where they are as many on both sides. */
-static int pair_range(struct matching *m, uint64_t a_begin, uint64_t a_end, uint64_t b_begin, uint64_t b_end) {
-  const bool is_even = a_end - a_begin == b_end - b_begin;
-  for (uint64_t i = a_begin, j = b_begin; i < a_end && j < b_end; i++) {
-    uint64_t k = j;
-    while (!is_even && k < b_end && !is_alike(&m->a->tasks[i], &m->b->tasks[k])) k++;
-    if (k == b_end) continue;
-    m->match->to_b[i] = k;
-    m->match->to_a[k] = i;
-    j = k + 1;
-  }
-  return PTO_OK;
-}
-
-typedef int on_gap(struct matching *m, uint64_t a_begin, uint64_t a_end, uint64_t b_begin, uint64_t b_end);
-
-/* Calls `what` for each run of tasks of A, and of B, between matched ones. */
-static int each_gap(struct matching *m, on_gap *what) {
-  const uint64_t *to_b = m->match->to_b;
-  uint64_t a_begin = 0, b_begin = 0;
-  int status = PTO_OK;
-  for (uint64_t i = 0; i <= m->a->task_count && status != PTO_ENOMEM; i++) {
-    if (i < m->a->task_count && to_b[i] == PTO_GRAPH_NONE) continue;
-    uint64_t b_end = i < m->a->task_count ? to_b[i] : m->b->task_count;
-    if (i > a_begin && b_end > b_begin) status = what(m, a_begin, i, b_begin, b_end);
-    a_begin = i + 1;
-    b_begin = b_end + 1;
-  }
-  return status;
-}
-
-static int match_tasks(struct matching *m) {
-  sign(m, true);
-  int status = match_range(m, 0, m->a->task_count, 0, m->b->task_count);
-  if (status == PTO_ENOMEM) return status;
-  sign(m, false);
-  if (status == PTO_EFIT) {
-    status = match_range(m, 0, m->a->task_count, 0, m->b->task_count);
-    m->match->is_by_number = status == PTO_EFIT;
-  } else
-    status = each_gap(m, match_range);
-  if (status == PTO_ENOMEM) return status;
-  for (uint64_t i = 0; m->match->is_by_number && i < pto_min_u64(m->a->task_count, m->b->task_count); i++)
-    m->match->to_b[i] = m->match->to_a[i] = i;
-  return each_gap(m, pair_range);
+/* Of all tasks; NULL where memory is short. */
+static struct pto_task_signature *signatures_of(const struct pto_graph_file *graph) {
+  struct pto_task_signature *signatures = calloc(graph->task_count + 1, sizeof *signatures);
+  for (uint64_t i = 0; signatures && i < graph->task_count; i++) signatures[i] = signature_of(graph, &graph->tasks[i]);
+  return signatures;
 }
 
 /* ---- matching buffers ---- */
@@ -143,22 +56,22 @@ static uint64_t *find_buffer(const struct match *match, uint64_t buffer) {
   return bsearch(&buffer, match->buffers, match->buffer_count, sizeof buffer, order_u64);
 }
 
-static void match_buffers(struct matching *m) {
-  struct match *match = m->match;
-  for (uint64_t i = 0; i < m->a->param_count; i++) match->buffers[i] = m->a->params[i].buffer;
-  qsort(match->buffers, m->a->param_count, sizeof *match->buffers, order_u64);
-  for (uint64_t i = 0; i < m->a->param_count; i++)
+static void match_buffers(const struct pto_graph_file *a_graph, const struct pto_graph_file *b_graph,
+                          struct match *match) {
+  for (uint64_t i = 0; i < a_graph->param_count; i++) match->buffers[i] = a_graph->params[i].buffer;
+  qsort(match->buffers, a_graph->param_count, sizeof *match->buffers, order_u64);
+  for (uint64_t i = 0; i < a_graph->param_count; i++)
     if (!match->buffer_count || match->buffers[match->buffer_count - 1] != match->buffers[i])
       match->buffers[match->buffer_count++] = match->buffers[i];
   for (uint64_t i = 0; i < match->buffer_count; i++) match->buffers_of_b[i] = PTO_GRAPH_NONE;
-  for (uint64_t i = 0; i < m->a->task_count; i++) {
-    const struct pto_graph_task *a = &m->a->tasks[i], *b;
-    if (match->to_b[i] == PTO_GRAPH_NONE) continue;
-    b = &m->b->tasks[match->to_b[i]];
+  for (uint64_t i = 0; i < a_graph->task_count; i++) {
+    const struct pto_graph_task *a = &a_graph->tasks[i], *b;
+    if (match->tasks.to_b[i] == PTO_GRAPH_NONE) continue;
+    b = &b_graph->tasks[match->tasks.to_b[i]];
     for (uint64_t k = 0; k < pto_min_u64(a->param_count, b->param_count); k++) {
-      uint64_t *at = find_buffer(match, m->a->params[a->first_param + k].buffer);
+      uint64_t *at = find_buffer(match, a_graph->params[a->first_param + k].buffer);
       uint64_t *named = &match->buffers_of_b[at - match->buffers];
-      if (*named == PTO_GRAPH_NONE) *named = m->b->params[b->first_param + k].buffer;
+      if (*named == PTO_GRAPH_NONE) *named = b_graph->params[b->first_param + k].buffer;
     }
   }
 }
@@ -172,37 +85,24 @@ static uint64_t buffer_of_b(const struct match *match, uint64_t buffer) {
 
 /* ---- the whole ---- */
 
-static uint64_t *numbers(uint64_t count) { return calloc(count ? count : 1, sizeof(uint64_t)); }
-
 /* PTO_OK or PTO_ENOMEM; fini is due in either case. */
 static int match_init(const struct pto_graph_file *a, const struct pto_graph_file *b, struct match *match,
                       struct pto_error *error) {
-  struct matching m = {.a = a, .b = b, .match = match};
-  int status = PTO_ENOMEM;
-  *match = (struct match){.to_b = numbers(a->task_count), .to_a = numbers(b->task_count)};
-  match->buffers = numbers(a->param_count);
-  match->buffers_of_b = numbers(a->param_count);
-  m.a_signatures = numbers(a->task_count);
-  m.b_signatures = numbers(b->task_count);
-  m.found = numbers(a->task_count);
-  if (match->to_b && match->to_a && match->buffers && match->buffers_of_b && m.a_signatures && m.b_signatures &&
-      m.found) {
-    for (uint64_t i = 0; i < a->task_count; i++) match->to_b[i] = PTO_GRAPH_NONE;
-    for (uint64_t i = 0; i < b->task_count; i++) match->to_a[i] = PTO_GRAPH_NONE;
-    status = match_tasks(&m);
-  }
-  if (status == PTO_OK) match_buffers(&m);
-  free(m.a_signatures);
-  free(m.b_signatures);
-  free(m.found);
-  return status ? pto_error_set(error, PTO_ENOMEM, "no memory to compare %" PRIu64 " tasks with %" PRIu64,
-                                a->task_count, b->task_count)
-                : PTO_OK;
+  struct pto_task_signature *of_a = signatures_of(a), *of_b = signatures_of(b);
+  *match = (struct match){.buffers = calloc(a->param_count + 1, sizeof *match->buffers),
+                          .buffers_of_b = calloc(a->param_count + 1, sizeof *match->buffers_of_b)};
+  int status = of_a && of_b && match->buffers && match->buffers_of_b
+                   ? pto_task_match_make((struct pto_task_list){of_a, a->task_count},
+                                         (struct pto_task_list){of_b, b->task_count}, &match->tasks, error)
+                   : pto_error_set(error, PTO_ENOMEM, "no memory to compare two graphs");
+  if (status == PTO_OK) match_buffers(a, b, match);
+  free(of_a);
+  free(of_b);
+  return status;
 }
 
 static void match_fini(struct match *match) {
-  free(match->to_b);
-  free(match->to_a);
+  pto_task_match_fini(&match->tasks);
   free(match->buffers);
   free(match->buffers_of_b);
   memset(match, 0, sizeof *match);
@@ -248,6 +148,16 @@ static const char *name_of(const struct pto_graph_task *a, const struct pto_grap
 }
 
 /* ---- tasks ---- */
+
+/* Whether two tasks run the same kernels in the same roles. */
+static bool is_alike(const struct pto_graph_task *a, const struct pto_graph_task *b) {
+  if (strcmp(a->kind, b->kind) != 0) return false;
+  for (size_t role = 0; role < PTO_ARRAY_LENGTH(a->kernels); role++) {
+    const char *left = a->kernels[role], *right = b->kernels[role];
+    if ((left == NULL) != (right == NULL) || (left && strcmp(left, right) != 0)) return false;
+  }
+  return true;
+}
 
 /* "[64, 512]". */
 static const char *format_numbers(const uint64_t *values, uint32_t count, char *text, size_t size) {
@@ -345,7 +255,7 @@ static void report_only(struct comparison *c, enum what what, const struct pto_g
 static void compare_tasks(struct comparison *c) {
   uint64_t next_b = 0;
   for (uint64_t i = 0; i <= c->a->task_count; i++) {
-    uint64_t j = i < c->a->task_count ? c->match.to_b[i] : c->b->task_count;
+    uint64_t j = i < c->a->task_count ? c->match.tasks.to_b[i] : c->b->task_count;
     if (j == PTO_GRAPH_NONE) {
       report_only(c, ONLY_A, &c->a->tasks[i]);
       continue;
@@ -415,7 +325,7 @@ static void report_reasons(struct comparison *c, const struct pto_graph_edge *a,
 static void compare_edges(struct comparison *c) {
   for (uint64_t i = 0; i < c->a->edge_count; i++) {
     const struct pto_graph_edge *a = &c->a->edges[i];
-    uint64_t from = c->match.to_b[a->from], to = c->match.to_b[a->to];
+    uint64_t from = c->match.tasks.to_b[a->from], to = c->match.tasks.to_b[a->to];
     if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE) continue;
     const struct pto_graph_edge *b = pto_graph_file_find_edge(c->b, from, to);
     if (!b) {
@@ -428,7 +338,7 @@ static void compare_edges(struct comparison *c) {
   }
   for (uint64_t i = 0; i < c->b->edge_count; i++) {
     const struct pto_graph_edge *b = &c->b->edges[i];
-    uint64_t from = c->match.to_a[b->from], to = c->match.to_a[b->to];
+    uint64_t from = c->match.tasks.to_a[b->from], to = c->match.tasks.to_a[b->to];
     if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || pto_graph_file_find_edge(c->a, from, to)) continue;
     c->diff->edges_only_b++;
     report_edge(c, EDGE_ONLY_B, c->b, b);
@@ -441,7 +351,7 @@ int pto_graph_diff(const struct pto_graph_file *a, const struct pto_graph_file *
   memset(diff, 0, sizeof *diff);
   int status = match_init(a, b, &c.match, error);
   if (status == PTO_OK) {
-    diff->is_by_number = c.match.is_by_number;
+    diff->is_by_number = c.match.tasks.is_by_number;
     compare_tasks(&c);
     compare_edges(&c);
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
+#include <pto/world.h>
 #include <check/session/refusals.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
@@ -63,8 +64,9 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(made_chip);
   TAKE(stop);
   TAKE(placement);
+  TAKE(rank);
 #undef TAKE
-  if ((config->no_compute || config->jitter_ppm) && !asked->engine) config->engine = "virtual";
+  if ((config->no_compute || config->jitter_ppm || config->rank) && !asked->engine) config->engine = "virtual";
   pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
@@ -177,6 +179,9 @@ static int open_program_run(struct pto_session *session) {
                                               .settings = options->settings.items,
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
+                                              .rank = session->config.rank ? pto_rank_index(session->config.rank) : 0,
+                                              .rank_count =
+                                                  session->config.rank ? pto_rank_count(session->config.rank) : 0,
                                               .margin_bytes = options->array_margin_bytes,
                                               .no_compute = session->config.no_compute,
                                               .small_inputs = options->small_inputs,
@@ -263,6 +268,11 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   status = pto_subject_init(&session->subject, &session->options, &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = session->subject.name;
+  if (session->subject.program->ranks && !session->asked.rank) {
+    pto_error_set(&session->result.error, PTO_ENOTSUP, "%s is for several ranks, which `ptosim run` alone has",
+                  session->subject.name);
+    return end(session, PTO_EXIT_USAGE);
+  }
   int code = make_config(session, is_judged);
   if (code == PTO_EXIT_OK) code = check_chip(session);
   if (code == PTO_EXIT_OK) code = begin_values(session);
@@ -467,9 +477,11 @@ static void drop_account(struct pto_session *session) {
   session->result.timeline = NULL;
   session->result.groups = NULL;
   session->result.labels = NULL;
+  session->result.alike = NULL;
   pto_timeline_stats_fini(&session->timeline);
   pto_group_times_fini(&session->node_times);
   pto_group_times_fini(&session->label_times);
+  pto_alike_tasks_fini(&session->alike);
   pto_label_groups_fini(&session->labels);
 }
 
@@ -487,7 +499,10 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
   session->result.groups = &session->node_times;
   status = pto_label_groups_init(&session->labels, trace, error);
   if (status == PTO_OK) status = pto_group_times_init(&session->label_times, trace, &session->labels.groups, error);
-  if (status == PTO_OK) session->result.labels = &session->label_times;
+  if (status) return status;
+  session->result.labels = &session->label_times;
+  status = pto_alike_tasks_init(&session->alike, trace, info.groups ? info.groups : &session->labels.groups, error);
+  if (status == PTO_OK) session->result.alike = &session->alike;
   return status;
 }
 

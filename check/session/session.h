@@ -27,6 +27,7 @@
 #include <pto/tools.h>
 #include <report/export/export.h>
 #include <report/run/exit.h>
+#include <report/run/alike_tasks.h>
 #include <report/run/group_times.h>
 #include <report/run/label_groups.h>
 #include <report/run/result.h>
@@ -73,7 +74,8 @@ struct pto_session {
   struct pto_timeline_stats timeline; /* where the time went, once it was asked, as what follows */
   struct pto_group_times node_times;  /* of a graph: by node */
   struct pto_label_groups labels;
-  struct pto_group_times label_times;   /* by these */
+  struct pto_group_times label_times; /* by these */
+  struct pto_alike_tasks alike;
   struct pto_session_listener listener; /* set it after init */
   struct pto_captured_tasks *captured;  /* NULL: none are */
   struct pto_given_values *values;      /* with no_compute: where elements come from; else NULL */

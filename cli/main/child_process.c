@@ -13,10 +13,13 @@
 #include <unistd.h>
 
 #include <cli/main/interrupt.h>
+#include <report/file/shard.h>
+#include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/process.h>
 
 #define JSON_FD 3 /* PTO_CHILD_JSON_PATH */
+#define PAGE_FD 4 /* PTO_CHILD_PAGE_PATH */
 #define LOOK_MS 100
 #define MOST_OUTPUT_BYTES (16u << 20)
 
@@ -34,17 +37,17 @@ static char *read_all(int fd) {
 /* A file in memory whose number is none that the child's files get: dup2 onto itself would leave it close-on-exec. */
 static int make_file(const char *name) {
   int fd = memfd_create(name, MFD_CLOEXEC);
-  if (fd < 0 || fd > JSON_FD) return fd;
-  int other = fcntl(fd, F_DUPFD_CLOEXEC, JSON_FD + 1);
+  if (fd < 0 || fd > PAGE_FD) return fd;
+  int other = fcntl(fd, F_DUPFD_CLOEXEC, PAGE_FD + 1);
   close(fd);
   return other;
 }
 
-static int start(char *const *words, int json_fd, int text_fd, pid_t *pid) {
-  const struct pto_process_fd fds[] = {{text_fd, STDERR_FILENO}, {json_fd, JSON_FD}};
+static int start(char *const *words, int json_fd, int text_fd, int page_fd, pid_t *pid) {
+  const struct pto_process_fd fds[] = {{text_fd, STDERR_FILENO}, {json_fd, JSON_FD}, {page_fd, PAGE_FD}};
   return pto_process_start(
       &(struct pto_process_request){
-          .path = "/proc/self/exe", .words = (const char *const *)words, .fds = fds, .fd_count = 2},
+          .path = "/proc/self/exe", .words = (const char *const *)words, .fds = fds, .fd_count = PTO_ARRAY_LENGTH(fds)},
       pid);
 }
 
@@ -75,13 +78,15 @@ static void reap(pid_t pid, uint32_t timeout_ms, struct pto_child_result *result
 }
 
 int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_result *result, struct pto_error *error) {
-  memset(result, 0, sizeof *result);
+  *result = (struct pto_child_result){.page_fd = make_file("page")};
   pid_t pid;
   int status = PTO_OK, json_fd = make_file("json"), text_fd = make_file("text");
-  int reason = json_fd < 0 || text_fd < 0 ? errno : start(words, json_fd, text_fd, &pid);
-  if (reason)
+  int reason =
+      result->page_fd < 0 || json_fd < 0 || text_fd < 0 ? errno : start(words, json_fd, text_fd, result->page_fd, &pid);
+  if (reason) {
+    pto_child_result_fini(result);
     status = pto_error_set(error, PTO_ESYSTEM, "no process for %s: %s", words[0], strerror(reason));
-  else {
+  } else {
     reap(pid, timeout_ms, result);
     result->json = read_all(json_fd);
     result->text = read_all(text_fd);
@@ -95,8 +100,31 @@ int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_resu
   return status;
 }
 
+json_t *pto_child_result_pack(const struct pto_child_result *result) {
+  json_t *object = json_loads(result->json, 0, NULL);
+  return json_pack("{s:i, s:i, s:b, s:o, s:o}", "exit", result->exit_code, "signal", result->signal, "is_timed_out",
+                   result->is_timed_out, "text", pto_shard_text(result->text), "json", object ? object : json_null());
+}
+
+int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, struct pto_error *error) {
+  const char *text;
+  json_t *object;
+  int is_timed_out;
+  *result = (struct pto_child_result){.page_fd = -1};
+  if (json_unpack(packed, "{s:i, s:i, s:b, s:s, s:o}", "exit", &result->exit_code, "signal", &result->signal,
+                  "is_timed_out", &is_timed_out, "text", &text, "json", &object))
+    return pto_error_set(error, PTO_EINVAL, "the lines do not have what a process left");
+  result->is_timed_out = is_timed_out;
+  result->text = strdup(text);
+  result->json = json_is_null(object) ? strdup("") : json_dumps(object, JSON_COMPACT);
+  if (result->text && result->json) return PTO_OK;
+  pto_child_result_fini(result);
+  return pto_error_set(error, PTO_ENOMEM, "no memory for what a process left");
+}
+
 void pto_child_result_fini(struct pto_child_result *result) {
   free(result->json);
   free(result->text);
-  memset(result, 0, sizeof *result);
+  if (result->page_fd > 0) close(result->page_fd);
+  *result = (struct pto_child_result){.page_fd = -1};
 }

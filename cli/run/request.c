@@ -111,8 +111,9 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
 }
 
 int pto_write_page(const char *path, const struct pto_report_page_document *document, int exit_code) {
+  const struct pto_report_page page = {.documents = document, .document_count = 1};
   struct pto_error error;
-  if (!path || pto_report_page_write(path, document, 1, NULL, NULL, &error) == PTO_OK) return exit_code;
+  if (!path || pto_report_page_write(path, &page, &error) == PTO_OK) return exit_code;
   return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
 }
 

@@ -2,9 +2,13 @@
 /*
  * `ptosim compare A B`: what changed between two runs, or between two baselines of regress.
  *
- * A side is a file of `ptosim run --stats --json` (several with commas: runs of the same), a baseline, or a program
- * with options of `ptosim run`, in quotes, which is run here in a process of its own: once in virtual time, --repeats
- * times on threads, the two sides in turn.
+ * A side is a file of `ptosim run --stats --json` (several with commas: runs of the same), a page of `ptosim run
+ * --stats
+ * --report`, a baseline, or a program with options of `ptosim run`, in quotes, which is run here in a process of its
+ * own: once in virtual time, --repeats times on threads, the two sides in turn.
+ *
+ * The page of a comparison has the timelines of both sides where both have one: a side that is a page, and the first
+ * run of a program.
  *
  * Leaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run failed.
  */
@@ -39,6 +43,8 @@ struct side {
   struct pto_baseline *baseline; /* NULL: it is none */
   json_t *results[PTO_COMPARE_MOST];
   uint32_t count;
+  struct pto_run_page page; /* of the first result, where has_page */
+  bool has_page;
 };
 
 struct compare {
@@ -54,10 +60,13 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim compare A B [OPTION...]\n\n"
-       "What changed from A to B: time, the critical path, kernels and resources, the largest change first.  Each is\n"
+       "What changed from A to B: time, the critical path, kernels, accounts of resources, and tasks, the largest change\n"
+       "first.  Each is\n"
        "  FILE.json              of `ptosim run --stats --json FILE.json`; FILE1,FILE2,... are runs of the same\n"
+       "  FILE.html              of `ptosim run --stats --report FILE.html`\n"
        "  FILE.baseline          of `ptosim regress`, both\n"
-       "  \"PROGRAM [OPTION...]\"  a program with options of `ptosim run`, which runs here\n");
+       "  \"PROGRAM [OPTION...]\"  a program with options of `ptosim run`, which runs here\n"
+       "With --report the timelines of pages and programs stand under each other.");
   pto_run_options_help(PTO_VERB_compare, own_options);
   puts("\nLeaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run "
        "failed.");
@@ -65,11 +74,34 @@ static void help(const struct pto_run_options *options) {
 
 /* ---- sides ---- */
 
+static bool is_page(const char *path) {
+  const size_t length = strlen(path);
+  return length > 5 && strcmp(path + length - 5, ".html") == 0;
+}
+
+/* The result that is in a page; of the first one the page is kept. */
+static json_t *read_page(struct side *side, const char *path, struct pto_json_reader *reader, struct pto_error *error) {
+  struct pto_run_page page;
+  size_t size;
+  reader->status = pto_run_page_open(path, &page, error);
+  if (reader->status) return NULL;
+  const char *text = pto_run_page_result(&page, &size);
+  json_t *object = pto_json_read_memory(reader, path, text, size, error);
+  if (object && side->count == 0) {
+    side->page = page;
+    side->has_page = true;
+  } else {
+    pto_run_page_fini(&page);
+  }
+  return object;
+}
+
 static int read_one(struct side *side, const char *path, struct pto_error *error) {
   struct pto_json_reader reader;
   if (side->count == PTO_COMPARE_MOST)
     return pto_error_set(error, PTO_EINVAL, "%s: more than %u files", side->text, PTO_COMPARE_MOST);
-  json_t *object = pto_json_read_file(&reader, path, MOST_FILE_BYTES, error);
+  json_t *object =
+      is_page(path) ? read_page(side, path, &reader, error) : pto_json_read_file(&reader, path, MOST_FILE_BYTES, error);
   if (!object) return reader.status;
   side->results[side->count++] = object;
   return PTO_OK;
@@ -90,10 +122,11 @@ static int read_files(struct side *side, struct pto_error *error) {
   return status;
 }
 
-/* Whether the words name results: all before the first comma is a file of JSON that says so. */
+/* Whether the words name results: all before the first comma is a page, or a file of JSON that says so. */
 static bool is_recorded(const char *text) {
   char path[4096], head[64] = "";
   snprintf(path, sizeof path, "%.*s", (int)strcspn(text, ","), text);
+  if (is_page(path)) return true;
   FILE *file = fopen(path, "re");
   if (!file) return false;
   const size_t length = fread(head, 1, sizeof head - 1, file);
@@ -126,15 +159,35 @@ static int open_side(struct side *side, const char *text, struct pto_error *erro
 static void close_side(struct side *side) {
   for (uint32_t i = 0; i < side->count; i++) json_decref(side->results[i]);
   pto_baseline_close(side->baseline);
+  pto_run_page_fini(&side->page);
   free(side->words);
 }
 
 /* ---- runs ---- */
 
-static int run_once(struct side *side, struct pto_error *error) {
+static int take_result(struct side *side, const struct pto_child_result *child, struct pto_error *error) {
+  json_t *result = json_loads(child->json, 0, NULL);
+  const char *error_text = json_string_value(json_object_get(result, "error"));
+  const char *said = error_text ? error_text : child->text;
+  int status = PTO_OK;
+  if (child->exit_code == PTO_EXIT_INTERRUPTED)
+    status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
+  else if (child->exit_code != PTO_EXIT_OK && child->exit_code != PTO_EXIT_FINDINGS)
+    status = pto_error_set(error, child->exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
+                           (int)strcspn(said, "\n"), said);
+  else if (!result)
+    status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
+  else
+    side->results[side->count++] = json_incref(result);
+  json_decref(result);
+  return status;
+}
+
+/* has_page: its timeline is to be in the page of the comparison. */
+static int run_once(struct side *side, bool has_page, struct pto_error *error) {
   static char name[] = "ptosim", verb[] = "run", stats[] = "--stats", quiet[] = "--quiet", json[] = "--json",
-              json_path[] = PTO_CHILD_JSON_PATH;
-  char *words[MOST_WORDS + 8] = {name, verb};
+              json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report", page_path[] = PTO_CHILD_PAGE_PATH;
+  char *words[MOST_WORDS + 10] = {name, verb}, path[32];
   size_t count = 2;
   struct pto_child_result child;
   for (size_t i = 0; i < side->word_count; i++) words[count++] = side->word[i];
@@ -142,21 +195,14 @@ static int run_once(struct side *side, struct pto_error *error) {
   words[count++] = quiet;
   words[count++] = json;
   words[count++] = json_path;
+  if (has_page) words[count++] = report;
+  if (has_page) words[count++] = page_path;
   int status = pto_child_run(words, 0, &child, error);
   if (status) return status;
-  json_t *result = json_loads(child.json, 0, NULL);
-  const char *error_text = json_string_value(json_object_get(result, "error"));
-  const char *said = error_text ? error_text : child.text;
-  if (child.exit_code == PTO_EXIT_INTERRUPTED)
-    status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
-  else if (child.exit_code != PTO_EXIT_OK && child.exit_code != PTO_EXIT_FINDINGS)
-    status = pto_error_set(error, child.exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
-                           (int)strcspn(said, "\n"), said);
-  else if (!result)
-    status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
-  else
-    side->results[side->count++] = json_incref(result);
-  json_decref(result);
+  status = take_result(side, &child, error);
+  snprintf(path, sizeof path, "/dev/fd/%d", child.page_fd);
+  if (status == PTO_OK && has_page) status = pto_run_page_open(path, &side->page, error);
+  side->has_page |= status == PTO_OK && has_page;
   pto_child_result_fini(&child);
   return status;
 }
@@ -174,7 +220,8 @@ static int run_sides(struct compare *c, struct pto_error *error) {
     for (int k = 0; k < 2 && status == PTO_OK; k++) {
       struct side *side = &c->sides[k];
       if (!side->words || (i > 0 && is_virtual(side))) continue;
-      status = pto_interrupted() ? pto_error_set(error, PTO_EINTERRUPTED, "interrupted") : run_once(side, error);
+      status = pto_interrupted() ? pto_error_set(error, PTO_EINTERRUPTED, "interrupted")
+                                 : run_once(side, i == 0 && c->options.exports[PTO_EXPORT_page], error);
     }
   }
   return status;
@@ -204,13 +251,25 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_put_end(w, told->error, told->exit_code);
 }
 
+static int write_page(const struct compare *c, const struct told *told, int exit_code) {
+  const char *path = c->options.exports[PTO_EXPORT_page];
+  const bool has_runs = told->comparison && c->sides[0].has_page && c->sides[1].has_page;
+  const struct pto_report_page_document document = {"compare", put, told};
+  const struct pto_report_page page = {
+      .documents = &document,
+      .document_count = 1,
+      .runs = {has_runs ? &c->sides[0].page : NULL, has_runs ? &c->sides[1].page : NULL}};
+  struct pto_error error;
+  if (!path || pto_report_page_write(path, &page, &error) == PTO_OK) return exit_code;
+  return pto_complain(PTO_EXIT_FAILED, "compare: %s", error.sentence);
+}
+
 static int tell(const struct compare *c, struct told *told) {
   const bool has_text = !c->options.quiet && !pto_run_options_take_stdout(&c->options);
   if (has_text && told->comparison) pto_run_comparison_print(told->comparison, stdout);
   if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
-  const struct pto_report_page_document document = {"compare", put, told};
   const int code = pto_write_report(c->options.json_path, put, told, told->exit_code);
-  return pto_write_page(c->options.exports[PTO_EXPORT_page], &document, code);
+  return write_page(c, told, code);
 }
 
 static int fail(const struct compare *c, const struct pto_error *error) {

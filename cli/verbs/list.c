@@ -56,6 +56,7 @@ static void print_details(const struct pto_program *program) {
     if (c->summary) printf(": %s", c->summary);
     puts(c->is_long ? " (long)" : "");
   }
+  if (program->ranks) printf("    runs on %" PRIu32 " ranks; --ranks N: on so many\n", program->ranks);
   if (program->min_clusters > 1) printf("    needs a chip of %" PRIu32 " clusters\n", program->min_clusters);
 }
 

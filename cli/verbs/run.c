@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <check/session/session.h>
+#include <check/ranks/ranks.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -212,6 +212,54 @@ static int open_session(struct run *run) {
   return has_files ? code : pto_session_end(&run->session, PTO_EXIT_USAGE, &error);
 }
 
+/* ---- several ranks ---- */
+
+/* What is told of one chip alone, of all that was asked for; NULL: nothing of it was. */
+static const char *find_of_one_chip(const struct run *run) {
+  const struct pto_run_options *options = run->options;
+  for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
+    if (options->exports[i]) return "a file of a run's timeline, graph or page";
+  if (options->dump_tasks) return "--dump";
+  if (options->outputs.count) return "--output";
+  return run->counters.count ? "--counters" : NULL;
+}
+
+static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
+  const struct pto_run_options *options = run->options;
+  struct pto_error error;
+  if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, stdout);
+  fflush(stdout);
+  if (ranks->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", ranks->error.sentence);
+  if (options->json_path && pto_ranks_write_json(ranks, options->json_path, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  const struct pto_judgement judgement = {.verb = "run",
+                                          .program = ranks->program,
+                                          .case_name = options->case_name,
+                                          .error = ranks->error.sentence,
+                                          .seconds = ranks->wall_seconds,
+                                          .exit_code = ranks->exit_code};
+  return pto_write_judgement(options, &judgement);
+}
+
+static int run_ranks(struct run *run, const struct pto_session_options *asked, uint32_t rank_count) {
+  struct pto_ranks ranks;
+  struct pto_error error;
+  const char *of_one_chip = find_of_one_chip(run);
+  if (of_one_chip)
+    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
+  if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
+  int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
+  if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_OK) (void)pto_ranks_judge(&ranks);
+  pto_progress_line_end();
+  code = finish_ranks(run, &ranks);
+  pto_ranks_fini(&ranks);
+  pto_fault_report_fini();
+  return code;
+}
+
 static int run_program(struct run *run) {
   struct pto_session *session = &run->session;
   struct pto_run_options *options = run->options;
@@ -238,6 +286,15 @@ static int run_program(struct run *run) {
   return code;
 }
 
+static int run_any(struct run *run) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(run->options, &config);
+  const uint32_t rank_count = run->options->ranks ? run->options->ranks : pto_ranks_wanted(&asked);
+  if (!rank_count && run->options->world_threads)
+    return pto_complain(PTO_EXIT_USAGE, "run: --world-threads is for several ranks (--ranks)");
+  return rank_count ? run_ranks(run, &asked, rank_count) : run_program(run);
+}
+
 int pto_cmd_run(int argc, char **argv) {
   static const struct pto_verb_form form = {PTO_VERB_run, own_options, help, true};
   static struct run run; /* last_words reads it while other threads run */
@@ -249,7 +306,7 @@ int pto_cmd_run(int argc, char **argv) {
       code =
           pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
     else
-      code = run_program(&run);
+      code = run_any(&run);
   }
   pto_run_options_fini(&options);
   return code;

@@ -115,11 +115,12 @@ struct pto_cost {
 #define PTO_KERNEL_KEY_SIZE 96
 
 enum pto_kernel_flags {
-  PTO_KERNEL_IN_PLACE = 1, /* an INPUT and an OUTPUT may be the same bytes in the same layout */
-  PTO_KERNEL_WAITS = 2,    /* calls what core.h offers, on a stack of its own */
-  PTO_KERNEL_TURNS = 4,    /* touches what it accumulates into only after pto_core_turn: its blocks may overlap before.
-                              Implies PTO_KERNEL_WAITS. */
-  PTO_KERNEL_ONE_BLOCK = 8 /* does the whole of its tensors in one call: a submit with more blocks is refused */
+  PTO_KERNEL_IN_PLACE = 1,  /* an INPUT and an OUTPUT may be the same bytes in the same layout */
+  PTO_KERNEL_WAITS = 2,     /* calls what core.h offers, on a stack of its own */
+  PTO_KERNEL_TURNS = 4,     /* touches what it accumulates into only after pto_core_turn: its blocks may overlap before.
+                               Implies PTO_KERNEL_WAITS. */
+  PTO_KERNEL_ONE_BLOCK = 8, /* does the whole of its tensors in one call: a submit with more blocks is refused */
+  PTO_KERNEL_REMOTE = 16    /* calls what remote.h offers.  Implies PTO_KERNEL_WAITS. */
 };
 
 struct pto_kernel {

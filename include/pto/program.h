@@ -19,8 +19,8 @@ extern "C" {
 
 /* The layout of what a program file has as constants: pto_program with its options and cases, pto_kernel with its
  * parameters.  A file of another number is not loaded (pto/version.h says what else may grow).  1 was that of
- * pto_launch without a size. */
-#define PTO_PROGRAM_ABI 5u
+ * pto_launch without a size, 5 had no ranks. */
+#define PTO_PROGRAM_ABI 6u
 
 struct pto_program_run;
 
@@ -56,6 +56,7 @@ struct pto_program {
   int (*host)(struct pto_program_run *run);   /* instead of orchestrate: drives contexts of its own */
   int (*expect)(struct pto_program_run *run); /* independent golden; NULL: `verified` is null */
   int expected_status;                        /* PTO_OK, or the error that this program is there to provoke */
+  uint32_t ranks;        /* chips that it runs on (pto/world.h), where --ranks says no other number; 0: one, alone */
   bool expects_refusals; /* some submits are meant to be refused; else ptosim finds fault with a run that goes on */
 };
 
@@ -72,6 +73,10 @@ PTO_API double pto_option_float(struct pto_program_run *run, const char *name);
 PTO_API bool pto_option_bool(struct pto_program_run *run, const char *name);
 PTO_API const char *pto_option_text(struct pto_program_run *run, const char *name);
 PTO_API uint64_t pto_program_seed(struct pto_program_run *run);
+
+/* The rank that this run is of, and how many there are: 0 of 1 where the chip is alone. */
+PTO_API uint32_t pto_program_rank(struct pto_program_run *run);
+PTO_API uint32_t pto_program_rank_count(struct pto_program_run *run);
 
 enum pto_array_role { PTO_ARRAY_INPUT = 1, PTO_ARRAY_OUTPUT = 2, PTO_ARRAY_INOUT = 3, PTO_ARRAY_SCRATCH = 4 };
 

@@ -195,6 +195,7 @@ enum pto_record {
 struct pto_chip;
 struct pto_context_watch;
 struct pto_stop;
+struct pto_rank;
 struct pto_value_source;
 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
@@ -238,6 +239,7 @@ struct pto_config {
   /* Of engine threads: which CPUs its threads are bound to.  "none"; "spread": one a physical core first, none that
    * another run has spread to; or their numbers, "0,2-3", thread by thread ["none"] */
   const char *placement;
+  struct pto_rank *rank; /* the chip is this rank of a world (pto/world.h); virtual engine alone [it is alone] */
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -106,7 +106,8 @@ PTO_API PTO_MUST_CHECK int pto_session_account(struct pto_session *session, char
 /* ---- exports ---- */
 
 /* What config->record must have for an export (enum pto_record bits, 0: nothing); UINT32_MAX where none has this name.
- * Names: "trace", "report" (after pto_session_account), "dot", "deps-json", "waits-dot". */
+ * Names: "trace", "report" (after pto_session_account), "dot", "deps-json", "waits-dot".  The path's ending
+ * says in which format a trace is: .pftrace, .et, else JSON. */
 PTO_API uint32_t pto_export_record(const char *name);
 /* Writes it, after a run, well or not.  PTO_EINVAL: no such export; PTO_ENOTSUP: nothing was recorded for it. */
 PTO_API PTO_MUST_CHECK int pto_session_export(const struct pto_session *session, const char *name, const char *path,
@@ -250,6 +251,15 @@ struct pto_explore_request {
 PTO_API PTO_MUST_CHECK int pto_tools_explore(const struct pto_session_options *options,
                                              const struct pto_explore_request *request,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+/* ---- interrupts ---- */
+
+/* For bindings of languages whose handlers run only after a call has returned.  From begin to end SIGINT asks all runs
+ * whose config->stop is what begin returned to end with PTO_EINTERRUPTED, and then goes to the handler that was there;
+ * without a handler it does what it did.  A run ends when its kernels return: another SIGINT two seconds after the
+ * first ends the process.  Any thread; each begin has its end, and the last end forgets what was asked. */
+PTO_API struct pto_stop *pto_tools_interrupts_begin(void);
+PTO_API void pto_tools_interrupts_end(void);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,8 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
   run->program = program;
   run->seed = request->seed;
+  run->rank = request->rank;
+  run->rank_count = request->rank_count;
   run->margin_bytes = request->margin_bytes;
   run->no_compute = request->no_compute;
   run->small_inputs = request->small_inputs;
@@ -87,7 +89,7 @@ int pto_program_run_expect(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, void *context) {
   struct pto_program_run *run = context;
-  pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
+  (void)pto_call_stack_begin(__builtin_frame_address(0)); /* a frame nearer than that of pto_run */
   int status = run->program->orchestrate(rt, run);
   return run->error.status != PTO_OK ? run->error.status : status;
 }
@@ -217,6 +219,9 @@ void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, 
 /* ---- for the program ---- */
 
 uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
+
+uint32_t pto_program_rank(struct pto_program_run *run) { return run->rank; }
+uint32_t pto_program_rank_count(struct pto_program_run *run) { return run->rank_count ? run->rank_count : 1; }
 
 const char *pto_program_text(struct pto_program_run *run, const char *format, ...) {
   char text[1024];

@@ -29,6 +29,7 @@ struct pto_program_request {
   const char *const *settings; /* "key=value" each, as of --set; a later one wins */
   uint32_t setting_count;
   uint64_t seed;
+  uint32_t rank, rank_count; /* 0: the chip is alone */
   /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
    * it and behind, so that a tool that watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;

@@ -10,15 +10,19 @@ _HOMES = {
     "library": ("Error", "errors", "version"),
     "tensors": ("Tensor", "accumulate", "hold", "inout", "input", "output"),
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
-    "runtime": ("Runtime", "Task"),
+    "runtime": ("Runtime",),
+    "devices": ("Context", "DeviceTensor"),
+    "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
     "programs": ("Findings", "Program", "Run"),
     "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME)
+__all__ = sorted([*_HOME, "strategies"])
 
 
 def __getattr__(name):
+    if name == "strategies":  # needs hypothesis
+        return importlib.import_module(".strategies", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'pto' has no attribute {name!r}")
     home = importlib.import_module("." + _HOME[name], __name__)

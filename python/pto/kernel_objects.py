@@ -13,12 +13,28 @@ import re
 import shutil
 import subprocess
 import tempfile
+import traceback
 
 from .library import Error, ffi, lib, text
 from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
 failed = []  # exceptions of Python kernels; the run that they end takes them
+
+
+def first_failed():
+    """The exception behind a run that failed, or None.  KeyboardInterrupt is raised, whatever the run made of it."""
+    for exception in failed:
+        if isinstance(exception, KeyboardInterrupt):
+            raise exception
+    return failed[0] if failed else None
+
+
+def _excepted(_, exception, __):
+    """Of a callback: of the cost of a kernel, or of Ctrl-C before the kernel's own lines."""
+    failed.append(exception)
+
+
 _scalar_types = {float: lib.PTO_SCALAR_F32, int: lib.PTO_SCALAR_I64}
 _scalar_fields = {lib.PTO_SCALAR_F32: "f32", lib.PTO_SCALAR_I64: "i64", lib.PTO_SCALAR_U64: "u64"}
 _calls = dict(ffi.typeof("struct pto_kernel").fields)
@@ -98,7 +114,7 @@ def kernel(core="aiv", *, cost=None, name=None):
     objects of shape, dtype and nbytes for tensors, which returns a dict of fields of struct pto_cost (bytes_in, bytes_out,
     vector_elems, multiply_adds, …), what a block takes in virtual time; without it each byte is moved once and each output
     element is one vector operation.  A parameter called `core` gets the struct pto_core: block_index, block_count.
-    It may not wait.
+    It may not wait.  Views are valid until it returns: keep copies.
     """
     def made(function):
         params, wants_core = [], False
@@ -120,6 +136,7 @@ def kernel(core="aiv", *, cost=None, name=None):
                 function(*_arguments(args, params, _view), **values)
                 return lib.PTO_OK
             except BaseException as exception:
+                traceback.clear_frames(exception.__traceback__)  # views, whose memory goes with the run
                 failed.append(exception)
                 sentence = ffi.new("char[]", f"{type(exception).__name__}: {exception}".encode())
                 return lib.pto_kernel_error(args, ffi.new("char[]", b"%s"), sentence)
@@ -127,7 +144,8 @@ def kernel(core="aiv", *, cost=None, name=None):
         def price(args):
             return cost(*_arguments(args, params, lambda tensor, mode: _Shape(tensor)))
 
-        keep = [ffi.new("char[]", (name or function.__name__).encode()), ffi.callback(_calls["run"].type, call)]
+        keep = [ffi.new("char[]", (name or function.__name__).encode()),
+                ffi.callback(_calls["run"].type, call, error=lib.PTO_EKERNEL, onerror=_excepted)]
         listed = ffi.new("struct pto_kernel_param[]", max(len(params), 1))
         for place, (parameter, mode, scalar) in zip(listed, params):
             keep.append(ffi.new("char[]", parameter.encode()))
@@ -140,7 +158,7 @@ def kernel(core="aiv", *, cost=None, name=None):
                 if isinstance(values.get("dtype"), str):
                     values["dtype"] = dtype_code(values["dtype"])
                 return ffi.new("struct pto_cost *", values)[0]
-            keep.append(ffi.callback(_calls["cost"].type, costs))
+            keep.append(ffi.callback(_calls["cost"].type, costs, onerror=_excepted))
             made.cost = keep[-1]
         _kept.append((keep, listed, made))
         return Kernel(made)

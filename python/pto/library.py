@@ -26,9 +26,10 @@ except ImportError:
 
 def _open():
     folder = next((f"{each}/" for each in (_here.parents[3], _build) if (each / f"libptotools.so.{MAJOR}").exists()), "")
-    try:  # the first stays open for the second, which needs it
-        return [ffi.dlopen(f"{folder}{name}.so.{MAJOR}", ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-                for name in ("libpto", "libptotools")]
+    # The first stays open for the second, which needs it; both for threads of contexts that outlive the interpreter.
+    flags = ffi.RTLD_NOW | ffi.RTLD_GLOBAL | ffi.RTLD_NODELETE
+    try:
+        return [ffi.dlopen(f"{folder}{name}.so.{MAJOR}", flags) for name in ("libpto", "libptotools")]
     except OSError as reason:
         raise ImportError(f"{reason}; LD_LIBRARY_PATH names the lib of a prefix that make install filled") from None
 
@@ -77,9 +78,33 @@ def chars(words):
     return ffi.NULL if words is None else ffi.new("char[]", words.encode())
 
 
+class _Interruptible:
+    """Within it Ctrl-C ends runs, with PTO_EINTERRUPTED; KeyboardInterrupt is Python's own, which comes right after."""
+
+    def __enter__(self):
+        return lib.pto_tools_interrupts_begin()
+
+    def __exit__(self, *_):
+        lib.pto_tools_interrupts_end()
+
+
+interruptible = _Interruptible()
+with interruptible as _stop:
+    pass
+
+
+@ffi.callback("void(void *, const char *)")
+def _timed_out(_, sentence):
+    print(f"pto: {text(sentence)}", file=sys.stderr, flush=True)
+    os._exit(1)
+
+
 def config(record=0, **settings):
-    """A struct pto_config, and what it borrows.  Names are those of its fields; deps also "exact" and "pto"."""
-    made = ffi.new("struct pto_config *", {"size": ffi.sizeof("struct pto_config"), "record": record})
+    """A struct pto_config, and what it borrows.  Names are those of its fields; deps also "exact" and "pto".
+
+    timeout_ms: a kernel that takes longer ends the process, with a sentence, as nothing else can end it.
+    """
+    made = ffi.new("struct pto_config *", {"size": ffi.sizeof("struct pto_config"), "record": record, "stop": _stop})
     known = {name for name, _ in ffi.typeof("struct pto_config").fields}
     kept = []
     for name, value in settings.items():
@@ -93,4 +118,6 @@ def config(record=0, **settings):
             kept.append(chars(value))
             value = kept[-1]
         setattr(made, name, value)
+    if made.timeout_ms:
+        made.on_timeout = _timed_out
     return made, kept

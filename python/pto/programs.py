@@ -15,12 +15,13 @@ import tempfile
 
 import numpy
 
-from .kernel_objects import failed
-from .library import Error, chars, config, errors, explained, failure, ffi, lib, text
+from .kernel_objects import failed, first_failed
+from .library import Error, chars, config, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
-from .tensors import Tensor, dtype_code, numpy_dtype
+from .tensors import Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
+SHOWN = 10  # findings as text
 _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
 
@@ -51,7 +52,8 @@ class Findings(list):
         return self.total > 0
 
     def __str__(self):
-        return "\n".join(map(str, self)) or "no findings"
+        left = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        return "\n".join([*map(str, self[:SHOWN]), *left]) or "no findings"
 
 
 class Run:
@@ -140,7 +142,10 @@ class Program:
             except BaseException as exception:
                 self.exception = exception
                 return lib.PTO_EUSER
-        self._keep.append(ffi.callback(_calls[name].type, call))
+        def excepted(_, exception, __):  # of Ctrl-C, before call's own lines
+            self.exception = exception
+
+        self._keep.append(ffi.callback(_calls[name].type, call, error=lib.PTO_EUSER, onerror=excepted))
         return self._keep[-1]
 
     # ---- what the library calls ----
@@ -180,8 +185,10 @@ class Program:
         return options, (made, kept)
 
     def _raised(self):
-        """The exception of Python behind a failure; None where there is none."""
-        return self.exception or (failed[0] if failed else None)
+        """The exception of Python behind a failure; None where there is none.  KeyboardInterrupt is raised."""
+        if isinstance(self.exception, KeyboardInterrupt):
+            raise self.exception
+        return self.exception or first_failed()
 
     def _session(self, options):
         out = ffi.new("struct pto_session **")
@@ -197,9 +204,10 @@ class Program:
         """Runs it once and compares outputs with the golden: a Run, also of a run that failed.  Settings as of Runtime."""
         options, keep = self._options(lib.PTO_RECORD_GRAPH | lib.PTO_RECORD_TIMELINE | lib.PTO_RECORD_SEGMENTS, settings)
         session = self._session(options)
-        status = lib.pto_session_run(session)
-        if status >= 0:
-            status = lib.pto_session_verify(session)
+        with interruptible:
+            status = lib.pto_session_run(session)
+            if status >= 0:
+                status = lib.pto_session_verify(session)
         error = None
         if status < 0:
             error = failure(status, text(lib.pto_session_error(session)))
@@ -214,14 +222,17 @@ class Program:
     def _array(session, name, code, shape):
         size = ffi.new("uint64_t *")
         data = lib.pto_session_array(session, chars(name), size)
-        return numpy.frombuffer(ffi.buffer(data, size[0]), numpy_dtype(code)).reshape(shape).copy()
+        array = like(dtype_name(code), shape)
+        ffi.memmove(ffi.from_buffer(array.reshape(-1).view(numpy.uint8)), data, size[0])
+        return array
 
     def check(self, deps="exact", **settings):
         """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings."""
         options, keep = self._options(lib.PTO_RECORD_GRAPH, {"deps": deps, **settings})
         session = self._session(options)
         try:
-            status = lib.pto_session_run(session)
+            with interruptible:
+                status = lib.pto_session_run(session)
             if self.exception is not None:
                 raise self.exception
             out = ffi.new("struct pto_findings **")
@@ -238,7 +249,8 @@ class Program:
         options, keep = self._options(0, settings)
         out = ffi.new("struct pto_findings **")
         try:
-            explained(judge, options, request, out)
+            with interruptible:
+                explained(judge, options, request, out)
         except Error as error:
             if out[0] == ffi.NULL:
                 raise self._raised() or error from None

@@ -5,8 +5,11 @@ A dtype is a name of the library ("f32", "bf16", "i4", …) or a numpy dtype.  n
 of these are uint16 and uint8, with the dtype named beside them.
 """
 
+import math
+
 import numpy
 
+from . import dlpack
 from .library import errors, ffi, lib, text
 
 SENTENCE_BYTES = 512
@@ -33,6 +36,29 @@ def dtype_code(dtype):
 def numpy_dtype(code):
     """numpy's dtype of what is stored."""
     return _numpy_of[code]
+
+
+def dtype_name(code):
+    return _dtype_names[code]
+
+
+def like(dtype, shape):
+    """A new array for a tensor's elements: of its shape, or of its bytes where two elements share one."""
+    code = dtype_code(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if lib.pto_dtype_bits(code) < 8:
+        return numpy.empty((math.prod(shape) + 1) // 2, numpy.uint8)
+    return numpy.empty(shape, _numpy_of[code])
+
+
+def bytes_of(array, dtype, shape):
+    """The bytes of an array that stands for such a tensor, dense; TypeError or ValueError where it cannot."""
+    array, wanted = numpy.asarray(array), like(dtype, shape)
+    if array.dtype != wanted.dtype:
+        raise TypeError(f"an array of {array.dtype} is not one of {dtype}, which is {wanted.dtype} here")
+    if array.shape != wanted.shape:
+        raise ValueError(f"an array of shape {list(array.shape)} for {dtype}{list(shape)}, which is {list(wanted.shape)} here")
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
 
 
 def strided(address, code, shape, strides):
@@ -139,13 +165,29 @@ class Tensor:
         """The same bytes as another dtype."""
         return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
 
+    # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
+
+    def __dlpack__(self, **_):
+        if self.is_read_only:
+            raise BufferError("a read-only array is shown to nobody, who could not know")
+        return dlpack.show(self.c, self)
+
+    def __dlpack_device__(self):
+        return dlpack.CPU
+
 
 def of_array(rt, array, dtype=None):
-    """An array of numpy, or anything with a buffer or __array_interface__, as a tensor of `rt`, strides kept.
+    """An array of numpy, or anything with __dlpack__, a buffer or __array_interface__, as a tensor of `rt`, strides kept.
 
     The array is kept alive for as long as the tensor; its memory is the caller's.  ValueError for negative strides, or those
     that are no whole elements.
     """
+    if not isinstance(array, numpy.ndarray) and hasattr(array, "__dlpack__"):
+        shown, read_only, kept = dlpack.read(array)
+        made = Tensor(ffi.new("struct pto_tensor *", lib.pto_tensor_from_dlpack(rt, shown)), read_only, kept)
+        if dtype is not None and dtype_code(dtype) != made.c.dtype:
+            raise TypeError(f"a tensor of {made.dtype} is not one of {dtype}")
+        return made
     array = numpy.asarray(array)
     code = dtype_code(array.dtype if dtype is None else dtype)
     size = array.dtype.itemsize

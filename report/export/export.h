@@ -3,7 +3,7 @@
  * The files that a run can be written to: a list, one line and one function for each.
  *
  * Owns nothing; the trace, and the kernels that it names, are borrowed for the call.  Output is written as it is made:
- * memory grows with neither edges nor spans (--trace keeps 40 bytes a task to know where its arrows begin).
+ * memory grows with neither edges nor spans (--trace keeps 16 bytes a task to know where its arrows begin).
  *
  * Always true: --dot and --deps-json are a function of the graph alone (the same bytes on every engine, worker count
  * and run), with no address and no time in them.
@@ -28,7 +28,7 @@
  * written for every run, also for one whose kernel is stuck; its writer is given no trace. */
 #define PTO_EXPORT_LIST(X)                                                                                             \
   /* The graph has the names of the kernels in a timeline. */                                                          \
-  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto",                                                  \
+  X(trace, "trace", "FILE", "writes the timeline: .pftrace for Perfetto, .et for Chakra, else JSON",                   \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_trace)                                    \
   X(page, "report", "FILE.html", "writes a page that shows the result, for a browser; of a run with --stats",          \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_page)                                     \

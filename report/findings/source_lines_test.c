@@ -67,7 +67,7 @@ static void test_the_outermost_call_is_that_of_the_function_which_was_called_fir
   (void)state;
   assert_int_equal(own_code(3), 6);
   assert_null(outer_call); /* where the program's own code begins is not known */
-  pto_call_stack_begin(__builtin_frame_address(0));
+  (void)pto_call_stack_begin(__builtin_frame_address(0));
   assert_int_equal(own_code(3), 6);
   assert_non_null(outer_call);
   assert_ptr_not_equal(outer_call, returned_to);
@@ -76,7 +76,7 @@ static void test_the_outermost_call_is_that_of_the_function_which_was_called_fir
   assert_ptr_equal(outer_call, first); /* however deep */
   assert_int_equal(own_code(0), 2);
   assert_null(outer_call); /* the call itself is the outermost */
-  pto_call_stack_begin(NULL);
+  (void)pto_call_stack_begin(NULL);
 }
 
 static void test_an_address_in_no_file_has_no_place_and_none_at_all_neither(void **state) {

@@ -6,7 +6,8 @@ function documentOf(id) {
   return element ? JSON.parse(element.textContent) : null;
 }
 
-/* The columns of a block, as readers of numbers; null where the page has no such block. */
+/* The columns of a block, as readers of numbers; null where the page has no such block.  Ids of blocks begin with the
+ * prefix of their run: none, or a- and b- of the two of compare. */
 async function openBlock(id) {
   const element = document.getElementById(id);
   if (!element) return null;
@@ -53,8 +54,8 @@ class Column {
 }
 
 /* All spans: begin and end by span, and of each track its first span (tracks.length + 1 numbers). */
-async function readSpans() {
-  const block = await openBlock("timeline");
+async function readSpans(prefix) {
+  const block = await openBlock(`${prefix}timeline`);
   if (!block) return null;
   const [counts, gaps, lengths, names, tasks, blocks] = block;
   const first = [0];
@@ -78,8 +79,8 @@ async function readSpans() {
   return spans;
 }
 
-async function readTasks(count) {
-  const [kernels, submitted, places, blocks, scopes] = await openBlock("tasks");
+async function readTasks(prefix, count) {
+  const [kernels, submitted, places, blocks, scopes] = await openBlock(`${prefix}tasks`);
   const tasks = {
     kernel: new Uint16Array(count), submitted: new Float64Array(count), place: new Uint32Array(count),
     blocks: new Uint32Array(count), scope: new Uint32Array(count)
@@ -106,8 +107,8 @@ function reversed(first, items, count) {
   return {first: back, items: users};
 }
 
-async function readEdges(count) {
-  const [producers, back, reasons] = await openBlock("edges");
+async function readEdges(prefix, count) {
+  const [producers, back, reasons] = await openBlock(`${prefix}edges`);
   const edgeCount = back.count();
   const first = new Uint32Array(count + 1), items = new Uint32Array(edgeCount), bits = new Uint8Array(edgeCount);
   for (let i = 0, at = 0; i < count; i++) {
@@ -121,9 +122,9 @@ async function readEdges(count) {
 }
 
 /* One array of parameters a task. */
-async function readTensors(count, names) {
-  const [params, modes, buffers, dtypes, ranks, sizes, offsets, bytes] = await openBlock("tensors");
-  const tensors = new Array(count);
+async function readTensors(prefix, names) {
+  const [params, modes, buffers, dtypes, ranks, sizes, offsets, bytes] = await openBlock(`${prefix}tensors`);
+  const count = names.tasks, tensors = new Array(count);
   let buffer = 0;
   for (let i = 0; i < count; i++) {
     tensors[i] = new Array(params.next());
@@ -172,7 +173,6 @@ function timeText(us) {
   if (size < 1e6) return `${+(us / 1e3).toPrecision(4)} ms`;
   return `${+(us / 1e6).toPrecision(4)} s`;
 }
-const unitsText = units => timeText(units / NAMES.units_per_us);
 
 function bytesText(bytes) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]])

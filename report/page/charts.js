@@ -79,9 +79,10 @@ class SampleChart {
   constructor(element, samples, run, width, onPick) {
     this.element = element;
     this.samples = samples;
+    this.run = run;
     this.lines = [
-      {name: "window slots in use", values: samples.window, most: RESULT.window_high_water, text: d => `${d}`},
-      {name: "heap in use", values: samples.heap, most: RESULT.heap_high_water_bytes, text: bytesText},
+      {name: "window slots in use", values: samples.window, most: run.result.window_high_water, text: d => `${d}`},
+      {name: "heap in use", values: samples.heap, most: run.result.heap_high_water_bytes, text: bytesText},
       {name: "ready tasks", values: samples.ready, text: d => `${d}`},
       {name: "kernel calls on cores", values: samples.inFlight, text: d => `${d}`}
     ].map(line => ({...line, ...chunksOf(line.values)}));
@@ -119,7 +120,7 @@ class SampleChart {
 
   show(begin, end) {
     this.view = [begin, end];
-    const width = this.width(), height = 70, left = LABEL_WIDTH;
+    const width = this.width(), height = 70, left = LABEL_WIDTH, units = this.run.names.units_per_us;
     const x = d3.scaleLinear().domain([begin, end]).range([left, width]);
     d3.select(this.element).html("");
     const svg = pictureIn(this.element, width, this.lines.length * height + 24, "window, heap, ready tasks and calls over time");
@@ -132,16 +133,16 @@ class SampleChart {
         .attr("d", d3.line().x(d => d[0]).y(d => y(d[1])).curve(d3.curveStepAfter)(this.points(line, begin, end, x)));
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${this.lines.length * height})`)
-      .call(d3.axisBottom(d3.scaleLinear().domain([begin / NAMES.units_per_us, end / NAMES.units_per_us]).range(x.range()))
+      .call(d3.axisBottom(d3.scaleLinear().domain([begin / units, end / units]).range(x.range()))
         .ticks(8).tickFormat(timeText));
-    drawBuffers(document.getElementById("buffers"), this.buffers || [], x, this.onPick);
+    drawBuffers(document.getElementById("buffers"), this.run, this.buffers || [], x, this.onPick);
   }
 }
 
 const MOST_BUFFERS = 60;
 
 /* A row for each of the largest buffers that live in the view, in order of their begin.  A click goes to the producer. */
-function drawBuffers(element, buffers, x, onPick) {
+function drawBuffers(element, run, buffers, x, onPick) {
   const [begin, end] = x.domain(), [left, width] = x.range(), row = 15;
   const living = buffers.filter(d => d.end >= begin && d.begin <= end);
   const bars = living.slice(0, MOST_BUFFERS).sort((a, b) => a.begin - b.begin);
@@ -158,6 +159,6 @@ function drawBuffers(element, buffers, x, onPick) {
   item.append("rect").attr("x", d => Math.max(left, x(d.begin))).attr("y", 2).attr("height", row - 4)
     .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("fill", PALETTE[1])
     .attr("data-buffer", d => d.buffer);
-  item.append("title").text(d => `${d.name}, ${bytesText(d.bytes)}: ${unitsText(d.begin)} to ${unitsText(d.end)}; ` +
-    `first used by ${taskText(d.producer)}, last by ${taskText(d.consumer)}`);
+  item.append("title").text(d => `${d.name}, ${bytesText(d.bytes)}: ${run.timeText(d.begin)} to ${run.timeText(d.end)}; ` +
+    `first used by ${run.taskText(d.producer)}, last by ${run.taskText(d.consumer)}`);
 }

@@ -7,6 +7,12 @@ const rangeText = time => typeof time === "number" ? timeText(time)
   : `${timeText(time.median_us)} (${timeText(time.low_us)} to ${timeText(time.high_us)})`;
 const changeText = value => `${value < 0 ? "−" : "+"}${timeText(Math.abs(value))}`;
 
+/* Above the swimlane of a side. */
+function laneName(side) {
+  const {a, b, comparison} = documentOf("compare"), many = comparison ? comparison.runs.map(run => run.count) : [1, 1];
+  return `${side.toUpperCase()}: ${side === "a" ? a : b}${many["ab".indexOf(side)] > 1 ? ", the first run" : ""}`;
+}
+
 PARTS.push({
   id: "compare",
   title: "What changed",
@@ -17,7 +23,9 @@ PARTS.push({
     const box = d3.select(element);
     if (d.baselines) drawChangedCases(box, d.baselines.changed);
     if (!d.comparison) return;
-    const {runs, makespan, path, kernels, resources} = d.comparison, rows = [];
+    if (!documentOf("a-names"))
+      box.append("p").attr("class", "hint").text("Results of --json have no timeline. Two programs, or two pages of run --stats --report, have one each.");
+    const {runs, makespan, path, kernels, accounts, alike_tasks} = d.comparison, rows = [];
     runs.forEach((run, i) => {
       const side = "ab"[i], parts = path.map(row => ({name: row.name, activity: row.name, us: medianOf(row[side])}));
       rows.push({name: "AB"[i], parts: parts.length ? parts : [{name: "makespan", activity: "makespan", us: medianOf(makespan[side])}]});
@@ -26,24 +34,31 @@ PARTS.push({
     drawBars(box.append("div").attr("class", "chart").attr("id", "compare-bars").node(), rows,
              Math.max(medianOf(makespan.a), medianOf(makespan.b)));
     for (const [id, title, table] of [["path", "By activity on the critical path", path], ["kernels", "By kernel", kernels],
-                                      ["resources", "By resource, busy", resources]])
+                                      ["accounts", "By resource and activity, all of a kind together", accounts],
+                                      ["tasks", "By tasks that are alike, on cores", alike_tasks]])
       drawChanges(box, `compare-${id}`, title, table);
   }
 });
+
+const placeText = row => row.a_place && row.b_place && row.a_place !== row.b_place
+  ? `${row.b_place}, in A ${row.a_place}` : row.b_place || row.a_place || "";
 
 /* Rows as the document has them: the largest change first.  What is the same in both fades. */
 function drawChanges(box, id, title, rows) {
   if (!rows.length) return;
   box.append("h3").text(title);
-  const hasCalls = rows.some(row => row.a_calls !== undefined);
-  const calls = side => ({name: `calls of ${side.toUpperCase()}`, value: row => row[`${side}_calls`]});
+  const counts = ["calls", "tasks"].filter(what => rows[0][`a_${what}`] !== undefined)
+    .flatMap(what => ["a", "b"].map(side => ({name: `${what} of ${side.toUpperCase()}`, value: row => row[`${side}_${what}`]})));
+  const texts = id !== "compare-tasks" ? [] : [
+    {name: "label", isText: true, value: row => row.label || ""}, {name: "submitted at", isText: true, value: placeText},
+    {name: "tensors", isText: true, value: row => row.tensors || ""}];
   drawTable(box.append("div").attr("class", "chart").append("table").attr("id", id).node(), [
     {name: "", value: row => row.name}, {name: "A", value: row => medianOf(row.a), text: row => rangeText(row.a)},
     {name: "B", value: row => medianOf(row.b), text: row => rangeText(row.b)},
     {name: "change", value: row => row.change_us, text: row => row.differs ? changeText(row.change_us) : "the same"},
     {name: "in percent", value: row => row.change_percent,
      text: row => row.differs && row.change_percent !== null ? `${d3.format("+.2f")(row.change_percent)} %` : ""},
-    ...(hasCalls ? [calls("a"), calls("b")] : [])
+    ...counts, ...texts
   ], rows);
 }
 

@@ -8,7 +8,7 @@ const MOST_TASKS_DRAWN = 300;
 
 /* {nodes: [{name, count, layer, task}], edges: [{from, to, count}]}; a layer is the longest way to the node. */
 function taskGraph(run) {
-  const {edges, tasks} = run, count = NAMES.tasks;
+  const {edges, tasks, names} = run, count = names.tasks;
   const layer = new Uint32Array(count);
   for (let i = 0; i < count; i++)
     for (let k = edges.producers.first[i]; k < edges.producers.first[i + 1]; k++)
@@ -19,7 +19,7 @@ function taskGraph(run) {
     const key = isSummary ? tasks.kernel[i] : i;
     if (!byKey.has(key)) {
       byKey.set(key, nodes.length);
-      nodes.push({name: NAMES.names[tasks.kernel[i]], count: 0, layer: layer[i], task: i});
+      nodes.push({name: names.names[tasks.kernel[i]], count: 0, layer: layer[i], task: i});
     }
     groupOf[i] = byKey.get(key);
     nodes[groupOf[i]].count++;

@@ -15,8 +15,8 @@ int pto_report_page_probe(const char *path, struct pto_error *error) {
   return pto_output_probe(path, error);
 }
 
-int pto_report_page_write(const char *path, const struct pto_report_page_document *documents, uint32_t count,
-                          const struct pto_trace *trace, const struct pto_export_info *info, struct pto_error *error) {
+int pto_report_page_write(const char *path, const struct pto_report_page *page, struct pto_error *error) {
+  static const char *const prefixes[] = {"a-", "b-"};
   FILE *to;
   int status = pto_output_open_stream(path, &to, error);
   if (status) return status;
@@ -27,9 +27,11 @@ int pto_report_page_write(const char *path, const struct pto_report_page_documen
   fputs("</style>\n</head>\n<body>\n", to);
   pto_page_put_body(to);
   int written = PTO_OK;
-  for (uint32_t i = 0; i < count && written == PTO_OK; i++)
-    written = pto_escaped_json_write(documents[i].id, documents[i].put, documents[i].about, to);
-  if (written == PTO_OK && trace) written = pto_run_blocks_write(trace, info, to);
+  for (uint32_t i = 0; i < page->document_count && written == PTO_OK; i++)
+    written = pto_escaped_json_write(page->documents[i].id, page->documents[i].put, page->documents[i].about, to);
+  if (written == PTO_OK && page->trace) written = pto_run_blocks_write(page->trace, page->info, to);
+  for (int side = 0; side < 2; side++)
+    if (page->runs[side]) pto_run_page_put(page->runs[side], prefixes[side], to);
   pto_page_put_scripts(to);
   fputs("</body>\n</html>\n", to);
   status = pto_output_close_stream(path, to, error);
@@ -47,5 +49,6 @@ int pto_export_page(const struct pto_trace *trace, const struct pto_export_info 
   uint32_t count = 0;
   if (info->result) documents[count++] = (struct pto_report_page_document){"result", put_result, info->result};
   if (info->findings) documents[count++] = (struct pto_report_page_document){"found", put_findings, info->findings};
-  return pto_report_page_write(path, documents, count, trace, info, error);
+  const struct pto_report_page page = {documents, count, trace, info, {NULL, NULL}};
+  return pto_report_page_write(path, &page, error);
 }

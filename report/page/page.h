@@ -15,6 +15,7 @@
 
 #include <formats/json_writer.h>
 #include <report/export/export.h>
+#include <report/page/run_page.h>
 
 struct pto_report_page_document {
   const char *id;
@@ -22,12 +23,18 @@ struct pto_report_page_document {
   const void *about;
 };
 
+/* What a page shows. */
+struct pto_report_page {
+  const struct pto_report_page_document *documents;
+  uint32_t document_count;
+  const struct pto_trace *trace; /* of a run: what was recorded; NULL: there is none */
+  const struct pto_export_info *info;
+  const struct pto_run_page *runs[2]; /* of compare: those of A and B; NULL: there is none */
+};
+
 /* PTO_OK, or PTO_ESYSTEM with the sentence: this build has no pages, or the file cannot be written.  NULL is fine. */
 PTO_MUST_CHECK int pto_report_page_probe(const char *path, struct pto_error *error);
-/* Writes the documents, and of a run (`trace`; NULL: there is none) what was recorded.  PTO_OK, PTO_ESYSTEM or
- * PTO_ENOMEM. */
-PTO_MUST_CHECK int pto_report_page_write(const char *path, const struct pto_report_page_document *documents,
-                                         uint32_t count, const struct pto_trace *trace,
-                                         const struct pto_export_info *info, struct pto_error *error);
+/* PTO_OK, PTO_ESYSTEM or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_report_page_write(const char *path, const struct pto_report_page *page, struct pto_error *error);
 
 #endif

@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The page: what each section shows, and what a click does.  `run` has what the blocks say; RESULT is the document of --json. */
+/* The page: what each section shows, and what a click does. */
 
-const RESULT = documentOf("result") || {};
-
-/* Spans from here on are calls on cores. */
-const firstCall = spans => spans.first[NAMES.first_core];
-
-/* The whole of it, for the parts. */
-const run = {
-  spans: null, tasks: null, edges: null, tensors: null, path: null, end: 1,
-  colour: colourOf,
-  spansByTask: null,
-  /* The span of a task that ends last; -1: it has none. */
-  lastSpanOf(task) {
-    if (!this.lastSpan) {
-      this.lastSpan = new Int32Array(NAMES.tasks).fill(-1);
-            for (let i = firstCall(this.spans); i < this.spans.count; i++) {
-        const t = this.spans.task[i];
-        if (t >= 0 && t < NAMES.tasks && (this.lastSpan[t] < 0 || this.spans.end[i] > this.spans.end[this.lastSpan[t]]))
-          this.lastSpan[t] = i;
-      }
-    }
-    return this.lastSpan[task];
-  }
-};
+const RESULT = documentOf("result") || {}; /* of --json */
+/* Of a page of one run: that, and its timeline. */
+const run = NAMES ? new Run("", RESULT) : null;
 let timeline = null;
 
 function section(id, isThere) {
@@ -54,166 +34,12 @@ function drawHead() {
     });
 }
 
-/* ---- a task ---- */
-
-const bufferText = number => NAMES.buffer_labels[number] || `buffer ${number}`;
-const taskText = task => `task ${task} ${NAMES.names[run.tasks.kernel[task]]}`;
-
-/* span: what is selected; -1: nothing, or a task that no core ran. */
-async function showTask(span, task = span < 0 ? -1 : run.spans.task[span]) {
-  const box = d3.select("#task").html("");
-  if (span < 0 && task < 0) {
-    box.append("p").text("Click a span to see its task.");
-    return;
-  }
-  const {spans} = run;
-  box.append("h3").text(NAMES.names[span < 0 ? run.tasks.kernel[task] : spans.name[span]]);
-  const list = box.append("ul");
-  const say = text => list.append("li").text(text);
-  if (span < 0) say("no core ran it");
-  else say(`${unitsText(spans.begin[span])} to ${unitsText(spans.end[span])}: ${unitsText(spans.end[span] - spans.begin[span])}`);
-  if (task < 0 || task >= NAMES.tasks) return;
-  say(`task ${task}${run.tasks.blocks[task] > 1 && span >= 0 ? `, block ${spans.block[span]} of ${run.tasks.blocks[task]}` : ""}`);
-  if (NAMES.labels && NAMES.labels[task]) say(`label ${NAMES.labels[task]}`);
-  if (NAMES.nodes) say(`node ${NAMES.nodes[task]}`);
-  if (NAMES.places[run.tasks.place[task]]) say(`submitted at ${NAMES.places[run.tasks.place[task]]}`);
-  await loadGraph();
-  if (timeline.selected !== span) return;
-  timeline.draw();
-  sayWaits(list, task);
-  sayNeighbours(box, "producers", run.edges.producers, task);
-  sayNeighbours(box, "consumers", run.edges.consumers, task);
-  if (!run.tensors) run.tensors = await readTensors(NAMES.tasks, NAMES);
-  if (timeline.selected !== span) return;
-  box.append("h3").text("tensors");
-  box.append("ul").selectAll("li").data(run.tensors[task]).enter().append("li").text(t =>
-    `${t.isPredicate ? "predicate" : t.mode} ${t.dtype} ${t.shape.join("×") || "scalar"}, ${bufferText(t.buffer)} of ${bytesText(t.bytes)}` +
-    `${t.offset ? `, from element ${t.offset}` : ""}`);
-}
-
-/* The span of the scheduler that sends a task's first message; null on threads. */
-function firstMessage(task) {
-  const {spans} = run, sends = NAMES.names.indexOf(NAMES.activities.dispatch);
-  let first = -1;
-  for (let i = 0; i < firstCall(spans); i++)
-    if (spans.task[i] === task && spans.name[i] === sends && (first < 0 || spans.begin[i] < spans.begin[first])) first = i;
-  return first < 0 ? null : {begin: spans.begin[first], end: spans.end[first]};
-}
-
-/* From its submit to its first span: for its last producer, a scheduler, a core. */
-function sayWaits(list, task) {
-  const {spans, edges} = run;
-  let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
-  for (let i = firstCall(spans); i < spans.count; i++) if (spans.task[i] === task) begin = Math.min(begin, spans.begin[i]);
-  for (let k = edges.producers.first[task]; k < edges.producers.first[task + 1]; k++) {
-    const span = run.lastSpanOf(edges.producers.items[k]);
-    if (span >= 0 && spans.end[span] > ready) {
-      ready = spans.end[span];
-      last = edges.producers.items[k];
-    }
-  }
-  list.append("li").text(`submitted at ${unitsText(run.tasks.submitted[task])}`);
-  if (last >= 0) list.append("li").text(`waited ${unitsText(ready - run.tasks.submitted[task])} for task ${last}, its last producer`);
-  if (begin === Infinity || begin < ready) return;
-  const sent = firstMessage(task);
-  if (!sent) list.append("li").text(`waited ${unitsText(begin - ready)} for a core`);
-  else {
-    if (sent.begin > ready) list.append("li").text(`waited ${unitsText(sent.begin - ready)} for a scheduler`);
-    list.append("li").text(`its message took ${unitsText(sent.end - Math.max(ready, sent.begin))}`);
-    if (begin > sent.end) list.append("li").text(`waited ${unitsText(begin - sent.end)} for its core, and to start there`);
-  }
-}
-
-function sayNeighbours(box, title, list, task) {
-  const from = list.first[task], to = list.first[task + 1];
-  box.append("h3").text(to - from === 1 ? `1 ${title.slice(0, -1)}` : `${to - from} ${title}`);
-  box.append("ul").attr("class", title).selectAll("li").data([...list.items.slice(from, Math.min(to, from + 50))]).enter()
-    .append("li").append("a").attr("role", "button").attr("tabindex", 0)
-    .text(taskText).on("click", d => goTo(d));
-  if (to - from > 50) box.append("p").text(`and ${to - from - 50} more`);
-}
-
-/* Selects a task's last span and brings it into view. */
-function goTo(task) {
-  const span = run.lastSpanOf(task);
-  if (span < 0) {
-    timeline.select(-1);
-    showTask(-1, task);
-    return;
-  }
-  const [begin, end] = timeline.scale.domain(), length = run.spans.end[span] - run.spans.begin[span];
-  if (run.spans.begin[span] < begin || run.spans.end[span] > end)
-    timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
-  timeline.select(span);
-}
-
-async function loadGraph() {
-  if (!run.edges) run.edges = await readEdges(NAMES.tasks);
-}
-
-/* ---- search ---- */
-
-function startSearch() {
-  const form = document.getElementById("search"), output = form.querySelector("output");
-  let last = -1;
-  const matcher = text => {
-    const number = /^#?\d+$/.test(text) ? +text.replace("#", "") : -1, low = text.toLowerCase();
-    const exact = /^"(.*)"$/.exec(text); /* what is in quotes is all of a name */
-    const fits = exact ? name => name === exact[1] : name => name.toLowerCase().includes(low);
-    const hits = NAMES.names.map(fits);
-    const places = NAMES.places.map(fits);
-    return span => {
-      const task = run.spans.task[span];
-      if (number >= 0) return task === number;
-      if (hits[run.spans.name[span]]) return true;
-      if (task < 0 || task >= NAMES.tasks) return false;
-      return places[run.tasks.place[task]] ||
-        [NAMES.nodes, NAMES.labels].some(texts => texts && fits(texts[task] || ""));
-    };
-  };
-  form.elements.text.addEventListener("input", () => {
-    const text = form.elements.text.value.trim();
-    last = -1;
-    const count = timeline.mark(text ? matcher(text) : null);
-    output.textContent = text ? `${count} spans` : "";
-  });
-  form.addEventListener("submit", event => {
-    event.preventDefault();
-    if (!timeline.matches) return;
-    for (let step = 1; step <= run.spans.count; step++) {
-      const span = (last + step) % run.spans.count;
-      if (!timeline.matches(span)) continue;
-      last = span;
-      const length = run.spans.end[span] - run.spans.begin[span];
-      timeline.show(Math.max(0, run.spans.begin[span] - 10 * length), Math.min(run.end, run.spans.end[span] + 10 * length));
-      timeline.select(span);
-      return;
-    }
-  });
-  d3.selectAll("#search [data-do]").on("click", function () {
-    if (this.dataset.do === "all") timeline.show(0, run.end);
-    else timeline.canvas.call(timeline.zoom.scaleBy, this.dataset.do === "in" ? 2 : 0.5);
-  });
-  form.elements.path.addEventListener("change", () => {
-    timeline.showsPath = form.elements.path.checked;
-    timeline.draw();
-  });
-}
-
-/* The critical path as the timeline draws it: [{track, begin, end}]. */
-function stepsOnTracks(path) {
-  if (!path) return null;
-  const trackOf = resource => NAMES.tracks.findIndex(name => name === resource || name.startsWith(`${resource} `));
-  return path.steps.map(step => ({track: trackOf(step.resource), begin: step.begin_us * NAMES.units_per_us,
-                                  end: step.end_us * NAMES.units_per_us}));
-}
-
 /* ---- memory ---- */
 
 /* Of managed buffers, from the first span of a task that uses it to the last, with both tasks: largest first. */
 function buffersOf() {
   const buffers = new Map(), begin = new Float64Array(NAMES.tasks).fill(Infinity);
-  for (let i = firstCall(run.spans); i < run.spans.count; i++) {
+  for (let i = run.firstCall; i < run.spans.count; i++) {
     const task = run.spans.task[i];
     if (task >= 0 && task < NAMES.tasks) begin[task] = Math.min(begin[task], run.spans.begin[i]);
   }
@@ -222,7 +48,7 @@ function buffersOf() {
     for (const tensor of tensors) {
       if (!tensor.isManaged || span < 0) continue;
       const buffer = buffers.get(tensor.buffer) ||
-        {buffer: tensor.buffer, name: bufferText(tensor.buffer), bytes: tensor.bytes, begin: Infinity, end: 0};
+        {buffer: tensor.buffer, name: run.bufferText(tensor.buffer), bytes: tensor.bytes, begin: Infinity, end: 0};
       if (begin[task] < buffer.begin) [buffer.begin, buffer.producer] = [begin[task], task];
       if (run.spans.end[span] > buffer.end) [buffer.end, buffer.consumer] = [run.spans.end[span], task];
       buffers.set(tensor.buffer, buffer);
@@ -239,36 +65,30 @@ async function draw() {
     const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark"
                                                                        : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = isDark ? "light" : "dark";
-    if (timeline) timeline.draw();
+    lanes.forEach(lane => lane.timeline.draw());
   });
   await drawParts();
   drawResult();
-  run.spans = NAMES ? await readSpans() : null;
-  if (!section("lanes", run.spans && run.spans.count > 0)) {
+  let chart = null;
+  const two = ["a", "b"].filter(side => documentOf(`${side}-names`))
+    .map(side => [laneName(side), new Run(`${side}-`, documentOf(`${side}-result`))]);
+  if (two.length) document.querySelector("main").prepend(document.getElementById("lanes"));
+  const isDrawn = await drawLanes(run ? [["", run]] : two, (begin, end) => { if (chart) chart.show(begin, end); });
+  if (!isDrawn || !run) {
     for (const id of ["memory", "tasks-graph"]) section(id, false);
     document.documentElement.dataset.ready = "all";
     return;
   }
-  let chart = null;
-  for (const end of run.spans.end) run.end = Math.max(run.end, end);
-  run.path = stepsOnTracks(RESULT.stats && RESULT.stats.path);
-  d3.selectAll(".of-path").style("display", run.path ? null : "none");
-  timeline = new Timeline(document.querySelector("#lanes .chart"), {
-    run, onSelect: showTask, onView: (begin, end) => { if (chart) chart.show(begin, end); }});
-  performance.mark("first picture");
-  await new Promise(requestAnimationFrame);
-  run.tasks = await readTasks(NAMES.tasks);
-  startSearch();
-  window.addEventListener("resize", () => timeline.resize());
+  timeline = lanes[0].timeline;
   const samples = await readSamples();
   if (section("memory", samples.count > 0))
     chart = new SampleChart(document.querySelector("#memory .chart"), samples, run, () => timeline.width, goTo);
   await new Promise(requestAnimationFrame);
-  await loadGraph();
+  await run.loadGraph();
   if (section("tasks-graph", NAMES.tasks > 0))
     drawGraph(document.querySelector("#tasks-graph .chart"), taskGraph(run), run, goTo);
   if (chart && NAMES.tasks <= 20000) {
-    run.tensors = run.tensors || await readTensors(NAMES.tasks, NAMES);
+    await run.loadTensors();
     chart.buffers = buffersOf();
     chart.show(...chart.view);
   }
@@ -279,8 +99,8 @@ async function draw() {
 function drawResult() {
   const stats = RESULT.stats || {}, makespan = stats.makespan_us;
   if (stats.verdict) {
-    const {bound_by, share, us, gains} = stats.verdict;
-    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of the run, ${timeText(us)}`);
+    const {bound_by, of, share, us, gains} = stats.verdict, whole = of === "the critical path" ? "the run" : `the time of ${of}`;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}`);
     d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
   }
@@ -386,19 +206,6 @@ function drawPath(path, makespan) {
      text: d => d.first_task === null ? "" : d.first_task === d.last_task ? d.first_task : `${d.first_task} to ${d.last_task}`,
      pick: d => d.first_task === null ? null : () => goTo(d.first_task)}
   ], path.steps);
-}
-
-function showTime(beginUs, endUs) {
-  const units = NAMES.units_per_us, margin = (endUs - beginUs) / 2 + 0.001;
-  timeline.show(Math.max(0, (beginUs - margin) * units), Math.min(run.end, (endUs + margin) * units));
-  document.getElementById("lanes").scrollIntoView();
-}
-
-function findText(text) {
-  const form = document.getElementById("search");
-  form.elements.text.value = text;
-  form.elements.text.dispatchEvent(new Event("input"));
-  document.getElementById("lanes").scrollIntoView();
 }
 
 draw().catch(error => {

@@ -12,6 +12,7 @@
   X(parts, "report/page/parts.js")                                                                                     \
   X(timeline, "report/page/timeline.js")                                                                               \
   X(charts, "report/page/charts.js")                                                                                   \
+  X(lanes, "report/page/lanes.js")                                                                                     \
   X(roofline, "report/page/roofline.js")                                                                               \
   X(explore, "report/page/explore.js")                                                                                 \
   X(regress, "report/page/regress.js")                                                                                 \

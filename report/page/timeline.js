@@ -38,25 +38,30 @@ function levelsOf(spans, from, to) {
 }
 
 class Timeline {
-  /* options: {run, onSelect(task, span), onView(begin, end)} */
+  /* options: {run, end, onSelect(span), onView(begin, end)}; end: of the axis, not before the run's */
   constructor(element, options) {
     this.run = options.run;
+    this.end = options.end;
+    this.peers = []; /* timelines that show the same time */
     this.options = options;
     this.tracks = [];
     const {spans} = this.run;
     for (let track = 0; track + 1 < spans.first.length; track++)
       if (spans.first[track] < spans.first[track + 1])
-        this.tracks.push({track, name: NAMES.tracks[track],
+        this.tracks.push({track, name: this.run.names.tracks[track],
                           levels: levelsOf(spans, spans.first[track], spans.first[track + 1])});
     this.element = d3.select(element);
     this.canvas = this.element.append("canvas").attr("tabindex", 0).attr("role", "img")
       .attr("aria-label", "timeline of all cores");
-    this.colours = NAMES.names.map(this.run.colour);
+    this.colours = this.run.names.names.map(this.run.colour);
     this.height = AXIS_HEIGHT + ROW * this.tracks.length + 4;
     this.selected = -1;
     this.matches = null;
     this.showsPath = true;
-    this.zoom = d3.zoom().scaleExtent([1, 1e9]).filter(() => !d3.event.button && (d3.event.type !== "wheel" || d3.event.ctrlKey)).on("zoom", () => this.draw());
+    this.zoom = d3.zoom().scaleExtent([1, 1e9]).filter(() => !d3.event.button && (d3.event.type !== "wheel" || d3.event.ctrlKey)).on("zoom", () => {
+      this.draw();
+      for (const peer of this.peers) peer.follow(d3.zoomTransform(this.canvas.node()));
+    });
     this.canvas.call(this.zoom)
       .on("click", () => this.click(d3.event))
       .on("mousemove", () => this.hover(d3.event))
@@ -88,10 +93,16 @@ class Timeline {
     this.width = Math.max(300, this.element.node().clientWidth);
     this.canvas.attr("width", this.width * ratio).attr("height", this.height * ratio)
       .style("width", `${this.width}px`).style("height", `${this.height}px`);
-    this.base = d3.scaleLinear().domain([0, this.run.end]).range([LABEL_WIDTH, this.width]);
+    this.base = d3.scaleLinear().domain([0, this.end]).range([LABEL_WIDTH, this.width]);
     this.zoom.extent([[LABEL_WIDTH, 0], [this.width, this.height]])
       .translateExtent([[LABEL_WIDTH, 0], [this.width, this.height]]);
     this.draw();
+  }
+
+  /* Shows what a peer does. */
+  follow(view) {
+    const own = d3.zoomTransform(this.canvas.node());
+    if (own.k !== view.k || own.x !== view.x) this.canvas.call(this.zoom.transform, view);
   }
 
   get scale() { return d3.zoomTransform(this.canvas.node()).rescaleX(this.base); }
@@ -136,11 +147,12 @@ class Timeline {
   }
 
   drawAxis(context, x) {
-    const step = d3.tickStep(0, (x.domain()[1] - x.domain()[0]) / NAMES.units_per_us, 8);
+    const units = this.run.names.units_per_us;
+    const step = d3.tickStep(0, (x.domain()[1] - x.domain()[0]) / units, 8);
     context.fillStyle = this.ink;
     context.strokeStyle = this.faint;
-    for (const us of x.ticks(8).length ? d3.ticks(x.domain()[0] / NAMES.units_per_us, x.domain()[1] / NAMES.units_per_us, 8) : []) {
-      const at = Math.round(x(us * NAMES.units_per_us)) + 0.5;
+    for (const us of x.ticks(8).length ? d3.ticks(x.domain()[0] / units, x.domain()[1] / units, 8) : []) {
+      const at = Math.round(x(us * units)) + 0.5;
       if (at < LABEL_WIDTH) continue;
       context.beginPath();
       context.moveTo(at, AXIS_HEIGHT - 6);
@@ -172,7 +184,7 @@ class Timeline {
       const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
       context.fillStyle = inkOn(colour);
       colour = null;
-      if (room > 20) this.drawText(context, NAMES.names[name], from + 3, y + ROW / 2, room);
+      if (room > 20) this.drawText(context, this.run.names.names[name], from + 3, y + ROW / 2, room);
     }
     context.globalAlpha = 1;
   }
@@ -242,20 +254,26 @@ class Timeline {
     this.options.onSelect(span);
   }
 
+  selectNone() {
+    if (this.selected < 0) return;
+    this.selected = -1;
+    this.draw();
+  }
+
   hover() {
     const [px, py] = d3.mouse(this.canvas.node()), span = this.spanAt(px, py);
     this.tip.style("display", span < 0 ? "none" : "block");
     if (span < 0) return;
-    const {spans} = this.run, task = spans.task[span];
+    const {spans, names} = this.run, task = spans.task[span];
     this.tip.style("left", `${Math.min(px + 12, this.width - 220)}px`).style("top", `${py + 14}px`)
-      .text(`${NAMES.names[spans.name[span]]}${task >= 0 ? ` · task ${task}` : ""} · ${unitsText(spans.end[span] - spans.begin[span])}` +
-            ` at ${unitsText(spans.begin[span])}`);
+      .text(`${names.names[spans.name[span]]}${task >= 0 ? ` · task ${task}` : ""} · ${this.run.timeText(spans.end[span] - spans.begin[span])}` +
+            ` at ${this.run.timeText(spans.begin[span])}`);
   }
 
   key(event) {
     const steps = {ArrowLeft: [0.2, 1], ArrowRight: [-0.2, 1], "+": [0, 1.5], "-": [0, 1 / 1.5]}[event.key];
     if (event.key === "Escape") this.select(-1);
-    if (event.key === "0") this.show(0, this.run.end);
+    if (event.key === "0") this.show(0, this.end);
     if (!steps) return;
     event.preventDefault();
     if (steps[0]) this.canvas.call(this.zoom.translateBy, steps[0] * this.width / d3.zoomTransform(this.canvas.node()).k, 0);

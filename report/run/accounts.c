@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <report/run/trace_view.h>
 #include <runtime/base/base.h>
 
 #define LANES 3u
@@ -198,117 +197,12 @@ static int account_virtual(struct maker *m, uint32_t cluster_count, struct pto_e
   return PTO_OK;
 }
 
-/* ---- threads ---- */
-
-/* Something that a thread did, perhaps within something else. */
-struct interval {
-  uint64_t begin, end;
-  uint32_t activity;
-};
-
-static int order_intervals(const void *left, const void *right) {
-  const struct interval *a = left, *b = right;
-  if (a->begin != b->begin) return (a->begin > b->begin) - (a->begin < b->begin);
-  return (a->end < b->end) - (a->end > b->end); /* the outer one first */
-}
-
-static uint32_t activity_of(const struct pto_trace_control *control) {
-  if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
-  switch (control->activity) {
-  case PTO_CONTROL_SUBMIT:
-    return PTO_ACTIVITY_submit;
-  case PTO_CONTROL_SCOPE:
-    return PTO_ACTIVITY_scope;
-  case PTO_CONTROL_HOST_ACCESS:
-    return PTO_ACTIVITY_host_access;
-  case PTO_CONTROL_WAIT:
-    return PTO_ACTIVITY_other;
-  default:
-    return PTO_ACTIVITY_to_device + (control->activity - (uint32_t)PTO_CONTROL_TO_DEVICE);
-  }
-}
-
-/* Each moment counts for the innermost of the intervals that it is in; what is in none for `rest`. */
-static bool take_intervals(struct pto_account *account, struct interval *items, uint64_t count, uint32_t rest,
-                           uint64_t makespan) {
-  uint64_t at = 0;
-  if (count) qsort(items, count, sizeof *items, order_intervals);
-  /* The open intervals are a list from the innermost outwards: each item's place holds its outer one. */
-  uint64_t *outer = malloc((count + 1) * sizeof *outer), open = UINT64_MAX;
-  for (uint64_t i = 0; outer && i <= count; i++) {
-    const uint64_t begin = i < count ? items[i].begin : makespan;
-    while (open != UINT64_MAX && items[open].end <= begin) { /* it ends before */
-      if (items[open].end > at) {
-        account->times[items[open].activity] += items[open].end - at;
-        at = items[open].end;
-      }
-      open = outer[open];
-    }
-    if (begin > at) {
-      account->times[open == UINT64_MAX ? rest : items[open].activity] += begin - at;
-      at = begin;
-    }
-    if (i == count) break;
-    if (open != UINT64_MAX) items[i].end = pto_min_u64(items[i].end, items[open].end);
-    outer[i] = open;
-    open = i;
-  }
-  const bool has_memory = outer != NULL;
-  free(outer);
-  return has_memory;
-}
-
-static uint64_t last_end(const struct pto_trace *trace) {
-  uint64_t last = 0;
-  for (uint64_t i = 0; i < trace->control.count; i++)
-    last = pto_max_u64(last, ((const struct pto_trace_control *)pto_trace_log_at(&trace->control, i))->end);
-  const struct pto_trace_span *span;
-  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(trace, &walk)) != NULL;)
-    last = pto_max_u64(last, span->end);
-  return last;
-}
-
-/* The first thread is the one that the orchestration runs on. */
-static int account_thread(const struct pto_trace *trace, uint32_t thread, struct pto_accounts *accounts,
-                          struct pto_error *error) {
-  const struct pto_trace_log *spans = &trace->spans[thread];
-  const uint64_t controls = thread == 0 ? trace->control.count : 0;
-  struct interval *items = malloc((spans->count + controls + 1) * sizeof *items);
-  uint64_t count = 0;
-  char name[24];
-  if (!items) return out_of_memory(error);
-  snprintf(name, sizeof name, "thread %u", thread);
-  struct pto_account *account = add_account(accounts, name, "thread", 1);
-  for (uint64_t i = 0; i < spans->count; i++) {
-    const struct pto_trace_span *span = pto_trace_log_at(spans, i);
-    items[count++] = (struct interval){span->begin, span->end, PTO_ACTIVITY_kernel};
-  }
-  for (uint64_t i = 0; i < controls; i++) {
-    const struct pto_trace_control *control = pto_trace_log_at(&trace->control, i);
-    items[count++] = (struct interval){control->begin, control->end, activity_of(control)};
-  }
-  account->used = count > 0;
-  const bool has_memory = take_intervals(
-      account, items, count, thread == 0 ? PTO_ACTIVITY_own_code : PTO_ACTIVITY_no_work, accounts->makespan);
-  free(items);
-  return has_memory ? PTO_OK : out_of_memory(error);
-}
-
-static int account_threads(const struct pto_trace *trace, struct pto_accounts *accounts, struct pto_error *error) {
-  accounts->makespan = last_end(trace);
-  accounts->items = calloc(trace->span_log_count + 1, sizeof *accounts->items);
-  if (!accounts->items) return out_of_memory(error);
-  for (uint32_t i = 0; i < trace->span_log_count; i++)
-    if (account_thread(trace, i, accounts, error)) return PTO_ENOMEM;
-  return PTO_OK;
-}
-
 int pto_accounts_init(const struct pto_event_graph *graph, uint32_t cluster_count, struct pto_accounts *accounts,
                       struct pto_error *error) {
   struct maker maker = {.graph = graph, .accounts = accounts};
   *accounts = (struct pto_accounts){.is_virtual = graph->trace->is_virtual};
   const int status = accounts->is_virtual ? account_virtual(&maker, cluster_count, error)
-                                          : account_threads(graph->trace, accounts, error);
+                                          : pto_accounts_of_threads(graph->trace, accounts, error);
   free(maker.cores_at);
   free(maker.is_used);
   if (status) pto_accounts_fini(accounts);

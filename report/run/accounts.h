@@ -25,6 +25,7 @@ struct pto_account {
 struct pto_accounts {
   bool is_virtual;
   uint64_t makespan;
+  uint64_t chain; /* on threads: the longest chain of kernels */
   struct pto_account *items;
   uint32_t count;
 };
@@ -32,6 +33,21 @@ struct pto_accounts {
 /* `graph`: of the same trace; it has no nodes where time is real.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_accounts_init(const struct pto_event_graph *graph, uint32_t cluster_count,
                                      struct pto_accounts *accounts, struct pto_error *error);
+/* The same in real time, on zeroed ones; internal. */
+PTO_MUST_CHECK int pto_accounts_of_threads(const struct pto_trace *trace, struct pto_accounts *accounts,
+                                           struct pto_error *error);
+/* On threads no replay tells what a change would give.  But where one of four things takes at least PTO_BOUND_LEAST of
+ * its time, that is what bounds the run: kernels, of all threads; what the orchestration does, of its thread; the
+ * longest chain of kernels after each other (critical_path.h), of the run; waiting for tasks that are ready, of the
+ * others. */
+#define PTO_BOUND_LEAST 0.75
+struct pto_thread_bound {
+  const char *what;  /* "kernels" */
+  const char *whose; /* "all threads" */
+  double share;
+};
+/* False: none of them does, or time is virtual. */
+bool pto_accounts_find_bound(const struct pto_accounts *accounts, struct pto_thread_bound *bound);
 /* Takes zeroed ones. */
 void pto_accounts_fini(struct pto_accounts *accounts);
 

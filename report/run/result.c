@@ -9,6 +9,7 @@
 #include <report/file/colour.h>
 #include <report/file/output_file.h>
 #include <report/stopped/stopped.h>
+#include <report/run/alike_tasks.h>
 #include <report/run/group_times.h>
 #include <report/run/timeline_stats.h>
 
@@ -97,6 +98,7 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
   if (result->groups) pto_group_times_put(result->groups, w);
   if (result->labels) pto_group_times_put_labels(result->labels, w);
+  if (result->alike) pto_alike_tasks_put(result->alike, w);
   if (result->counters.put) result->counters.put(result->counters.about, w);
   put_count(w, result, "refused", result->refused);
   pto_json_put_string(w, "first_refusal", result->first_refusal);

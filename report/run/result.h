@@ -18,6 +18,7 @@
 #include <formats/units.h>
 #include <runtime/base/error.h>
 
+struct pto_alike_tasks;
 struct pto_group_times;
 struct pto_timeline_stats;
 struct pto_wait_picture;
@@ -65,6 +66,7 @@ struct pto_run_result {
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
   const struct pto_group_times *groups;      /* of --stats, of a graph; NULL: not asked */
   const struct pto_group_times *labels;      /* of --stats, by label; NULL: not asked */
+  const struct pto_alike_tasks *alike;       /* of --stats, in JSON alone; NULL: not asked */
   struct pto_result_part counters;           /* of --counters; zeroed: not asked */
   uint64_t refused;                          /* submits, of the last round */
   const char *first_refusal;                 /* what is said of the first; NULL: there was none */

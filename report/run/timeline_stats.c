@@ -161,9 +161,20 @@ static const char *time_text(const struct pto_timeline_stats *t, uint64_t time, 
   return pto_format_seconds(seconds_of(t, time), text, TEXT);
 }
 
+static void print_bound(const struct pto_timeline_stats *t, FILE *to) {
+  struct pto_thread_bound bound;
+  if (pto_accounts_find_bound(&t->accounts, &bound))
+    fprintf(to, "  bound    by %s, %.1f %% of the time of %s\n", bound.what, 100 * bound.share, bound.whose);
+  else
+    fprintf(to,
+            "  bound    not told on threads where no one thing takes %.0f %%; --engine virtual tells it of the chip\n",
+            100 * PTO_BOUND_LEAST);
+}
+
 static void print_path(const struct pto_timeline_stats *t, FILE *to) {
   const struct pto_run_path *path = &t->path;
   char text[TEXT], more[TEXT];
+  if (!t->is_virtual) print_bound(t, to);
   if (path->makespan == 0) return;
   fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path\n", pto_activity_group_text(path->group),
           percent(path->groups[path->group], path->makespan), time_text(t, path->groups[path->group], text),
@@ -299,13 +310,22 @@ static void put_activities(struct pto_json_writer *w, const struct pto_timeline_
   pto_json_object_end(w);
 }
 
+/* Gains of virtual time alone. */
 static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
   const struct pto_run_path *path = &t->path;
-  if (!pto_json_try_key(w, "verdict", path->makespan > 0)) return;
+  struct pto_thread_bound bound;
+  const bool is_of_threads = pto_accounts_find_bound(&t->accounts, &bound);
+  if (!pto_json_try_key(w, "verdict", path->makespan > 0 || is_of_threads)) return;
+  if (!is_of_threads)
+    bound = (struct pto_thread_bound){.what = pto_activity_group_text(path->group),
+                                      .whose = "the critical path",
+                                      .share = share((double)path->groups[path->group], (double)path->makespan)};
   pto_json_object_begin(w);
-  pto_json_put_string(w, "bound_by", pto_activity_group_text(path->group));
-  pto_json_put_double(w, "share", share((double)path->groups[path->group], (double)path->makespan));
-  put_us(w, t, "us", path->groups[path->group]);
+  pto_json_put_string(w, "bound_by", bound.what);
+  pto_json_put_string(w, "of", bound.whose);
+  pto_json_put_double(w, "share", bound.share);
+  put_us(w, t, "us",
+         is_of_threads ? (uint64_t)(bound.share * (double)t->accounts.makespan) : path->groups[path->group]);
   pto_json_put_array(w, "gains");
   for (uint32_t i = 0; i < path->gain_count; i++) {
     pto_json_object_begin(w);

@@ -5,6 +5,19 @@
 
 #include <runtime/base/base.h>
 
+struct pto_task_calls *pto_trace_task_calls(const struct pto_trace *trace) {
+  struct pto_task_calls *all = calloc(trace->tasks.count + 1, sizeof *all);
+  const struct pto_trace_span *span;
+  if (!all) return NULL;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(trace, &walk)) != NULL;) {
+    if (span->task >= trace->tasks.count) continue;
+    struct pto_task_calls *calls = &all[span->task];
+    if (!calls->first || span->begin < calls->first->begin) calls->first = span;
+    if (!calls->last || span->end > calls->last->end) calls->last = span;
+  }
+  return all;
+}
+
 /* ---- edges in an order that the graph alone decides ---- */
 
 static int order_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }

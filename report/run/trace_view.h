@@ -21,6 +21,13 @@ static inline const struct pto_trace_span *pto_trace_next_span(const struct pto_
   return NULL;
 }
 
+/* A task's call that began first, and the one that ended last; NULL where it never ran. */
+struct pto_task_calls {
+  const struct pto_trace_span *first, *last;
+};
+/* Those of each task, by number, to be freed; NULL where memory is short. */
+struct pto_task_calls *pto_trace_task_calls(const struct pto_trace *trace);
+
 /* One edge: all its reasons. */
 struct pto_trace_edge_view {
   uint64_t producer, consumer;

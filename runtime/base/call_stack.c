@@ -7,7 +7,11 @@
 
 static _Thread_local const void *frame_of_caller;
 
-void pto_call_stack_begin(const void *frame) { frame_of_caller = frame; }
+const void *pto_call_stack_begin(const void *frame) {
+  const void *before = frame_of_caller;
+  frame_of_caller = frame;
+  return before;
+}
 
 /* Where a frame goes on.  The stack pointer there is what the unwinder calls the canonical address of the frame within:
  * below frame_of_caller in that function too, and beyond it in its callers. */

@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /* The program's own code is called from the function whose frame this is (__builtin_frame_address(0)); NULL: it has
- * returned. */
-void pto_call_stack_begin(const void *frame);
+ * returned.  What was said before, for a thread that goes on with another stack. */
+const void *pto_call_stack_begin(const void *frame);
 
 /* Of the calls that the program's own code is in, the outermost, of which `call` is one within.  NULL: `call` is itself
  * the outermost, or is not found. */

@@ -16,7 +16,7 @@ static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_t
     window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
     heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
   }
-  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+  *s = (struct pto_trace_sample){.time = rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace),
                                  .ready = rt->scheduler.ready_count,
                                  .window_used = (uint32_t)window_used,
                                  .in_flight = rt->scheduler.cores.in_flight,
@@ -400,12 +400,16 @@ int pto_progress_wait(struct pto_runtime *rt) {
   return PTO_OK;
 }
 
-/* Once around: something completes, or the machine has gone on for a while. */
-static int poll_once(struct pto_runtime *rt) {
+int pto_progress_pause(struct pto_runtime *rt) {
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
-  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
   rt->port->ops->pause(rt->port);
   return PTO_OK;
+}
+
+/* Once around: something completes, or the machine has gone on for a while. */
+static int poll_once(struct pto_runtime *rt) {
+  if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
+  return pto_progress_pause(rt);
 }
 
 int pto_poll(struct pto_runtime *rt) {

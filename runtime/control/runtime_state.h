@@ -190,6 +190,9 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 void pto_progress_poll(struct pto_runtime *rt);
 /* One step of waiting: something completes, or the run fails.  Its status. */
 int pto_progress_wait(struct pto_runtime *rt);
+/* The same for what is no task's: what completes is taken in, or the machine goes on for a while; only where the engine
+ * can (ops->pause). */
+int pto_progress_pause(struct pto_runtime *rt);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
@@ -198,10 +201,14 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 
+/* The orchestrator's clock, in virtual time. */
+static inline uint64_t pto_orchestrator_clock(const struct pto_runtime *rt) {
+  return rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock;
+}
 /* The clock that the timeline is kept in; 0 where there is none. */
 static inline uint64_t pto_progress_now(const struct pto_runtime *rt) {
   if (!pto_trace_has_timeline(&rt->trace)) return 0;
-  return rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace);
+  return rt->port->is_virtual ? pto_orchestrator_clock(rt) : pto_trace_now(&rt->trace);
 }
 /* What the control thread did until now, for the timeline: `what` has all but the end, and the task where it is not the
  * next one.  Gives the end. */
@@ -216,10 +223,6 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, struct pto_tr
 /* The counters as they are now, for the timeline. */
 PTO_COLD void pto_progress_sample(struct pto_runtime *rt);
 
-/* The orchestrator's clock, in virtual time. */
-static inline uint64_t pto_orchestrator_clock(const struct pto_runtime *rt) {
-  return rt->port->is_scheduler ? rt->port->orchestrator_clock : rt->port->clock;
-}
 /* What the orchestrator's clock, or the one that is in force, was spent on since `begin`, where that is recorded. */
 PTO_COLD void pto_add_segment(struct pto_runtime *rt, enum pto_actor actor, enum pto_activity activity, uint64_t begin,
                               uint32_t task);

@@ -330,6 +330,7 @@ static void link_cores(const struct view *view) {
       [PTO_WAITS_FOR_FLAG] = PTO_WAIT_SIGNAL,     [PTO_WAITS_FOR_ROOM] = PTO_WAIT_ROOM,
       [PTO_WAITS_FOR_ELEMENT] = PTO_WAIT_ELEMENT, [PTO_WAITS_FOR_BARRIER] = PTO_WAIT_BARRIER,
       [PTO_WAITS_FOR_TURN] = PTO_WAIT_TURN,       [PTO_WAITS_FOR_CHANGE] = PTO_WAIT_CHANGE,
+      [PTO_WAITS_FOR_PEER] = PTO_WAIT_PEER,
   };
   for (uint32_t i = 0; i < view->picture->listed_core_count; i++) {
     const struct pto_core_wait *wait = &view->picture->cores[i].wait;

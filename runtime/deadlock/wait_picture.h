@@ -103,7 +103,8 @@ static inline bool pto_picture_node_is(struct pto_picture_node a, struct pto_pic
   X(PTO_WAIT_ELEMENT, "element", "for an element from")                                                                \
   X(PTO_WAIT_BARRIER, "barrier", "at a barrier for")                                                                   \
   X(PTO_WAIT_TURN, "turn", "for its turn after")                                                                       \
-  X(PTO_WAIT_CHANGE, "change", "for memory to change, perhaps by")
+  X(PTO_WAIT_CHANGE, "change", "for memory to change, perhaps by")                                                     \
+  X(PTO_WAIT_PEER, "peer", "for another rank,")
 enum pto_picture_reason {
 #define X(reason, name, text) reason,
   PTO_PICTURE_REASON_LIST(X)

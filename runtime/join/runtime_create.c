@@ -78,6 +78,9 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
     return pto_error_set(error, PTO_EINVAL, "placement is for engine threads: virtual time binds nothing");
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
+  if (config->rank && !pto_engine_is_virtual(config->engine))
+    return pto_error_set(error, PTO_EINVAL, "several ranks are for engine virtual: on %s they have no common time",
+                         config->engine);
   const uint32_t known = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS;
   if (config->record & ~known)
     return pto_error_set(error, PTO_EINVAL, "record 0x%" PRIx32 " has bits that mean nothing", config->record);
@@ -101,7 +104,8 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
                                                   .on_timeout = config->on_timeout,
                                                   .on_timeout_context = config->on_timeout_context,
                                                   .jitter_ppm = config->jitter_ppm,
-                                                  .jitter_seed = config->jitter_seed};
+                                                  .jitter_seed = config->jitter_seed,
+                                                  .rank = (struct pto_rank_clock *)config->rank};
   return engine_find(config->engine)->create(&engine_config, port_out, error);
 }
 

@@ -17,6 +17,7 @@ struct pto_core_port {
   const struct pto_core_port_ops *ops;
   const struct pto_kernel *kernels[PTO_ROLE_COUNT]; /* of the task that runs; NULL where a role has none */
   bool is_sync_start;
+  void *rank; /* of a world, to which the calls of pto/remote.h go; NULL: the chip is alone */
 };
 
 struct pto_core_port_ops {
@@ -36,7 +37,7 @@ struct pto_core_port_ops {
 
 /* Whether a kernel needs a stack of its own. */
 static inline bool pto_kernel_waits(const struct pto_kernel *kernel) {
-  return (kernel->flags & (PTO_KERNEL_WAITS | PTO_KERNEL_TURNS)) != 0;
+  return (kernel->flags & (PTO_KERNEL_WAITS | PTO_KERNEL_TURNS | PTO_KERNEL_REMOTE)) != 0;
 }
 /* "AIC", "AIV0", "AIV1". */
 const char *pto_role_name(uint32_t role);

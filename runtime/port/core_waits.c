@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <runtime/base/text.h>
+#include <pto/runtime.h>
 #include <runtime/port/core_port.h>
 
 #define LONGEST_WAIT 256u /* characters that one entry takes at most, names of kernels being short */
@@ -40,6 +41,16 @@ static void add_barrier(char *text, size_t size, const struct pto_core_wait *wai
     pto_text_append(text, size, ", without a block that has returned");
 }
 
+static void add_peer(char *text, size_t size, const struct pto_peer_wait *wait) {
+  if (wait->call == PTO_PEER_SIGNAL)
+    pto_text_append(text, size, "for signal %" PRIu32 " %s %" PRId32 " of comm %" PRIu32 ", which is %" PRId32,
+                    wait->signal, wait->compare == PTO_IF_EQ ? "=" : ">=", wait->value, wait->comm, wait->found);
+  else
+    pto_text_append(text, size, "for its %s of %" PRIu64 " bytes %s rank %" PRIu32,
+                    wait->call == PTO_PEER_PUT ? "put" : "get", wait->bytes, wait->call == PTO_PEER_PUT ? "to" : "from",
+                    wait->peer);
+}
+
 static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) {
   pto_text_append(text, size, "task %" PRIu64 " (%s) block %" PRIu32 " ", wait->task_number, wait->kernel,
                   wait->who.block_index);
@@ -68,6 +79,9 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
     break;
   case PTO_WAITS_FOR_CHANGE:
     pto_text_append(text, size, "for a change of memory that it polls");
+    break;
+  case PTO_WAITS_FOR_PEER:
+    add_peer(text, size, &wait->peer);
     break;
   case PTO_WAITS_FOR_NOTHING:
     break;

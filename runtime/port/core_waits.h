@@ -22,7 +22,19 @@ enum pto_waits_for {
   PTO_WAITS_FOR_ELEMENT, /* the same */
   PTO_WAITS_FOR_BARRIER,
   PTO_WAITS_FOR_TURN,
-  PTO_WAITS_FOR_CHANGE /* of memory that it polls */
+  PTO_WAITS_FOR_CHANGE, /* of memory that it polls */
+  PTO_WAITS_FOR_PEER    /* what a call of pto/remote.h waits for */
+};
+
+/* What a core waits for that another rank of the world is to do. */
+enum pto_peer_call { PTO_PEER_PUT, PTO_PEER_GET, PTO_PEER_SIGNAL };
+struct pto_peer_wait {
+  uint32_t call; /* enum pto_peer_call */
+  uint32_t peer; /* put, get: the rank at the other end */
+  uint64_t bytes;
+  uint32_t comm, signal; /* a signal of the own rank: */
+  uint32_t compare;      /* PTO_IF_GE or PTO_IF_EQ */
+  int32_t value, found;  /* that it is compared with, and that it has */
 };
 
 /* A kernel call of a task. */
@@ -41,7 +53,8 @@ struct pto_core_wait {
       other; /* where has_other: the first of those that keep it waiting; of a flag or memory none is known */
   uint64_t room_bytes;
   uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
-  uint8_t waits_for;                   /* enum pto_waits_for */
+  struct pto_peer_wait peer;
+  uint8_t waits_for; /* enum pto_waits_for */
   uint8_t flag;
   bool has_other;
   bool is_together; /* of a sync_start task: other blocks may be what it waits for */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/sched/scheduler.h>
 
+#include <pto/core.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -120,10 +122,18 @@ static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
   scheduler->ready_count--;
 }
 
+/* Whether the kernels of a task that waits are: where kernels are priced alone, only those that tell other ranks. */
+static bool is_called(const struct pto_scheduler *scheduler, const struct pto_payload *payload) {
+  bool is_remote = true;
+  for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
+    is_remote &= !payload->kernels[role] || payload->kernels[role]->flags & PTO_KERNEL_REMOTE;
+  return is_remote || !scheduler->port->skips_kernels;
+}
+
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                     (slot->flags & PTO_TASK_WAITS && !scheduler->port->skips_kernels ? PTO_MESSAGE_WAITS : 0));
+                     (slot->flags & PTO_TASK_WAITS && is_called(scheduler, slot->payload) ? PTO_MESSAGE_WAITS : 0));
   const struct pto_message message =
       pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);

@@ -41,7 +41,8 @@ static inline uint32_t pto_dtype_shift(uint32_t dtype) { return PTO_DTYPE_SHIFT(
   X(PTO_MAKER_RESHAPE, "reshape")                                                                                      \
   X(PTO_MAKER_BROADCAST, "broadcast")                                                                                  \
   X(PTO_MAKER_REINTERPRET, "reinterpret")                                                                              \
-  X(PTO_MAKER_WITH_OVERLAP, "with_overlap")
+  X(PTO_MAKER_WITH_OVERLAP, "with_overlap")                                                                            \
+  X(PTO_MAKER_DLPACK, "tensor of DLPack")
 
 enum pto_tensor_maker {
 #define X(constant, word) constant,
@@ -88,7 +89,10 @@ enum pto_tensor_maker {
   X(PTO_REASON_BUFFER_SIZE, PTO_EINVAL, "%u bytes are no size of a buffer")                                            \
   X(PTO_REASON_BUFFER_STALE, PTO_ESTALE, "buffer %u is used after its life")                                           \
   X(PTO_REASON_BUFFER_FOREIGN, PTO_ESTALE, "buffer %u is not of this runtime")                                         \
-  X(PTO_REASON_BUFFER_COUNT, PTO_ECAPACITY, "all %u buffers are in use")
+  X(PTO_REASON_BUFFER_COUNT, PTO_ECAPACITY, "all %u buffers are in use")                                               \
+  X(PTO_REASON_DEVICE, PTO_EINVAL, "device type %u is not the CPU, which is 1")                                        \
+  X(PTO_REASON_DLPACK_TYPE, PTO_EINVAL, "elements of type code %u, %u bits and %u lanes are no dtype")                 \
+  X(PTO_REASON_NEGATIVE_STRIDE, PTO_EINVAL, "dimension %u: a stride of -%u goes backward")
 
 enum pto_tensor_reason {
 #define X(constant, status, sentence) constant,

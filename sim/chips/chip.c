@@ -2,15 +2,13 @@
 /*
  * Chip files: INI text → struct pto_chip, with every fault named by file, line, key and value.
  *
- * `keys` below is the one list of what a file may say: each key once, each a whole number in a range or one of a few
- * words, nothing else allowed.  An optional key that is absent has another key's value where the list names one, else 0
- * or the first of its words.  A new key is one line there; one that is not optional is one in each shipped file too.
- * The comment behind a value begins with its tag.
+ * What a file may say is in chip_keys.h.  The comment behind a value begins with its tag.
  * The INI parser (inih) reads through `read_line`, which counts lines and sees what the parser does not report:
  * repeated or empty sections, lines that are too long.
  */
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
+#include <sim/chips/chip_keys.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,124 +20,6 @@
 
 #include <runtime/base/closest.h>
 
-/* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
-#define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
-#define MAX_L2_BYTES (UINT64_C(1) << 40)
-#define MAX_KHZ UINT64_C(100000000) /* 100 GHz */
-#define MAX_PER_CYCLE UINT64_C(1000000000)
-#define MAX_MBPS UINT64_C(1000000000)          /* 1 PB/s */
-#define MAX_LATENCY_PS UINT64_C(1000000000000) /* 1 s */
-#define MAX_WORK_PS UINT64_C(1000000000)       /* 1 ms */
-
-#define NO_FIELD SIZE_MAX
-
-#define STAGES "stages" /* a section that is there as a whole or not at all */
-
-struct key {
-  const char *section, *name;
-  size_t offset, size;
-  uint64_t min, max;
-  bool is_optional;
-  size_t fallback;          /* of an optional one: the offset of the field whose value it has where it is absent */
-  const char *const *words; /* what it may say, by value, ended by NULL; NULL: a number */
-};
-
-#define KEY(section, name, field, min, max, ...)                                                                       \
-  { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max, __VA_ARGS__ }
-#define WORK_OFFSET(kind) (offsetof(struct pto_chip, work_ps) + (kind) * sizeof(uint64_t))
-#define FIELD(section, name, field, min, max) KEY(section, name, field, min, max, false, NO_FIELD, NULL)
-#define OPTIONAL(section, name, field, min, max) KEY(section, name, field, min, max, true, NO_FIELD, NULL)
-#define LIKE(section, name, field, min, max, other)                                                                    \
-  KEY(section, name, field, min, max, true, offsetof(struct pto_chip, other), NULL)
-#define STAGE(name, field, min, max) OPTIONAL(STAGES, name, stages.field, min, max)
-#define WORD(section, name, field, words) KEY(section, name, field, 0, 0, true, NO_FIELD, words)
-
-static const char *const sharing_words[] = {"at_begin", "anew", NULL};
-static const char *const wiring_words[] = {"orchestrator", "scheduler", NULL};
-
-static const char *const dealing_words[] = {"ranges", "round_robin", NULL};
-
-static const char *const graph_words[] = {"submitted", "prebuilt", NULL};
-
-static const char *const profiling_words[] = {"off", "on", NULL};
-
-static const char *const l2_words[] = {"static", "lru", NULL};
-
-static const struct key keys[] = {
-    STAGE("start_ps", start_ps, 0, MAX_LATENCY_PS),
-    STAGE("trip_ps", trip_ps, 0, MAX_LATENCY_PS),
-    STAGE("gm_to_l1_mbps", gm_to_l1_mbps, 1, MAX_MBPS),
-    STAGE("l1_to_l0a_mbps", l1_to_l0a_mbps, 1, MAX_MBPS),
-    STAGE("l1_to_l0b_mbps", l1_to_l0b_mbps, 1, MAX_MBPS),
-    STAGE("l0c_to_gm_mbps", l0c_to_gm_mbps, 1, MAX_MBPS),
-    STAGE("gm_to_ub_mbps", gm_to_ub_mbps, 1, MAX_MBPS),
-    STAGE("ub_to_gm_mbps", ub_to_gm_mbps, 1, MAX_MBPS),
-    STAGE("cube_percent", cube_percent, 1, 100),
-    FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
-    FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
-    FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
-    FIELD("memory", "ub_bytes", ub_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l1_bytes", l1_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0a_bytes", l0a_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0b_bytes", l0b_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0c_bytes", l0c_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("rate", "aic_clock_khz", aic_clock_khz, 1, MAX_KHZ),
-    FIELD("rate", "aiv_clock_khz", aiv_clock_khz, 1, MAX_KHZ),
-    FIELD("rate", "cube_macs_per_cycle", cube_macs_per_cycle, 1, MAX_PER_CYCLE),
-    FIELD("rate", "vector_elems_per_cycle", vector_elems_per_cycle, 1, MAX_PER_CYCLE),
-    LIKE("rate", "cube_macs_per_cycle_16bit", cube_macs_per_cycle_16bit, 1, MAX_PER_CYCLE, cube_macs_per_cycle),
-    LIKE("rate", "cube_macs_per_cycle_8bit", cube_macs_per_cycle_8bit, 1, MAX_PER_CYCLE, cube_macs_per_cycle_16bit),
-    LIKE("rate", "vector_elems_per_cycle_16bit", vector_elems_per_cycle_16bit, 1, MAX_PER_CYCLE,
-         vector_elems_per_cycle),
-    LIKE("rate", "vector_elems_per_cycle_8bit", vector_elems_per_cycle_8bit, 1, MAX_PER_CYCLE,
-         vector_elems_per_cycle_16bit),
-    FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
-    FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
-    OPTIONAL("memory", "l2_bytes", l2_bytes, 1, MAX_L2_BYTES),
-    WORD("memory", "l2", has_lru_l2, l2_words),
-    LIKE("rate", "l2_core_bandwidth_mbps", l2_core_bandwidth_mbps, 1, MAX_MBPS, core_bandwidth_mbps),
-    LIKE("rate", "l2_chip_bandwidth_mbps", l2_chip_bandwidth_mbps, 1, MAX_MBPS, chip_bandwidth_mbps),
-    WORD("rate", "sharing", shares_anew, sharing_words),
-    WORD("chip", "dealing", deals_clusters, dealing_words),
-    WORD("chip", "profiling", has_profiling, profiling_words),
-    OPTIONAL("latency", "profiling_start_ps", profiling_start_ps, 0, MAX_LATENCY_PS),
-    LIKE("latency", "profiling_pending_ps", profiling_pending_ps, 0, MAX_LATENCY_PS, profiling_start_ps),
-    OPTIONAL("control_ps", "profiling_dispatch", profiling_dispatch_ps, 0, MAX_WORK_PS),
-    OPTIONAL("control_ps", "profiling_poll", profiling_poll_ps, 0, MAX_WORK_PS),
-    OPTIONAL("control_ps", "profiling_complete", profiling_complete_ps, 0, MAX_WORK_PS),
-    WORD("chip", "graph", is_graph_prebuilt, graph_words),
-    WORD("chip", "wiring", schedulers_wire, wiring_words),
-    FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
-    LIKE("latency", "pending_start_ps", pending_start_ps, 0, MAX_LATENCY_PS, kernel_start_ps),
-    OPTIONAL("latency", "cold_start_ps", cold_start_ps, 0, MAX_LATENCY_PS),
-    OPTIONAL("latency", "handshake_ps", handshake_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
-    FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
-    FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
-#define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),
-    PTO_WORK_LIST(X)
-#undef X
-#define X(kind, work_name, other)                                                                                      \
-  {"control_ps",                                                                                                       \
-   work_name,                                                                                                          \
-   WORK_OFFSET(kind),                                                                                                  \
-   sizeof(uint64_t),                                                                                                   \
-   0,                                                                                                                  \
-   MAX_WORK_PS,                                                                                                        \
-   true,                                                                                                               \
-   other == PTO_WORK_COUNT ? NO_FIELD : WORK_OFFSET(other),                                                            \
-   NULL},
-        PTO_MORE_WORK_LIST(X)
-#undef X
-            OPTIONAL("control_ps", "loop", loop_ps, 1, MAX_WORK_PS),
-    OPTIONAL("control_ps", "look", look_ps, 0, MAX_WORK_PS),
-    LIKE("control_ps", "dispatch_more", dispatch_more_ps, 0, MAX_WORK_PS, work_ps[PTO_WORK_DISPATCH]),
-};
-
-static const char *const sections[] = {"chip", "memory", "rate", "latency", STAGES, "control_ps"};
-
 struct loader {
   const char *label; /* how messages call the file */
   FILE *file;
@@ -148,8 +28,8 @@ struct loader {
   bool is_too_long;             /* the parser's buffer ended before the line did */
   char comment[256];            /* of the line that the parser has */
   struct pto_chip_sheet *sheet; /* NULL: none is wanted */
-  bool has_section[PTO_ARRAY_LENGTH(sections)];
-  bool has_text[3], has_key[PTO_ARRAY_LENGTH(keys)];
+  bool has_section[PTO_CHIP_SECTION_COUNT];
+  bool has_text[PTO_CHIP_TEXT_COUNT], has_key[PTO_CHIP_MAX_NOTES];
   struct pto_chip chip;
   struct pto_error *error; /* status PTO_OK until the first fault */
 };
@@ -174,9 +54,9 @@ static void check_section(struct loader *loader, const char *text) {
     FAULT(loader, "'[%.*s' has no ']'", (int)strcspn(text, "\r\n"), text);
     return;
   }
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sections); i++) {
-    if (strlen(sections[i]) != length || memcmp(sections[i], text, length) != 0) continue;
-    if (loader->has_section[i]) FAULT(loader, "section [%s] is there twice", sections[i]);
+  for (size_t i = 0; i < PTO_CHIP_SECTION_COUNT; i++) {
+    if (strlen(pto_chip_sections[i]) != length || memcmp(pto_chip_sections[i], text, length) != 0) continue;
+    if (loader->has_section[i]) FAULT(loader, "section [%s] is there twice", pto_chip_sections[i]);
     loader->has_section[i] = true;
     return;
   }
@@ -197,7 +77,7 @@ static void take_comment(struct loader *loader, const char *line, bool is_commen
   if (is_comment) {
     const size_t used = strlen(sheet->about);
     bool is_head = *line == ';' && used + strlen(line) < sizeof sheet->about;
-    for (size_t i = 0; i < PTO_ARRAY_LENGTH(sections); i++) is_head &= !loader->has_section[i];
+    for (size_t i = 0; i < PTO_CHIP_SECTION_COUNT; i++) is_head &= !loader->has_section[i];
     if (is_head) memcpy(sheet->about + used, line, strlen(line) + 1);
     return;
   }
@@ -254,42 +134,28 @@ static char *read_line(char *buffer, int size, void *context) {
   return loader->error->status == PTO_OK ? buffer : NULL;
 }
 
-/* Keys of [chip] that are free text. */
-enum { TEXT_NAME, TEXT_ERA, TEXT_KERNEL_TIMES };
-static const struct {
-  const char *name, *more, *what; /* characters beside letters and digits */
-  size_t offset;
-} texts[] = {
-    [TEXT_NAME] = {"name", "_-.", "letters, digits, '_', '-' and '.' only", offsetof(struct pto_chip, name)},
-    [TEXT_ERA] = {"era", " _-.", "letters, digits, blanks, '_', '-' and '.' only", offsetof(struct pto_chip, era)},
-    [TEXT_KERNEL_TIMES] = {"kernel_times", "/_-.", "letters, digits, '/', '_', '-' and '.' only",
-                           offsetof(struct pto_chip, kernel_times)},
-};
-_Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0)->era &&
-                   sizeof((struct pto_chip *)0)->name < sizeof((struct pto_chip *)0)->kernel_times,
-               "one limit for all texts of a file");
-
 static void set_text(struct loader *loader, size_t index, const char *value) {
-  const char *const name = texts[index].name;
+  const char *const name = pto_chip_texts[index].name;
   size_t length = strlen(value);
   if (loader->has_text[index]) FAULT(loader, "%s = %s: %s is there twice", name, value, name);
   if (length == 0 || length >= sizeof loader->chip.name)
     FAULT(loader, "%s = '%s': must have 1 to %zu characters", name, value, sizeof loader->chip.name - 1);
   for (size_t i = 0; i < length; i++) {
-    if (!isalnum((unsigned char)value[i]) && !strchr(texts[index].more, value[i]))
-      FAULT(loader, "%s = '%s': %s", name, value, texts[index].what);
+    if (!isalnum((unsigned char)value[i]) && !strchr(pto_chip_texts[index].more, value[i]))
+      FAULT(loader, "%s = '%s': %s", name, value, pto_chip_texts[index].what);
   }
   if (loader->error->status != PTO_OK) return;
-  memcpy((char *)&loader->chip + texts[index].offset, value, length + 1);
+  memcpy((char *)&loader->chip + pto_chip_texts[index].offset, value, length + 1);
   loader->has_text[index] = true;
 }
 
 /* The value that a key has, by a word of its list or as a number in its range; false after a fault. */
-static bool read_value(struct loader *loader, const struct key *key, const char *value, uint64_t *number) {
+static bool read_value(struct loader *loader, const struct pto_chip_key *key, const char *value, uint64_t *number) {
   if (key->words) {
     for (*number = 0; key->words[*number]; ++*number)
       if (strcmp(key->words[*number], value) == 0) return true;
-    FAULT(loader, "%s = %s is neither %s nor %s", key->name, value, key->words[0], key->words[1]);
+    FAULT(loader, "%s = %s is neither %s nor %s%s%s", key->name, value, key->words[0], key->words[1],
+          key->words[2] ? " nor " : "", key->words[2] ? key->words[2] : "");
     return false;
   }
   const struct pto_chip_note note = {.section = key->section, .key = key->name};
@@ -307,7 +173,7 @@ static bool read_value(struct loader *loader, const struct key *key, const char 
 }
 
 static void set_key(struct loader *loader, size_t index, const char *value) {
-  const struct key *key = &keys[index];
+  const struct pto_chip_key *key = &pto_chip_keys[index];
   uint64_t number;
   if (loader->has_key[index]) FAULT(loader, "%s = %s: %s is there twice", key->name, value, key->name);
   if (loader->error->status != PTO_OK || !read_value(loader, key, value, &number)) return;
@@ -322,25 +188,25 @@ static void set_key(struct loader *loader, size_t index, const char *value) {
 
 /* What absent keys are; a key's other one stands before it in the list. */
 static void set_absent(struct pto_chip *chip, const bool *has_key) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    if (!has_key[i] && keys[i].fallback != NO_FIELD)
-      memcpy((char *)chip + keys[i].offset, (char *)chip + keys[i].fallback, keys[i].size);
+  for (size_t i = 0; i < pto_chip_key_count; i++) {
+    if (!has_key[i] && pto_chip_keys[i].fallback != PTO_CHIP_NO_FIELD)
+      memcpy((char *)chip + pto_chip_keys[i].offset, (char *)chip + pto_chip_keys[i].fallback, pto_chip_keys[i].size);
   }
 }
 
 /* Called by the parser for each key; 1: go on (faults end the parse through read_line). */
 static int take_key(void *context, const char *section, const char *name, const char *value) {
   struct loader *loader = context;
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
-    if (strcmp(section, "chip") != 0 || strcmp(name, texts[i].name) != 0) continue;
+  for (size_t i = 0; i < PTO_CHIP_TEXT_COUNT; i++) {
+    if (strcmp(section, "chip") != 0 || strcmp(name, pto_chip_texts[i].name) != 0) continue;
     set_text(loader, i, value);
-    note_key(loader, sections[0], texts[i].name, value);
+    note_key(loader, pto_chip_sections[0], pto_chip_texts[i].name, value);
     return 1;
   }
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    if (strcmp(section, keys[i].section) != 0 || strcmp(name, keys[i].name) != 0) continue;
+  for (size_t i = 0; i < pto_chip_key_count; i++) {
+    if (strcmp(section, pto_chip_keys[i].section) != 0 || strcmp(name, pto_chip_keys[i].name) != 0) continue;
     set_key(loader, i, value);
-    note_key(loader, keys[i].section, keys[i].name, value);
+    note_key(loader, pto_chip_keys[i].section, pto_chip_keys[i].name, value);
     return 1;
   }
   if (section[0] == '\0')
@@ -366,6 +232,30 @@ static void find_kernel_times(struct loader *loader) {
   memcpy(chip->kernel_times, loader->label, folder);
 }
 
+/* What [fabric] does not say, and whether what it says goes together. */
+static int check_fabric(struct loader *loader) {
+  static const char *const tiers[PTO_CHIP_TIER_COUNT] = {"package", "node", "nodes"};
+  struct pto_chip_fabric *fabric = &loader->chip.fabric;
+  if (!fabric->dies_per_package) fabric->dies_per_package = 1;
+  if (!fabric->chips_per_node) fabric->chips_per_node = fabric->dies_per_package;
+  if (!fabric->nodes) fabric->nodes = 1;
+  if (!fabric->link_percent) fabric->link_percent = 100;
+  if (fabric->chips_per_node % fabric->dies_per_package != 0)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: chips_per_node = %u is no multiple of dies_per_package = %u",
+                         loader->label, fabric->chips_per_node, fabric->dies_per_package);
+  if (fabric->nodes * fabric->chips_per_node > PTO_CHIP_MAX_JOINED)
+    return pto_error_set(loader->error, PTO_EINVAL, "%s: nodes = %u of chips_per_node = %u are more than %u chips",
+                         loader->label, fabric->nodes, fabric->chips_per_node, PTO_CHIP_MAX_JOINED);
+  const uint32_t members[PTO_CHIP_TIER_COUNT] = {fabric->dies_per_package,
+                                                 fabric->chips_per_node / fabric->dies_per_package, fabric->nodes};
+  for (uint32_t tier = 0; tier < PTO_CHIP_TIER_COUNT; tier++) {
+    if (members[tier] > 1 && !(fabric->tiers[tier].latency_ps && fabric->tiers[tier].bandwidth_mbps))
+      return pto_error_set(loader->error, PTO_EINVAL, "%s: [fabric] %s_%s is missing", loader->label, tiers[tier],
+                           fabric->tiers[tier].latency_ps ? "bandwidth_mbps" : "latency_ps");
+  }
+  return PTO_OK;
+}
+
 /* What a recorder adds, where one runs. */
 static void add_profiling(struct pto_chip *chip) {
   if (!chip->has_profiling) return;
@@ -386,14 +276,14 @@ static int parse(struct loader *loader) {
     return pto_error_set(loader->error, PTO_EINVAL, "%s line %d: neither [section] nor key = value", loader->label,
                          line);
   if (line < 0) return pto_error_set(loader->error, PTO_ENOMEM, "%s: no memory to read it", loader->label);
-  if (!loader->has_text[TEXT_NAME])
+  if (!loader->has_text[PTO_CHIP_TEXT_NAME])
     return pto_error_set(loader->error, PTO_EINVAL, "%s: [chip] name is missing", loader->label);
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    const bool is_stage = strcmp(keys[i].section, STAGES) == 0;
+  for (size_t i = 0; i < pto_chip_key_count; i++) {
+    const bool is_stage = strcmp(pto_chip_keys[i].section, PTO_CHIP_STAGES) == 0;
     loader->chip.has_stages |= is_stage && loader->has_key[i];
-    if (!loader->has_key[i] && (!keys[i].is_optional || (is_stage && loader->chip.has_stages)))
-      return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, keys[i].section,
-                           keys[i].name);
+    if (!loader->has_key[i] && (!pto_chip_keys[i].is_optional || (is_stage && loader->chip.has_stages)))
+      return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, pto_chip_keys[i].section,
+                           pto_chip_keys[i].name);
   }
   set_absent(&loader->chip, loader->has_key);
   add_profiling(&loader->chip);
@@ -409,7 +299,7 @@ static int parse(struct loader *loader) {
     return pto_error_set(loader->error, PTO_EINVAL,
                          "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,
                          loader->chip.scheduler_count, loader->chip.cluster_count);
-  return PTO_OK;
+  return check_fabric(loader);
 }
 
 /* Text in memory through the same stream as a file. */
@@ -523,16 +413,16 @@ const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *she
 
 /* The constant names of a key that a chip file may have. */
 static bool find_names(const char *key, const char **section, const char **name) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
-    if (strcmp(key, texts[i].name) != 0) continue;
-    *section = sections[0];
-    *name = texts[i].name;
+  for (size_t i = 0; i < PTO_CHIP_TEXT_COUNT; i++) {
+    if (strcmp(key, pto_chip_texts[i].name) != 0) continue;
+    *section = pto_chip_sections[0];
+    *name = pto_chip_texts[i].name;
     return true;
   }
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
-    if (strcmp(key, keys[i].name) != 0) continue;
-    *section = keys[i].section;
-    *name = keys[i].name;
+  for (size_t i = 0; i < pto_chip_key_count; i++) {
+    if (strcmp(key, pto_chip_keys[i].name) != 0) continue;
+    *section = pto_chip_keys[i].section;
+    *name = pto_chip_keys[i].name;
     return true;
   }
   return false;
@@ -542,7 +432,7 @@ static int refuse_key(const char *key, struct pto_error *error) {
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
   pto_closest_begin(&closest, key);
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) pto_closest_consider(&closest, keys[i].name);
+  for (size_t i = 0; i < pto_chip_key_count; i++) pto_closest_consider(&closest, pto_chip_keys[i].name);
   return pto_error_set(error, PTO_EINVAL, "a chip file has no key %s%s", key, pto_closest_question(&closest, question));
 }
 

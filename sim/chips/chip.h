@@ -21,6 +21,7 @@
 #define PTO_CHIP_MAX_SCHEDULERS 16
 #define PTO_CHIP_MAX_CLUSTERS 1024
 #define PTO_CHIP_MAX_SLOTS 16
+#define PTO_CHIP_MAX_JOINED 64
 
 /* How the time of a kernel call comes about where no table has it ([stages]); rates in MB/s. */
 struct pto_chip_stages {
@@ -29,6 +30,24 @@ struct pto_chip_stages {
   uint64_t gm_to_l1_mbps, l1_to_l0a_mbps, l1_to_l0b_mbps, l0c_to_gm_mbps; /* of an AIC */
   uint64_t gm_to_ub_mbps, ub_to_gm_mbps;                                  /* of an AIV */
   uint64_t cube_percent; /* what a product reaches of the cube's rate */
+};
+
+/* What joins the chips of a package, the chips of a node, and the nodes. */
+enum pto_chip_tier { PTO_CHIP_PACKAGE, PTO_CHIP_NODE, PTO_CHIP_NODES, PTO_CHIP_TIER_COUNT };
+enum pto_chip_topology { PTO_CHIP_SWITCH, PTO_CHIP_MESH, PTO_CHIP_RING };
+
+/* Links to other chips ([fabric]), of which sim/fabric/fabric.h says what they do. */
+struct pto_chip_fabric {
+  uint32_t dies_per_package; /* a die is a chip: what this file describes; 1 where the file has no [fabric] */
+  uint32_t chips_per_node;   /* a multiple of dies_per_package */
+  uint32_t nodes;            /* nodes · chips_per_node <= PTO_CHIP_MAX_JOINED */
+  uint64_t start_ps;         /* from a core's instruction to the first byte on the way */
+  uint64_t link_percent;     /* what flows reach of a link's bandwidth */
+  struct {
+    uint64_t latency_ps; /* of a hop; 0 of a tier that has one member */
+    uint64_t bandwidth_mbps;
+    uint32_t topology; /* enum pto_chip_topology */
+  } tiers[PTO_CHIP_TIER_COUNT];
 };
 
 struct pto_chip {
@@ -69,6 +88,7 @@ struct pto_chip {
   uint32_t deals_clusters;    /* cluster c is of scheduler c mod schedulers, not of a range */
   uint32_t is_graph_prebuilt; /* no orchestrator on the device; a resolver beside the schedulers */
   uint32_t schedulers_wire;   /* edges are wired by a scheduler, not by the orchestrator */
+  struct pto_chip_fabric fabric;
 };
 
 /* Where a number comes from: the first word of the comment behind it, before a colon.  "public" is vendor too. */

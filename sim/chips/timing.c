@@ -90,15 +90,20 @@ struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const s
   return cost;
 }
 
+static inline bool begins_within(const struct pto_kernel_tensor *tensor, uint64_t lo, uint64_t hi) {
+  return (uint64_t)(uintptr_t)tensor->addr - lo < hi - lo;
+}
+
 uint64_t pto_timing_bytes_within(const struct pto_kernel *kernel, const struct pto_kernel_args *args, uint64_t lo,
                                  uint64_t hi) {
   uint64_t sum = 0;
-  uint32_t param = 0;
+  uint32_t param = 0, first = 0;
+  while (first < args->tensor_count && !begins_within(&args->tensors[first], lo, hi)) first++;
+  if (first == args->tensor_count) return 0; /* as in most calls of most programs */
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *tensor = &args->tensors[i];
-    const uint64_t addr = (uint64_t)(uintptr_t)tensor->addr;
     const uint32_t mode = pto_timing_next_mode(kernel, &param);
-    if (addr < lo || addr >= hi) continue;
+    if (!begins_within(tensor, lo, hi)) continue;
     const uint64_t bytes = tensor_bytes(tensor, tensor_elems(tensor));
     if (mode & PTO_INPUT) sum = pto_timing_add_saturating(sum, bytes);
     if (mode & PTO_OUTPUT) sum = pto_timing_add_saturating(sum, bytes);

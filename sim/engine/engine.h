@@ -16,6 +16,7 @@
 #include <runtime/port/port.h>
 
 struct pto_chip;
+struct pto_rank_clock;
 
 struct pto_engine_config {
   const struct pto_chip *chip; /* borrowed for the engine's life */
@@ -27,6 +28,7 @@ struct pto_engine_config {
   void *on_timeout_context;
   uint32_t jitter_ppm; /* virtual: of pto_config, as its seed */
   uint64_t jitter_seed;
+  struct pto_rank_clock *rank; /* virtual: of a rank of a world; NULL: the chip is alone */
 };
 
 /* X(id, name, whether its time is virtual, what it runs in): for users, the first by default, and for tools alone,

@@ -30,9 +30,12 @@ static inline uint64_t word_of(const struct pto_kernel_tensor *tensor) {
   return (uint64_t)tensor->dtype << 32 | tensor->ndims;
 }
 
-/* Notes shapes and dtypes; false: there is no room for them. */
-static bool describe(const struct pto_kernel_args *args, uint64_t *words) {
+/* Notes blocks, shapes and dtypes; false: there is no room for them. */
+static bool describe(struct pto_call_place *place, const struct pto_kernel_args *args) {
+  uint64_t *words = place->words;
   uint32_t used = 0;
+  place->block_count = args->core->block_count;
+  place->tensor_count = args->tensor_count;
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *tensor = &args->tensors[i];
     if (used + 1 + tensor->ndims > PTO_CALL_TIMES_WORDS) return false;
@@ -44,6 +47,7 @@ static bool describe(const struct pto_kernel_args *args, uint64_t *words) {
 
 static inline bool has_shapes(const struct pto_call_place *place, const struct pto_kernel_args *args) {
   const uint64_t *word = place->words;
+  if (place->block_count != args->core->block_count || place->tensor_count != args->tensor_count) return false;
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *tensor = &args->tensors[i];
     if (*word++ != word_of(tensor)) return false;
@@ -87,16 +91,13 @@ struct pto_call_time pto_call_times_find(struct pto_call_times *times, const str
   const uint64_t mixed =
       ((uint64_t)(uintptr_t)kernel >> 4) + cost->bytes_in + 3 * cost->bytes_out + 5 * cost->vector_elems;
   struct pto_call_place *place = &times->places[(mixed ^ mixed >> 8 ^ mixed >> 16) % PTO_CALL_TIMES_PLACES];
-  if (PTO_LIKELY(place->kernel == kernel && place->core_kind == args->core->kind &&
-                 place->block_count == args->core->block_count && place->tensor_count == args->tensor_count &&
-                 is_same_cost(&place->cost, cost) && has_shapes(place, args)))
+  if (PTO_LIKELY(place->kernel == kernel && place->core_kind == args->core->kind && is_same_cost(&place->cost, cost) &&
+                 (!kernel->key || has_shapes(place, args))))
     return place->time;
   const struct pto_call_time time = work_out(times, kernel, args, cost);
-  place->kernel = describe(args, place->words) ? kernel : NULL;
+  place->kernel = !kernel->key || describe(place, args) ? kernel : NULL;
   place->cost = *cost;
   place->core_kind = args->core->kind;
-  place->block_count = args->core->block_count;
-  place->tensor_count = args->tensor_count;
   place->time = time;
   return time;
 }

@@ -9,8 +9,9 @@
  * core, with the bytes of the cost moved beside it. So with as many cores busy it takes what was measured, with more of
  * them longer, and only a call of the first kind takes less where it is alone.
  *
- * Calls are alike where kernel, core kind, block_count, cost, and the tensors' shapes and dtypes are.  What is kept
- * never changes an answer.  Kernels may go between runs, so reset forgets all.  One thread; owns its memory.
+ * Calls are alike where kernel, core kind and cost are and, of a kernel with a key, block_count and the tensors' shapes
+ * and dtypes.  What is kept never changes an answer.  Kernels may go between runs, so reset forgets all.  One thread;
+ * owns its memory.
  */
 #ifndef PTO_SIM_KERNEL_TIMES_CALL_TIMES_H
 #define PTO_SIM_KERNEL_TIMES_CALL_TIMES_H
@@ -35,7 +36,8 @@ struct pto_call_time {
 struct pto_call_place {
   const struct pto_kernel *kernel; /* NULL: free */
   struct pto_cost cost;
-  uint32_t core_kind, block_count, tensor_count;
+  uint32_t core_kind;
+  uint32_t block_count, tensor_count;   /* these and the words: of a kernel with a key */
   uint64_t words[PTO_CALL_TIMES_WORDS]; /* of each tensor dtype and rank, then its extents */
   struct pto_call_time time;
 };

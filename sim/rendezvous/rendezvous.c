@@ -184,8 +184,12 @@ void pto_rendezvous_change(struct pto_rendezvous_table *table) {
   wake_polling(table);
 }
 
+bool pto_rendezvous_can_look_again(const struct pto_rendezvous_table *table) {
+  return table->polling_count > 0 && table->looks < MOST_LOOKS;
+}
+
 bool pto_rendezvous_look_again(struct pto_rendezvous_table *table) {
-  if (table->polling_count == 0 || table->looks == MOST_LOOKS) return false;
+  if (!pto_rendezvous_can_look_again(table)) return false;
   table->looks++;
   table->has_read_clock = false;
   wake_polling(table);
@@ -403,12 +407,23 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
     }
     table->polling_count++;
     break;
+  case PTO_WAITS_FOR_PEER:
+    seat->peer = question->peer;
+    if (!seat->is_answered) break;
+    seat->is_answered = false;
+    return PTO_RENDEZVOUS_DONE;
   case PTO_WAITS_FOR_NOTHING:
     return PTO_RENDEZVOUS_DONE;
   }
   seat->waits_for = (uint8_t)question->what;
   seat->subject = (uint8_t)subject;
   return PTO_RENDEZVOUS_WAIT;
+}
+
+void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+  struct pto_rendezvous_seat *seat = seat_at(table, member);
+  seat->is_answered = true;
+  if (seat->waits_for == PTO_WAITS_FOR_PEER) wake(table, seat);
 }
 
 /* ---- waiting for ever ---- */
@@ -475,6 +490,9 @@ static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rende
     break;
   case PTO_WAITS_FOR_TURN:
     find_before(table, member, wait);
+    break;
+  case PTO_WAITS_FOR_PEER:
+    wait->peer = seat->peer;
     break;
   case PTO_WAITS_FOR_CHANGE:
   case PTO_WAITS_FOR_NOTHING:

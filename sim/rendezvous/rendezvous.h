@@ -38,11 +38,13 @@ struct pto_rendezvous_seat {
   uint8_t state;     /* enum pto_seat_state */
   uint8_t waits_for; /* enum pto_waits_for */
   uint8_t subject;
-  bool is_participant; /* its kernel waits: a barrier counts it */
-  uint8_t at_barrier;  /* enum pto_at_barrier */
-  uint32_t barriers;   /* it has come to */
-  uint64_t room_bytes; /* that it waits for */
-  uint64_t seen;       /* change_count when it looked at memory last */
+  bool is_participant;       /* its kernel waits: a barrier counts it */
+  uint8_t at_barrier;        /* enum pto_at_barrier */
+  uint32_t barriers;         /* it has come to */
+  uint64_t room_bytes;       /* that it waits for */
+  uint64_t seen;             /* change_count when it looked at memory last */
+  bool is_answered;          /* what it asked of another rank is there */
+  struct pto_peer_wait peer; /* what that is */
   uint32_t flags[PTO_CORE_FLAGS];
 };
 
@@ -114,12 +116,14 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
  *   ELEMENT   an element in the FIFO from role `subject`; the consumer then copies it out and releases its room
  *   BARRIER   that all have come; the first question is its own coming
  *   TURN      its turn
- *   CHANGE    that something has changed since it asked last */
+ *   CHANGE    that something has changed since it asked last
+ *   PEER      that pto_rendezvous_answer was called for it; `peer` says what it waits for */
 struct pto_rendezvous_question {
   enum pto_waits_for what;
   uint32_t subject;
   uint64_t size_bytes; /* of the element */
   uint64_t size_found; /* of the oldest element */
+  struct pto_peer_wait peer;
 };
 enum pto_rendezvous_answer {
   PTO_RENDEZVOUS_DONE,
@@ -136,10 +140,14 @@ void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rende
 void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *data, uint64_t size_bytes);
 void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes);
 
+/* What the core waits for of another rank is there. */
+void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
 /* Something may have changed memory. */
 void pto_rendezvous_change(struct pto_rendezvous_table *table);
 /* Every seat that waits does so for ever, unless memory has changed unnoticed: true where some poll, and look again. */
 bool pto_rendezvous_look_again(struct pto_rendezvous_table *table);
+/* Whether that would wake one. */
+bool pto_rendezvous_can_look_again(const struct pto_rendezvous_table *table);
 /* The memory of that key and size, zeroed where it is new; NULL where there is none to be had, or it has another size.
  */
 void *pto_rendezvous_shared(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, uint64_t key,

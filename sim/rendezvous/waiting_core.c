@@ -5,6 +5,7 @@
 #include <sim/chips/timing.h>
 #include <sim/host/current.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,6 +70,11 @@ static int call_signal(const struct pto_kernel_args *args, uint32_t block_index,
 
 static int wait_for(struct pto_waiting_core *core, enum pto_waits_for what, uint32_t subject) {
   struct pto_rendezvous_question question = {.what = what, .subject = subject};
+  return status_of(core, ask(core, &question));
+}
+
+int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct pto_peer_wait *wait) {
+  struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_PEER, .peer = *wait};
   return status_of(core, ask(core, &question));
 }
 
@@ -261,6 +267,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->ran_ns = 0;
   core->sentence[0] = '\0';
   memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
+  core->port.rank = core->all->rank;
   core->port.is_sync_start = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
   core->usual_message = view->message;
   view->message = core->sentence;
@@ -287,6 +294,12 @@ void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
   if (pto_rendezvous_look_again(&cores->rendezvous)) return;
   pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
   pto_core_waits_describe(&cores->deadlock_waits, cores->deadlock, sizeof cores->deadlock);
+  pto_rendezvous_break_deadlock(&cores->rendezvous);
+}
+
+void pto_waiting_cores_end_waits(struct pto_waiting_cores *cores, const char *sentence) {
+  pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
+  snprintf(cores->deadlock, sizeof cores->deadlock, "%s", sentence);
   pto_rendezvous_break_deadlock(&cores->rendezvous);
 }
 

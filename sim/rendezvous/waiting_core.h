@@ -56,6 +56,7 @@ struct pto_waiting_cores {
   uint32_t core_count;
   const struct pto_waiting_hooks *hooks;
   void *engine;
+  void *rank;                           /* for the cores' ports */
   const struct pto_kernel_meter *meter; /* told of each stretch of a kernel; NULL: none.  Set between runs */
   struct pto_rendezvous_table rendezvous;
   char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken; "": it was not */
@@ -82,9 +83,14 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core);
  * left.  Async-signal-safe. */
 bool pto_waiting_core_is_beyond_stack(uintptr_t address);
 
+/* On the fiber: until pto_rendezvous_answer is called for it.  What the kernel's call answers. */
+int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct pto_peer_wait *wait);
+
 /* Nothing runs, and cores wait.  Under the lock: wakes those that poll once more; where that has led to nothing, all
  * wait for ever: writes `deadlock` and answers each of them PTO_EDEADLOCK. */
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores);
+/* The second half of that, for a rank of several: all wait for ever, by `sentence`. */
+void pto_waiting_cores_end_waits(struct pto_waiting_cores *cores, const char *sentence);
 /* Under the lock: who waits for whom now, or did when a deadlock of this run was broken. */
 void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits);
 

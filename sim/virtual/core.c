@@ -502,6 +502,11 @@ bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
   return pto_virtual_cores_next_time(cores, true) != PTO_VIRTUAL_NEVER;
 }
 
+void pto_virtual_cores_look_again(struct pto_virtual_cores *cores) {
+  let_time_pass(cores);
+  (void)pto_rendezvous_look_again(&cores->solo.waiting.rendezvous);
+}
+
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
   uint32_t running = 0, sharers = 0;
   if (!pto_event_queue_is_valid(&cores->ends) || !pto_event_queue_is_valid(&cores->begins)) return false;

@@ -163,6 +163,8 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
 
 /* Where there is no event, and cores wait for each other: answers each of them that it does so for ever. */
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores);
+/* Of a rank of several: cores that poll memory look again. */
+void pto_virtual_cores_look_again(struct pto_virtual_cores *cores);
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores);
 

@@ -15,7 +15,8 @@
  * then sends to its own cores go out at once.  Submits only request, at the orchestrator's clock.
  *
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
- * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
+ * is one that it cannot know of yet.  Of a rank of several, nothing is processed at the horizon of its world or later
+ * (rank_clock.h).  No wall time, address, or hash decides anything: same calls, same times.
  *
  * One thread, but for the watchdog's and, with several workers, those that kernels are called on (kernel_calls.h).  All
  * memory is reserved at creation.
@@ -24,6 +25,7 @@
 
 #include <sim/chips/chip.h>
 #include <sim/virtual/core.h>
+#include <sim/virtual/rank_clock.h>
 #include <sim/virtual/turns.h>
 
 #include <string.h>
@@ -68,6 +70,7 @@ struct engine_virtual {
   struct pto_turns turns[PTO_CHIP_MAX_SCHEDULERS]; /* where has_turns */
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
+  struct pto_rank_clock *rank;      /* NULL: the chip is alone */
   struct pto_reserve memory;        /* holds this struct too */
 };
 
@@ -188,6 +191,11 @@ static inline uint64_t next_time(const struct engine_virtual *engine, bool has_m
   return pto_min_u64(pto_virtual_cores_next_time(&engine->cores, has_more), engine->next_at[engine->first]);
 }
 
+/* Nothing may be processed then or later. */
+static inline uint64_t horizon(const struct engine_virtual *engine, bool has_more) {
+  return has_more && PTO_UNLIKELY(engine->rank != NULL) ? engine->rank->horizon : PTO_VIRTUAL_NEVER;
+}
+
 /* port.clock becomes the orchestrator's. */
 static PTO_INLINE void leave_scheduler(struct engine_virtual *engine, bool has_more) {
   if (!engine->port.is_scheduler) return;
@@ -253,8 +261,8 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
     const uint32_t first = engine->first;
     const uint64_t core_at = pto_virtual_cores_next_time(cores, has_more), scheduler_at = engine->next_at[first];
     const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
-    if (next_at > limit) {
-      engine->port.quiet_until = next_at;
+    if (next_at > limit || next_at >= horizon(engine, has_more)) {
+      engine->port.quiet_until = pto_min_u64(next_at, horizon(engine, has_more));
       return false;
     }
     if (core_at <= scheduler_at) {
@@ -327,6 +335,31 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
   return advance(engine, limit, true);
 }
 
+/* A rank that does nothing before `next_at` lets the others go on.  False: nothing will ever happen. */
+static PTO_NOINLINE bool sync(struct engine_virtual *engine, uint64_t next_at) {
+  struct pto_rank_clock *rank = engine->rank;
+  const uint64_t *orchestration = atomic_load_explicit(&engine->port.orchestration, memory_order_relaxed);
+  atomic_store_explicit(&engine->port.orchestration, NULL, memory_order_release); /* the watchdog looks elsewhere */
+  const enum pto_rank_verdict verdict = rank->sync(rank, next_at);
+  atomic_store_explicit(&engine->port.orchestration, orchestration, memory_order_release);
+  if (verdict == PTO_RANK_LOOKS_AGAIN) pto_virtual_cores_look_again(&engine->cores);
+  if (verdict == PTO_RANK_IS_STUCK) pto_waiting_cores_end_waits(&engine->cores.solo.waiting, rank->sentence);
+  return verdict != PTO_RANK_IS_STUCK || next_time(engine, true) != PTO_VIRTUAL_NEVER;
+}
+
+/* Processes all that happens up to `limit`, as `advance`, also what other ranks do until then. */
+static bool advance_to(struct engine_virtual *engine, uint64_t limit) {
+  bool (*const go_on)(struct engine_virtual *, uint64_t) = engine->has_more ? advance_with_more : advance_plainly;
+  for (;;) {
+    if (go_on(engine, limit)) return true;
+    if (engine->rank == NULL) return false;
+    const uint64_t next_at = next_time(engine, true);
+    const bool has_limit = limit < PTO_VIRTUAL_NEVER - 1;
+    if (has_limit && next_at > limit && limit < engine->rank->horizon) return false;
+    if (!sync(engine, has_limit ? pto_min_u64(next_at, limit) : next_at)) return false;
+  }
+}
+
 /* The core whose completion the scheduler takes in next. */
 static PTO_INLINE uint32_t take_first(struct engine_virtual *engine, uint32_t index, bool has_more) {
   const uint32_t core = pto_event_queue_pop(&engine->schedulers[index].completions).core;
@@ -340,9 +373,11 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
                                 bool has_more) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, has_more);
-  port->quiet_until = next_time(engine, has_more);
+  port->quiet_until = pto_min_u64(next_time(engine, has_more), horizon(engine, has_more));
   if (port->clock < port->quiet_until || max == 0) return 0;
-  if (!(has_more ? advance_with_more : advance_plainly)(engine, port->clock)) return 0;
+  if (!(has_more ? PTO_UNLIKELY(engine->rank != NULL) ? advance_to : advance_with_more : advance_plainly)(engine,
+                                                                                                          port->clock))
+    return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
   struct scheduler *scheduler = &engine->schedulers[first];
@@ -365,10 +400,9 @@ static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, engine->has_more);
   /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
-  bool (*const go_on)(struct engine_virtual *, uint64_t) = engine->has_more ? advance_with_more : advance_plainly;
-  bool has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
+  bool has_completion = advance_to(engine, PTO_VIRTUAL_NEVER - 1);
   while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
-    has_completion = go_on(engine, PTO_VIRTUAL_NEVER - 1);
+    has_completion = advance_to(engine, PTO_VIRTUAL_NEVER - 1);
   PTO_ASSERT(has_completion);
   if (has_completion) port->clock = pto_max_u64(port->clock, engine->next_at[engine->first]);
   port->quiet_until = 0;
@@ -379,11 +413,13 @@ static void engine_wait(struct pto_port *port) {
 static void engine_pause(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, engine->has_more);
-  const uint64_t next_at = next_time(engine, engine->has_more);
-  if (next_at == PTO_VIRTUAL_NEVER)
+  uint64_t next_at = next_time(engine, engine->has_more);
+  if (engine->rank && next_at >= engine->rank->horizon) {
+    (void)sync(engine, next_at);
+    next_at = next_time(engine, true);
+  } else if (next_at == PTO_VIRTUAL_NEVER)
     (void)pto_virtual_cores_break_deadlock(&engine->cores);
-  else
-    port->clock = pto_max_u64(port->clock, next_at);
+  if (next_at < horizon(engine, engine->has_more)) port->clock = pto_max_u64(port->clock, next_at);
   port->quiet_until = 0;
 }
 
@@ -426,6 +462,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = engine->handshake_ps;
   port->quiet_until = 0;
+  if (engine->rank) engine->rank->begin_run(engine->rank, &engine->cores);
   return PTO_OK;
 }
 
@@ -433,6 +470,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
 static void engine_end_run(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, engine->has_more);
+  if (engine->rank) engine->rank->end_run(engine->rank, engine_elapsed_ps(port));
 }
 
 static void engine_wire(struct pto_port *port, uint64_t edges) {
@@ -514,8 +552,8 @@ static bool has_more_prices(const uint64_t *work_ps) {
   return has;
 }
 
-static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
-  engine->has_more = has_more(chip);
+static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip, bool is_rank) {
+  engine->has_more = has_more(chip) || is_rank;
   engine->has_turns = chip->loop_ps > 0;
   const struct pto_port_ops *const its_ops = chip->schedulers_wire && !chip->is_graph_prebuilt ? &wiring_ops
                                              : engine->has_more                                ? &more_ops
@@ -562,7 +600,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   lay_out(chip, memory.addr);
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
-  fill_port(engine, chip);
+  fill_port(engine, chip, config->rank != NULL);
   const int status = pto_virtual_cores_init(&engine->cores, &engine->port, config, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
@@ -571,6 +609,8 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   if (engine->cores.kernel_calls.worker_count) engine->port.worker_count = engine->cores.kernel_calls.worker_count;
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
+  engine->rank = config->rank;
+  engine->cores.solo.waiting.rank = config->rank;
   *port_out = &engine->port;
   return PTO_OK;
 }

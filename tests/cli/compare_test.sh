@@ -71,7 +71,12 @@ holds 'a program and itself: nothing' says 0 '^the same' compare "$work/fast.so 
 for which in fast slow; do "$ptosim" run "$work/$which.so" $on --stats --quiet --json "$work/$which.json"; done
 holds 'recorded runs' says 1 "$named" compare "$work/fast.json" "$work/slow.json"
 holds 'a recorded run and a program' says 1 "$named" compare "$work/fast.json" "$work/slow.so $on"
-holds 'two settings of one program' says 1 '^B takes .* longer .*on the critical path submit' compare "bgemm $on" "bgemm $on --chip-set submit=302000"
+holds 'submits that take longer are named' says 1 '^B takes .* longer [^;]*; orchestrator, submits \+' compare "bgemm $on" "bgemm $on --chip-set submit=155530"
+holds 'and a slower link to the host' says 1 '^B takes .* longer [^;]*; host link, transfers to the device \+' \
+  compare "llm $on --quiet" "llm $on --quiet --chip-set host_latency_ps=68938486"
+holds 'and tasks that are new' says 1 '^B takes .* longer [^;]*; 4 tasks more: 2 add_inplace, 2 matmul;' compare "bgemm $on" "bgemm $on --set task_num=66"
+holds 'what the orchestrator waits for, where nothing itself takes longer' says 1 '; orchestrator, waiting for a task slot \+' \
+  compare "bgemm $on" "bgemm $on --window 16"
 holds 'times on threads have ranges' has_ranges
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
@@ -84,6 +89,11 @@ holds 'a baseline is made' says 0 '2 cases written' regress "$work/list" --updat
 holds 'with memory and parts' grep -qE '"window": [0-9]+, "heap_bytes": [0-9]+, "parts": \{"kernel ' "$work/list.baseline"
 cp "$work/list.baseline" "$work/before.baseline"
 holds 'nothing changed' says 0 '2 as in' regress "$work/list"
+sed -i "s/^bgemm .*/& --chip-set submit=155530/" "$work/list"
+sed "s/^\"bgemm $on/& --chip-set submit=155530/" "$work/before.baseline" >"$work/submits.baseline"
+holds 'regress names submits that take longer' says 1 'slower\); orchestrator submit \+[0-9.]+ us \(\+[0-9.]+ %\)$' \
+  regress "$work/list" --baseline "$work/submits.baseline"
+sed -i 's/ --chip-set.*//' "$work/list"
 cp "$work/slow.so" "$work/now/three.so"
 holds 'regress names the kernel' says 1 "\(\+[0-9.]+ %, slower\); $named" regress "$work/list"
 holds 'within a tolerance nothing is changed' says 0 '2 as in' regress "$work/list" --tolerance 3%

@@ -40,6 +40,8 @@ holds 'a run with counters' is pto-run run softmax_layernorm_mlp --counters thre
 holds 'a run without kernels' is pto-run run moe --engine virtual --no-compute --assume-zero
 holds 'a run that stops' is pto-run run errors/window
 holds 'a run that does not begin' is pto-run run bgemm --set task_num=x
+holds 'a run on several ranks' is pto-ranks run all_reduce --ranks 3
+holds 'ranks that do not begin' is pto-ranks run all_reduce --ranks 3 --chip tiny,nodes=1,chips_per_node=2
 holds 'a check with findings' is pto-check check paged_attention --deps pto
 holds 'a check of a run that fails' is pto-check check errors/user
 holds 'accesses that are watched' is pto-observe check strided_views --observe
@@ -78,5 +80,22 @@ printf '%s --engine virtual\n' vector_example bgemm >"$work/cases.list"
 holds 'cases without a baseline' is pto-regress regress "$work/cases.list"
 "$ptosim" regress "$work/cases.list" --filter bgemm --update --quiet
 holds 'cases, one of them new' is pto-regress regress "$work/cases.list"
+
+# Each line of a shard, of all that write them.
+lines_are() {
+  local line
+  "$@" >"$work/lines" 2>/dev/null
+  while read -r line; do
+    printf '%s' "$line" >"$work/line.json"
+    "$python" "$work/judge.py" "$work/line.json" pto-shard || return 1
+  done <"$work/lines"
+  [ "$(wc -l <"$work/lines")" -gt 1 ]
+}
+holds 'lines of orders' lines_are "$ptosim" explore inplace_update --deps pto --schedules 6 --shard 1/2
+holds 'lines of cases' lines_are "$ptosim" regress "$work/cases.list" --shard 2/2
+holds 'lines of rows' lines_are "$ptosim" suite vector_example spmd_sync_start --engine virtual --shard 1/2
+holds 'lines of numbers of a chip' lines_are "$ptosim" what-if vector_example --shard 1/60
+[ -x "$build/tests/tests/conformance/conformance_test" ] &&
+  holds 'lines of conformance cases' lines_are "$build/tests/tests/conformance/conformance_test" tests/conformance/cases --shard 1/9
 
 holds_total

@@ -126,6 +126,7 @@ struct traced {
 
 static struct traced read_trace(const char *path) {
   struct traced sum = {0};
+  double control_end = 0;
   json_t *root = pto_ptosim_load(path), *event;
   size_t index;
   json_array_foreach(json_object_get(root, "traceEvents"), index, event) {
@@ -135,6 +136,10 @@ static struct traced read_trace(const char *path) {
     const double end = json_number_value(json_object_get(event, "ts")) + duration;
     if (end > sum.end_us) sum.end_us = end;
     sum.kernels += strcmp(category, "kernel") == 0;
+    if (strcmp(category, "control") == 0) {
+      assert_true(end - duration >= control_end - 1e-6); /* the orchestration does one thing at a time */
+      control_end = end;
+    }
     if (strcmp(category, "transfer") != 0) continue;
     sum.transfer_us += duration;
     *(strcmp(json_string_value(json_object_get(event, "name")), "to device") ? &sum.to_host_bytes

@@ -30,5 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FUZZ_HOLDS(chip.slots_per_core >= 1 && chip.slots_per_core <= PTO_CHIP_MAX_SLOTS);
   FUZZ_HOLDS(chip.aic_clock_khz && chip.aiv_clock_khz && chip.cube_macs_per_cycle && chip.vector_elems_per_cycle);
   FUZZ_HOLDS(chip.core_bandwidth_mbps && chip.chip_bandwidth_mbps && chip.host_bandwidth_mbps);
+  FUZZ_HOLDS(chip.fabric.nodes >= 1 && chip.fabric.nodes * chip.fabric.chips_per_node <= PTO_CHIP_MAX_JOINED);
+  FUZZ_HOLDS(chip.fabric.dies_per_package >= 1 && chip.fabric.chips_per_node % chip.fabric.dies_per_package == 0);
   return 0;
 }

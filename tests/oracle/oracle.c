@@ -163,7 +163,8 @@ static int visit_program(void *context, const char *name, const char *path) {
     return 0;
   }
   const struct pto_program *program = loaded->program;
-  if (program->host || is_beyond_oracle(program->expected_status) || strcmp(name, "errors/crash") == 0)
+  if (program->host || program->ranks || is_beyond_oracle(program->expected_status) ||
+      strcmp(name, "errors/crash") == 0)
     printf("%-24s beyond the oracle\n", name);
   else {
     run_row(table, program, name, NULL);

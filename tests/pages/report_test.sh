@@ -48,10 +48,22 @@ holds 'regress writes a page of what changed' bash -c \
   "'$build/ptosim' regress '$list' --report '$work/regress.html' --quiet; test \$? = 1"
 holds 'it shows the cases' look regress
 
-holds 'compare writes a page of two runs' bash -c \
-  "'$build/ptosim' compare 'bgemm --engine virtual --chip a2a3' 'bgemm --engine virtual --chip a2a3 --clusters 2' \
-     --report '$work/compare.html' --quiet; test \$? = 1"
-holds 'it shows what changed' look compare
+differ() { # NAME A B: a page of what changed
+  "$build/ptosim" compare "$2" "$3" --report "$work/$1.html" --quiet
+  test $? = 1
+}
+on='--engine virtual --chip a2a3'
+holds 'compare writes a page of two programs' differ compare "bgemm $on" "bgemm $on --clusters 2"
+holds 'it shows both runs, and what changed' look compare
+for side in a b; do
+  "$build/ptosim" run moe $on $([ $side = b ] && echo --window 8) --report "$work/moe-$side.html" --json "$work/moe-$side.json" --stats --quiet
+done
+holds 'and of two pages' differ pages "$work/moe-a.html" "$work/moe-b.html"
+holds 'it shows both runs, and what changed' look pages
+holds 'and of two results' differ results "$work/moe-a.json" "$work/moe-b.json"
+holds 'it says that they have no timeline' look results
+"$build/ptosim" compare vector_example vector_example --repeats 3 --report "$work/threads.html" --quiet
+holds 'it shows both of the first runs on threads' look threads
 
 holds 'what-if writes a page' "$build/ptosim" what-if bgemm --report "$work/what_if.html" --quiet
 holds 'it shows what changes the time' look what_if

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # The Python package: its tests below tests/python, the examples of docs/python.md, and its declarations against the headers.
-# Skips where no Python imports cffi, numpy and pytest (scripts/deps --python).
+# Skips where no Python imports cffi, numpy, pytest and hypothesis (scripts/deps --python).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(realpath "${PTO_BUILD_DIR:-build}")
 case $build in *address* | *thread* | *coverage*) echo 'Python loads no instrumented library'; exit 77 ;; esac
 [ -e "$build/libptotools.so" ] || { echo "there is no $build/libptotools.so"; exit 77; }
-python=$(scripts/python pytest) || { echo 'no Python imports cffi, numpy and pytest'; exit 77; }
+python=$(scripts/python pytest hypothesis) || { echo "no Python imports cffi, numpy, pytest and hypothesis: scripts/deps --python"; exit 77; }
 echo "Python: $python, $("$python" -c 'import sys, cffi, numpy; print(sys.version.split()[0], "cffi", cffi.__version__, "numpy", numpy.__version__)')"
 export PTO_BUILD_DIR=$build PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1
 . tests/support/holds.sh

@@ -63,6 +63,20 @@ def test_a_missing_dependency_is_found_with_both_lines():
         pto.assert_order_free(program(orchestrate))
 
 
+def test_findings_as_text_are_ten_and_how_many_more():
+    def orchestrate(rt, a, c):
+        with rt.scope(manual=True):
+            for row in range(8):
+                t = rt.empty((8,))
+                rt.submit(pto.kernels.add, a[row], a[row], t)
+                rt.submit(pto.kernels.add, t, a[row], c[row])
+                rt.submit(pto.kernels.add, t, a[row], c[row])
+
+    findings = program(orchestrate).check()
+    assert len(findings) == findings.total == 24
+    assert str(findings).count("RAW: ") + str(findings).count("WAW: ") == 10 and str(findings).endswith("… and 14 more")
+
+
 def test_a_kernel_that_leaves_bytes_unwritten_is_found():
     @pto.kernel()
     def half(x: pto.input, y: pto.output):

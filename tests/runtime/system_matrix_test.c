@@ -414,7 +414,7 @@ static int check_program(void *context, const char *name, const char *path) {
   }
   /* What takes the process with it is the command line's to test. */
   bool is_fatal = strcmp(name, "errors/crash") == 0 || loaded->program->expected_status == PTO_ETIMEOUT;
-  if (!is_fatal && !loaded->program->host) {
+  if (!is_fatal && !loaded->program->host && !loaded->program->ranks) {
     const struct pto_case *one = loaded->program->cases;
     bool is_right = loaded->program->expected_status == PTO_OK, had_rounds = false;
     if (!one || !one->name) check_case(loaded, NULL, is_right, &row);

@@ -125,18 +125,93 @@ def look_at_regress(about):
 def look_at_compare(about):
     comparison = about["comparison"]
     holds("the verdict is that of the document", driver.find_element(By.ID, "verdict").text == comparison["verdict"])
-    for table in ("path", "kernels", "resources"):
+    for table, key in (("path", "path"), ("kernels", "kernels"), ("accounts", "accounts"), ("tasks", "alike_tasks")):
         rows = cells(f"#compare-{table}")
-        holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[table]])
+        holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[key]])
         holds(f"what of {table} is the same is told so",
-              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[table])))
-    longest = max(comparison["makespan"]["a"], comparison["makespan"]["b"])
+              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[key])))
+    holds("tasks are counted as in the document", [r[7:9] for r in cells("#compare-tasks")] ==
+          [[str(row["a_tasks"]), str(row["b_tasks"])] for row in comparison["alike_tasks"]])
+    median = lambda time: time["median_us"] if isinstance(time, dict) else time
+    longest = max(median(comparison["makespan"][side]) for side in "ab")
     scale = script("return document.querySelector('#compare-bars .axis path').getBBox().width")
     bars = script("return [...document.querySelectorAll('#compare-bars rect.bar')].map(r => ({side: r.dataset.resource,"
                   " name: r.dataset.activity, width: r.getBoundingClientRect().width}))")
-    times = {(row["name"], side): row[side.lower()] for row in comparison["path"] for side in "AB"}
+    drawn = comparison["path"] or [comparison["makespan"]]
+    times = {(row["name"], side): median(row[side.lower()]) for row in drawn for side in "AB"}
     holds("bars are as long as their times", bars != [] and
           all(close(bar["width"], times[bar["name"], bar["side"]] / longest * scale, 1.5) for bar in bars))
+    if script("return lanes.length"):
+        look_at_lanes(comparison)
+    else:
+        holds("what has no timelines says so", "no timeline" in driver.find_element(By.ID, "part-compare").text)
+
+
+def look_at_lanes(comparison):
+    """Two timelines under each other, on one axis and with the same controls."""
+    is_exact = comparison["is_exact"]
+    names = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#lanes .lane h3")]
+    holds("each timeline says whose it is", [name[:3] for name in names] == ["A: ", "B: "])
+    # Calls and times of the spans are the document's.
+    sums = script("return lanes.map(({run}) => { const sums = {}; const {spans, names} = run;"
+                  " for (let i = run.firstCall; i < spans.count; i++) { const s = sums[names.names[spans.name[i]]] ||= [0, 0];"
+                  " s[0]++; s[1] += (spans.end[i] - spans.begin[i]) / names.units_per_us; } return sums; })")
+    for side, of in zip("ab", sums):
+        wanted = {row["name"]: row for row in comparison["kernels"] if row[f"{side}_calls"]}
+        holds(f"timeline {side} has the calls of each kernel", {name: s[0] for name, s in of.items()} ==
+              {name: row[f"{side}_calls"] for name, row in wanted.items()})
+        holds(f"timeline {side} has their time", not is_exact or
+              all(close(of[name][1], row[side], 1e-5 * row[side]) for name, row in wanted.items()))
+    ends = script("return lanes.map(({run, timeline}) => [run.end, timeline.end])")
+    holds("both have one axis, as long as the longer run", all(end == max(own for own, _ in ends) for _, end in ends))
+    wide = script("return lanes.map(({run, timeline}) => run.end / timeline.end * (timeline.width - LABEL_WIDTH))")
+    last = script("return lanes.map(({run, timeline}) => Math.max(...Array.from(run.spans.end, (_, i) => {"
+                  " const b = timeline.boxOf(i); return b.x + b.width - LABEL_WIDTH; })))")
+    holds("each is as wide as it is long", all(close(a, b, 0.01) for a, b in zip(wide, last)))
+    views = lambda: script("return lanes.map(({timeline}) => timeline.scale.domain())")
+    same = lambda: all(close(a, b, 1e-6 * ends[0][1]) for a, b in zip(*views()))
+    before = views()
+    for button in ("in", "in", "out"):
+        driver.find_element(By.CSS_SELECTOR, f"[data-do={button}]").click()
+    holds("the buttons zoom both", same() and views()[0] != before[0])
+    canvases = driver.find_elements(By.CSS_SELECTOR, "#lanes canvas")
+    for at, canvas in enumerate(canvases):
+        before = views()
+        script("arguments[0].focus()", canvas)
+        canvas.send_keys(Keys.ARROW_RIGHT)
+        holds(f"an arrow key on timeline {at} pans both", same() and views()[0][0] > before[0][0])
+    driver.find_element(By.CSS_SELECTOR, "[data-do=all]").click()
+    holds("the whole run is shown in both", same() and close(views()[0][1], ends[0][1], 1e-6 * ends[0][1]))
+    for at, canvas in enumerate(canvases):
+        span = script("const {run} = lanes[arguments[0]]; let best = run.firstCall; for (let i = best; i < run.spans.count; i++)"
+                      " if (run.spans.end[i] - run.spans.begin[i] > run.spans.end[best] - run.spans.begin[best]) best = i; return best", at)
+        box = script("const {run, timeline} = lanes[arguments[0]], s = arguments[1]; timeline.show(run.spans.begin[s], run.spans.end[s] + 1);"
+                     " return timeline.boxOf(s)", at, span)
+        script("arguments[0].scrollIntoView(); arguments[0].parentNode.scrollTop = arguments[1]", canvas, max(0, box["y"] - 60))
+        click_at(canvas, box["x"] + box["width"] * 0.6, box["y"] + 6)
+        holds(f"a click selects in timeline {at} alone", script("return lanes.map(l => l.timeline.selected >= 0)") == [at == 0, at == 1])
+        wait_for(f"the task of timeline {at} is told with its tensors", "document.querySelectorAll('#task h3').length >= 4")
+        text = driver.find_element(By.ID, "task").text
+        holds(f"the panel says whose it is", text.startswith("AB"[at] + ": "))
+    row = comparison["kernels"][0]
+    field = driver.find_element(By.CSS_SELECTOR, "#search input[type=search]")
+    field.send_keys(f'"{row["name"]}"')
+    found = int(driver.find_element(By.CSS_SELECTOR, "#search output").text.split()[0])
+    holds("the search finds the calls of both", found == row["a_calls"] + row["b_calls"])
+    seen = []
+    for _ in range(found):
+        field.send_keys(Keys.ENTER)
+        seen.append(script("const at = lanes.findIndex(l => l.timeline.selected >= 0); return [at, lanes[at].timeline.selected]"))
+    holds("return goes to each of them, in A and then in B", seen == sorted(seen) and len({tuple(s) for s in seen}) == found)
+    field.clear()
+    field.send_keys(" ", Keys.BACKSPACE)
+    path = driver.find_element(By.CSS_SELECTOR, "#search input[name=path]")
+    holds("there is a switch for the critical paths where there are some", path.is_displayed() == is_exact)
+    if path.is_displayed():
+        path.click()
+        holds("they can be hidden", script("return lanes.map(l => l.timeline.showsPath)") == [False, False])
+        path.click()
+    look_at_print()
 
 
 def look_at_what_if(about):
@@ -225,9 +300,9 @@ def look_at_timeline(result, names):
         run_end = script("return run.end")
         holds(f"span {span} is as wide as its time", close(box["width"], (end - begin) / run_end * width, 0.01))
     # Its colour is there, in the picture.
-    span = script("let best = 0; for (let i = firstCall(run.spans); i < run.spans.count; i++)"
+    span = script("let best = 0; for (let i = run.firstCall; i < run.spans.count; i++)"
                   " if (run.spans.end[i] - run.spans.begin[i] > run.spans.end[best] - run.spans.begin[best]"
-                  " || best < firstCall(run.spans)) best = i; return best")
+                  " || best < run.firstCall) best = i; return best")
     script("const s = arguments[0]; timeline.show(run.spans.begin[s], run.spans.end[s] + 1)", span)
     box = script("return timeline.boxOf(arguments[0])", span)
     pixel = script("const c = timeline.canvas.node(), r = window.devicePixelRatio || 1;"
@@ -374,7 +449,7 @@ try:
     driver.get(pathlib.Path(sys.argv[1]).resolve().as_uri())
     look()
     if len(sys.argv) > 2:
-        script("window.scrollTo(0, 0); timeline.select(-1); timeline.show(0, run.end)")
+        script("window.scrollTo(0, 0); for (const {timeline} of lanes) { timeline.select(-1); timeline.show(0, timeline.end); }")
         driver.set_window_size(1400, 1500)
         script("return new Promise(requestAnimationFrame)")
         driver.save_screenshot(sys.argv[2])

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first sentence of a comparison.
+ *
+ * By how much a change lengthens the run is estimated: the change, times the share of that time which lies on the
+ * critical path (pto_compared.weight).  The change of the path itself says less: where two paths are about as long, a
+ * nanosecond decides which one is told.  What goes the other way than the makespan is no cause.
+ */
+#include <check/compare/comparison.h>
+
+#include <inttypes.h>
+
+#include <runtime/base/text.h>
+
+#define LEAST_CAUSE 0.25 /* of the makespan's change, estimated: a smaller one is not what it comes from */
+
+static double effect_us(const struct pto_compared *row) { return row->weight * pto_compared_change_us(row); }
+static double wait_us(const struct pto_compared *row) { return row->is_wait ? pto_compared_change_us(row) : 0; }
+static double plain_us(const struct pto_compared *row) { return pto_compared_change_us(row) / row->resource_count; }
+
+/* What of the table, by that measure, changed most towards `sign`, or either way where that is 0. */
+static const struct pto_compared *find_largest(const struct pto_run_comparison *c, enum pto_compared_table table,
+                                               double (*measure)(const struct pto_compared *row), int sign) {
+  const struct pto_compared *found = NULL;
+  for (size_t i = 0; i < c->tables[table].count; i++) {
+    const struct pto_compared *row = &c->tables[table].items[i];
+    const double size = measure(row);
+    if (!pto_compared_differs(c, row) || size * sign < 0) continue;
+    if (fabs(size) > (found ? fabs(measure(found)) : 0)) found = row;
+  }
+  return found;
+}
+
+static void say_kernel(const struct pto_compared *row, char *text, size_t size) {
+  pto_text_append(text, size, "; kernel %s %+.2f us (%+.1f %%)", row->name, pto_compared_change_us(row),
+                  pto_compared_change_percent(row));
+  if (row->calls[0] != row->calls[1])
+    pto_text_append(text, size, " in %" PRIu64 " calls instead of %" PRIu64, row->calls[1], row->calls[0]);
+}
+
+static void say_account(const struct pto_compared *row, char *text, size_t size) {
+  pto_text_append(text, size, "; %s %+.2f us", row->name, pto_compared_change_us(row));
+  if (row->times[0].median_ps) pto_text_append(text, size, " (%+.1f %%)", pto_compared_change_percent(row));
+}
+
+/* The kernel or account whose change explains most of the makespan's; else what the control waits for, and the path. */
+static void say_cause(const struct pto_run_comparison *c, char *text, size_t size) {
+  const bool has_change = pto_compared_differs(c, &c->makespan);
+  const double change = has_change ? pto_compared_change_us(&c->makespan) : 0, least = LEAST_CAUSE * fabs(change);
+  const int sign = (change > 0) - (change < 0);
+  const struct pto_compared *kernel = find_largest(c, PTO_COMPARED_KERNELS, effect_us, sign),
+                            *account = find_largest(c, PTO_COMPARED_ACCOUNTS, effect_us, sign),
+                            *wait = find_largest(c, PTO_COMPARED_ACCOUNTS, wait_us, sign),
+                            *path = find_largest(c, PTO_COMPARED_PATH, plain_us, sign);
+  if (!has_change && !kernel) kernel = find_largest(c, PTO_COMPARED_KERNELS, plain_us, 0);
+  if (!has_change && !account) account = find_largest(c, PTO_COMPARED_ACCOUNTS, plain_us, 0);
+  const double of_kernel = kernel ? fabs(effect_us(kernel)) : 0, of_account = account ? fabs(effect_us(account)) : 0;
+  if (kernel && of_kernel >= least && of_kernel >= of_account) {
+    say_kernel(kernel, text, size);
+  } else if (account && of_account >= least) {
+    say_account(account, text, size);
+  } else {
+    if (wait && fabs(wait_us(wait)) >= least) say_account(wait, text, size);
+    if (path)
+      pto_text_append(text, size, "; on the critical path %s %+.2f us", path->name, pto_compared_change_us(path));
+  }
+}
+
+/* "; 64 tasks more: 32 matmul, 32 add", of the two rows that grew or shrank most. */
+static void say_tasks(const struct pto_run_comparison *c, int side, char *text, size_t size) {
+  const struct pto_compared_rows *rows = &c->tables[PTO_COMPARED_TASKS];
+  const struct pto_compared *most[2] = {NULL, NULL};
+  const uint64_t only = c->tasks.only[side];
+  if (!only) return;
+  for (size_t i = 0; i < rows->count; i++) {
+    const struct pto_compared *row = &rows->items[i];
+    if (row->tasks[side] <= row->tasks[!side]) continue;
+    const uint64_t more = row->tasks[side] - row->tasks[!side];
+    const int at = !most[0] || more > most[0]->tasks[side] - most[0]->tasks[!side] ? 0 : 1;
+    if (at == 0) most[1] = most[0];
+    if (at == 0 || !most[1] || more > most[1]->tasks[side] - most[1]->tasks[!side]) most[at] = row;
+  }
+  pto_text_append(text, size, "; %" PRIu64 " task%s %s: ", only, only == 1 ? "" : "s", side ? "more" : "fewer");
+  for (int i = 0; i < 2 && most[i]; i++)
+    pto_text_append(text, size, "%s%" PRIu64 " %s", i ? ", " : "", most[i]->tasks[side] - most[i]->tasks[!side],
+                    most[i]->name);
+}
+
+void pto_run_comparison_verdict(const struct pto_run_comparison *c, char *text, size_t size) {
+  const double change = pto_compared_change_us(&c->makespan);
+  const bool is_same = pto_run_comparison_is_same(c);
+  text[0] = '\0';
+  if (!c->can_tell)
+    pto_text_append(text, size, "B took %.2f us and A %.2f us, of fewer than %u runs a side: that tells nothing",
+                    (double)c->makespan.times[1].median_ps / 1e6, (double)c->makespan.times[0].median_ps / 1e6,
+                    PTO_COMPARE_LEAST);
+  else if (pto_compared_differs(c, &c->makespan))
+    pto_text_append(text, size, "B takes %.2f us %s (%+.2f %%)", fabs(change), change > 0 ? "longer" : "less",
+                    pto_compared_change_percent(&c->makespan));
+  else
+    pto_text_append(text, size, "%s",
+                    is_same       ? c->is_exact ? "the same" : "no difference that counts"
+                    : c->is_exact ? "both take as long"
+                                  : "neither takes longer, as far as can be told");
+  for (int side = 0; side < 2; side++) say_tasks(c, side, text, size);
+  if (c->can_tell && !is_same) say_cause(c, text, size);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/ranks/ranks.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/clock.h>
+
+static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
+
+/* What a session has ended with is what all have. */
+static int end_as_rank(struct pto_ranks *ranks, uint32_t rank) {
+  const struct pto_run_result *result = &ranks->sessions[rank].result;
+  pto_error_set(&ranks->error, result->error.status, "rank %" PRIu32 ": %s", rank, result->error.sentence);
+  return end(ranks, result->exit_code);
+}
+
+uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
+  struct pto_subject subject;
+  struct pto_error error;
+  const uint32_t count = pto_subject_init(&subject, options, &error) == PTO_OK ? subject.program->ranks : 0;
+  pto_subject_fini(&subject);
+  return count;
+}
+
+/* ---- open ---- */
+
+static int open_session(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t index) {
+  struct pto_config config = *options->config;
+  struct pto_session_options its = *options;
+  config.rank = pto_world_rank(ranks->world, index);
+  its.config = &config; /* which the session copies */
+  return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
+}
+
+int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                   uint32_t thread_count) {
+  const struct pto_config *config = options->config;
+  memset(ranks, 0, sizeof *ranks);
+  ranks->program = options->program;
+  if (options->rounds > 1) {
+    pto_error_set(&ranks->error, PTO_ENOTSUP, "several ranks run one round, not %" PRIu32, options->rounds);
+    return end(ranks, PTO_EXIT_USAGE);
+  }
+  const struct pto_world_config world = {.size = sizeof world,
+                                         .ranks = rank_count,
+                                         .chip = config->chip,
+                                         .made_chip = config->made_chip,
+                                         .threads = thread_count};
+  int status = pto_world_create(&world, &ranks->world, ranks->error.sentence, sizeof ranks->error.sentence);
+  if (status) {
+    ranks->error.status = status;
+    return end(ranks, pto_exit_of_setup(status));
+  }
+  ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
+  if (!ranks->sessions) {
+    pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);
+    return end(ranks, PTO_EXIT_FAILED);
+  }
+  while (ranks->rank_count < rank_count)
+    if (open_session(ranks, options, ranks->rank_count++) != PTO_EXIT_OK) return ranks->exit_code;
+  ranks->program = ranks->sessions[0].result.program;
+  return PTO_EXIT_OK;
+}
+
+/* ---- execute ---- */
+
+static int run_rank(struct pto_rank *rank, void *context) {
+  struct pto_ranks *ranks = context;
+  struct pto_session *session = &ranks->sessions[pto_rank_index(rank)];
+  if (pto_session_execute(session) == PTO_EXIT_OK) return PTO_OK;
+  pto_rank_set_error(rank, session->result.error.sentence);
+  return session->result.error.status ? session->result.error.status : PTO_EUSER;
+}
+
+/* One number of all ranks' in order. */
+static uint64_t join_digests(uint64_t so_far, uint64_t digest) { return pto_xxh64(&digest, sizeof digest, so_far); }
+
+static void add_up(struct pto_ranks *ranks) {
+  ranks->has_run = true;
+  for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    const struct pto_run_result *result = &ranks->sessions[i].result;
+    const uint64_t clock_ps = pto_rank_clock_ps(pto_world_rank(ranks->world, i));
+    if (clock_ps > ranks->virtual_ps) ranks->virtual_ps = clock_ps;
+    ranks->trace_digest = join_digests(ranks->trace_digest, result->trace_digest);
+    ranks->output_digest = join_digests(ranks->output_digest, result->output_digest);
+    ranks->has_run &= result->has_run;
+  }
+}
+
+int pto_ranks_execute(struct pto_ranks *ranks) {
+  const double begin = pto_clock_seconds();
+  const int status = pto_world_run(ranks->world, run_rank, ranks);
+  ranks->wall_seconds = pto_clock_seconds() - begin;
+  add_up(ranks);
+  if (status == PTO_OK) return PTO_EXIT_OK;
+  pto_error_set(&ranks->error, status, "%s", pto_world_last_error(ranks->world));
+  return end(ranks, pto_exit_of_run(status));
+}
+
+/* ---- judge ---- */
+
+int pto_ranks_judge(struct pto_ranks *ranks) {
+  for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    const int code = pto_session_judge(&ranks->sessions[i]);
+    const enum pto_verdict verdict = ranks->sessions[i].result.verified;
+    if (verdict == PTO_VERDICT_FALSE || ranks->verified == PTO_VERDICT_NONE) ranks->verified = verdict;
+    if (code != PTO_EXIT_OK && ranks->exit_code == PTO_EXIT_OK) end_as_rank(ranks, i);
+  }
+  return ranks->exit_code;
+}
+
+void pto_ranks_fini(struct pto_ranks *ranks) {
+  for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
+  free(ranks->sessions);
+  pto_world_destroy(ranks->world);
+  memset(ranks, 0, sizeof *ranks);
+}

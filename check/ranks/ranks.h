@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program on several ranks: a session for each, in one world.
+ *
+ *   init (a world, and each rank's program, inputs and runtime) → execute → judge → print, write → fini
+ *
+ * Owns world and sessions until fini.  Options are borrowed until then.
+ *
+ * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
+ * further step is due but fini.  What is told of a rank is its session's result.
+ *
+ * Threads: one calls; the ranks' sessions run on those of the world.
+ */
+#ifndef PTO_CHECK_RANKS_RANKS_H
+#define PTO_CHECK_RANKS_RANKS_H
+
+#include <check/session/session.h>
+#include <pto/world.h>
+
+struct pto_ranks {
+  struct pto_world *world;
+  struct pto_session *sessions; /* by rank */
+  uint32_t rank_count;
+  const char *program;
+  double wall_seconds;
+  uint64_t virtual_ps; /* the last rank's end */
+  uint64_t trace_digest, output_digest;
+  bool has_run;
+  enum pto_verdict verified; /* of all: false where one is, null where none is known */
+  int exit_code;             /* enum pto_exit */
+  struct pto_error error;
+};
+
+/* How many ranks the program wants where none are asked for; 0: it is for one chip, or cannot be loaded. */
+uint32_t pto_ranks_wanted(const struct pto_session_options *options);
+
+/* Each returns an enum pto_exit; fini is due in any case. */
+int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                   uint32_t thread_count);
+int pto_ranks_execute(struct pto_ranks *ranks);
+int pto_ranks_judge(struct pto_ranks *ranks);
+/* Takes a zeroed one. */
+void pto_ranks_fini(struct pto_ranks *ranks);
+
+/* For people, and the object of --json. */
+void pto_ranks_print(const struct pto_ranks *ranks, FILE *to);
+PTO_MUST_CHECK int pto_ranks_write_json(const struct pto_ranks *ranks, const char *path, struct pto_error *error);
+
+#endif

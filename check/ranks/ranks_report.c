@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a run on several ranks. */
+#include <check/ranks/ranks.h>
+
+#include <inttypes.h>
+
+#include <formats/json_writer.h>
+#include <formats/units.h>
+#include <report/file/output_file.h>
+#include <world/world_state.h>
+
+#define MOST_LINKS 8u /* that are told to people */
+#define PS_PER_US 6   /* digits */
+
+/* ---- links ---- */
+
+/* A link of the world: each part knows those that its ranks' flows could meet, and all of what went over them. */
+static struct pto_fabric_link link_of(const struct pto_world *world, uint32_t index) {
+  struct pto_fabric_link most = pto_fabric_link(world->parts[0].fabric, index);
+  for (uint32_t i = 1; i < world->part_count; i++) {
+    const struct pto_fabric_link link = pto_fabric_link(world->parts[i].fabric, index);
+    if (link.flows > most.flows) most = link;
+  }
+  return most;
+}
+
+/* The one that has carried the most among those after `last` in that order; false: there is none that carried any. */
+static bool find_next_link(const struct pto_world *world, const struct pto_fabric_link *last, uint32_t last_index,
+                           uint32_t *index) {
+  bool has_found = false;
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
+    const struct pto_fabric_link link = link_of(world, i);
+    if (!link.flows || (last && (link.bytes > last->bytes || (link.bytes == last->bytes && i <= last_index)))) continue;
+    if (has_found && link.bytes <= most) continue;
+    has_found = true;
+    most = link.bytes;
+    *index = i;
+  }
+  return has_found;
+}
+
+static void print_links(const struct pto_ranks *ranks, FILE *to) {
+  const struct pto_world *world = ranks->world;
+  struct pto_fabric_link link;
+  uint32_t index = 0;
+  for (uint32_t i = 0; i < MOST_LINKS && find_next_link(world, i ? &link : NULL, index, &index); i++) {
+    char name[PTO_FABRIC_LINK_NAME], bytes[32], time[32];
+    link = link_of(world, index);
+    fprintf(to, "  %-8s %s: %s in %" PRIu64 " messages, busy for %s\n", i ? "" : "links",
+            pto_fabric_link_name(world->parts[0].fabric, index, name),
+            pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
+            pto_format_seconds((double)link.busy_ps * 1e-12, time, sizeof time));
+  }
+}
+
+static void put_links(struct pto_json_writer *w, const struct pto_ranks *ranks) {
+  const struct pto_world *world = ranks->world;
+  pto_json_put_array(w, "links");
+  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
+    const struct pto_fabric_link link = link_of(world, i);
+    char name[PTO_FABRIC_LINK_NAME];
+    if (!link.flows) continue;
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "link", pto_fabric_link_name(world->parts[0].fabric, i, name));
+    pto_json_put_u64(w, "messages", link.flows);
+    pto_json_put_u64(w, "bytes", link.bytes);
+    pto_json_key(w, "busy_us");
+    pto_json_decimal(w, link.busy_ps, PS_PER_US);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+}
+
+/* ---- the whole ---- */
+
+static const char *verdict_of(const struct pto_run_result *result) {
+  if (result->error.status) return result->error.status == PTO_EDEADLOCK ? "waits for ever" : "failed";
+  return result->verified == PTO_VERDICT_TRUE ? "verified" : result->verified == PTO_VERDICT_FALSE ? "WRONG" : "run";
+}
+
+void pto_ranks_print(const struct pto_ranks *ranks, FILE *to) {
+  const struct pto_run_result *first = &ranks->sessions[0].result;
+  char text[32];
+  fprintf(to, "%s", ranks->program);
+  if (first->case_name) fprintf(to, ", case %s", first->case_name);
+  fprintf(to, "\n  on       %" PRIu32 " ranks of %s, %s engine, %s dependencies, seed %" PRIu64 "\n", ranks->rank_count,
+          first->chip, first->engine, first->deps, first->seed);
+  for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    const struct pto_run_result *result = &ranks->sessions[i].result;
+    fprintf(to, "  rank %-3" PRIu32 " %" PRIu64 " tasks, %" PRIu64 " edges, %s, %s\n", i, result->stats.tasks,
+            result->stats.edges, pto_format_seconds((double)result->stats.virtual_ps * 1e-12, text, sizeof text),
+            verdict_of(result));
+  }
+  fprintf(to, "  time     %s, ", pto_format_seconds(ranks->wall_seconds, text, sizeof text));
+  fprintf(to, "%s on the chips\n", pto_format_seconds((double)ranks->virtual_ps * 1e-12, text, sizeof text));
+  print_links(ranks, to);
+  fprintf(to, "  trace    %016" PRIx64 "\n  digest   %016" PRIx64 "\n", ranks->trace_digest, ranks->output_digest);
+}
+
+static void put_verdict(struct pto_json_writer *w, enum pto_verdict verdict) {
+  if (pto_json_try_key(w, "verified", verdict != PTO_VERDICT_NONE)) pto_json_bool(w, verdict == PTO_VERDICT_TRUE);
+}
+
+static void put_all(struct pto_json_writer *w, const void *context) {
+  const struct pto_ranks *ranks = context;
+  pto_json_put_format(w, "pto-ranks", 1);
+  pto_json_put_string(w, "program", ranks->program);
+  pto_json_put_u64(w, "ranks", ranks->rank_count);
+  if (pto_json_try_key(w, "virtual_us", ranks->has_run)) pto_json_decimal(w, ranks->virtual_ps, PS_PER_US);
+  if (pto_json_try_key(w, "wall_seconds", ranks->has_run)) pto_json_double(w, ranks->wall_seconds);
+  put_verdict(w, ranks->verified);
+  if (pto_json_try_key(w, "trace_digest", ranks->has_run)) pto_json_hex(w, ranks->trace_digest);
+  if (pto_json_try_key(w, "output_digest", ranks->has_run)) pto_json_hex(w, ranks->output_digest);
+  pto_json_put_string(w, "status", pto_status_name(ranks->error.status));
+  pto_json_put_u64(w, "exit", (uint64_t)ranks->exit_code);
+  pto_json_put_string(w, "error", ranks->error.sentence[0] ? ranks->error.sentence : NULL);
+  if (ranks->world) put_links(w, ranks);
+  pto_json_put_array(w, "results");
+  for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    pto_json_object_begin(w);
+    pto_run_result_put(&ranks->sessions[i].result, w);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+}
+
+int pto_ranks_write_json(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
+  return pto_output_json(path, put_all, ranks, error);
+}

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Contexts, which stand for one device each, and tensors in that device's memory.
+
+    with pto.Context(engine="virtual", chip="a2a3") as device:
+        x, y = device.put(array), device.empty((64, 64))
+        device.dispatch(orchestrate, {"x": x}, {"y": y})     # orchestrate(rt, x, y)
+        y.read()
+
+write, dispatch, copy and free queue and return; read and sync wait.  A failure while something runs is kept: each later
+call raises it, until clear_error().
+"""
+
+import numpy
+
+from .kernel_objects import failed, first_failed
+from .library import chars, config, failure, ffi, interruptible, lib, text
+from .runtime import Orchestrating
+from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
+
+_calls = dict(ffi.typeof("struct pto_device_program").fields)
+
+
+def description(kind, dtype, shape):
+    """A struct of a C call that has a dtype and a shape."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    made = ffi.new(kind, {"dtype": dtype_code(dtype), "ndims": len(shape)})
+    made.shape[0:len(shape)] = shape
+    return made
+
+
+def operands(values):
+    """(dtype, shape) by name as a C array of struct pto_operand, and what it borrows."""
+    made, kept = ffi.new("struct pto_operand[]", max(len(values), 1)), []
+    for place, (name, (dtype, shape)) in zip(made, values.items()):
+        kept.append(chars(name))
+        place.name, place.dtype, place.ndims = kept[-1], dtype_code(dtype), len(shape)
+        place.shape[0:len(shape)] = shape
+    return made, kept
+
+
+class DeviceTensor:
+    """A dense tensor in a context's memory; its context makes it.  shape: extents; dtype: the library's name.
+
+    It lives until free(), or until its context is closed; after that each use is pto.errors.ESTALE.
+    """
+
+    def __init__(self, context, c, code, shape):
+        self.context, self.c, self.dtype, self.shape = context, c, dtype_name(code), shape
+
+    def __repr__(self):
+        return f"<device tensor {self.dtype}{list(self.shape)}>"
+
+    def write(self, array):
+        """Copies an array of this dtype and shape to the device, in the order of calls."""
+        data = bytes_of(array, self.dtype, self.shape)
+        self.context._check(lib.pto_device_tensor_write(self.context.c, self.c, ffi.from_buffer(data), data.nbytes))
+
+    def read(self):
+        """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes."""
+        array = like(self.dtype, self.shape)
+        data = ffi.from_buffer(array.reshape(-1).view(numpy.uint8))
+        self.context._wait(lib.pto_device_tensor_read, self.c, data, array.nbytes)
+        return array
+
+    def copy_to(self, other):
+        """Copies it into another tensor of the same dtype and shape, on the device."""
+        self.context._check(lib.pto_device_tensor_copy(self.context.c, self.c, other.c))
+
+    def free(self):
+        """Gives the memory back once what is queued is done."""
+        self.context._check(lib.pto_device_tensor_destroy(self.context.c, self.c))
+
+
+class Context:
+    """One device.
+
+    accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
+    memory_bytes [1 GiB] and tensor_count [65536]: what it can hold.  The other settings are those of pto.Runtime.
+    """
+
+    def __init__(self, accelerated=True, low_power=False, memory_bytes=0, tensor_count=0, **settings):
+        made, kept = config(**settings)
+        options = ffi.new("struct pto_context_options *", {
+            "size": ffi.sizeof("struct pto_context_options"), "memory_bytes": memory_bytes, "tensor_count": tensor_count,
+            "acceleration": lib.PTO_ACCELERATION_YES if accelerated else lib.PTO_ACCELERATION_NO,
+            "power_preference": lib.PTO_POWER_LOW_POWER if low_power else lib.PTO_POWER_DEFAULT, "runtime": made[0]})
+        out = ffi.new("struct pto_context **")
+        sentence = ffi.new("char[]", 1024)
+        status = lib.pto_context_create(options, out, sentence, 1024)
+        if status < 0:
+            raise failure(status, text(sentence))
+        self.c, self._queued, self._graphs, self._exception = out[0], [], set(), None
+        del kept
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Carries out what is queued, then frees the context and all its tensors."""
+        if self.c is not None:
+            for graph in self._graphs:
+                lib.pto_graph_forget(graph.c, self.c)
+            lib.pto_context_destroy(self.c)
+            self.c = None
+            self._queued.clear()
+            self._graphs.clear()
+
+    def _check(self, status):
+        if status < 0:
+            raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or first_failed()
+
+    def _wait(self, call, *arguments):
+        with interruptible:
+            status = call(self.c, *arguments)
+        self._check(status)
+
+    @property
+    def info(self):
+        """What came of the hints and what the device can do: backend, chip, clusters, workers, max_rank, …"""
+        made = lib.pto_context_info(self.c)
+        found = {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_context_info").fields}
+        return {name: text(value) if name in ("backend", "chip") else value for name, value in found.items()}
+
+    @property
+    def counters(self):
+        """Exact counts of what was carried out: h2d_bytes, dispatches, tasks, live_bytes, virtual_ps, …; sync() first."""
+        made = ffi.new("struct pto_context_counters *", {"size": ffi.sizeof("struct pto_context_counters")})
+        lib.pto_context_counters(self.c, made)
+        return {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_context_counters").fields if name != "size"}
+
+    def sync(self):
+        """Waits for everything queued so far."""
+        done, self._queued = self._queued, []
+        self._wait(lib.pto_context_sync)
+        del done
+
+    def clear_error(self):
+        """Forgets the failure that is kept; the context works again."""
+        lib.pto_context_clear_error(self.c)
+        self._exception = None
+        failed.clear()
+
+    # ---- tensors ----
+
+    def empty(self, shape, dtype="f32", readable=True, writable=True):
+        """A tensor of zeros.  readable, writable: by the host, with read() and write(); no limit on dispatch."""
+        desc = description("struct pto_device_tensor_desc *", dtype, shape)
+        desc.flags = readable * lib.PTO_TENSOR_READABLE | writable * lib.PTO_TENSOR_WRITABLE
+        return self._tensor(lib.pto_device_tensor_create, desc)
+
+    def put(self, array, dtype=None, shape=None):
+        """A tensor with an array's elements.  dtype and shape: where the array's own say something else (bf16, 4 bits)."""
+        array = numpy.asarray(array)
+        made = self.empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype)
+        made.write(array)
+        return made
+
+    def constant(self, array, dtype=None, shape=None):
+        """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it."""
+        array = numpy.asarray(array)
+        desc = description("struct pto_device_tensor_desc *", array.dtype if dtype is None else dtype,
+                           array.shape if shape is None else shape)
+        data = bytes_of(array, dtype_name(desc.dtype), tuple(desc.shape[0:desc.ndims]))
+        return self._tensor(lib.pto_device_tensor_create_constant, desc, ffi.from_buffer(data), data.nbytes)
+
+    def _tensor(self, create, desc, *data):
+        out = ffi.new("struct pto_device_tensor *")
+        self._check(create(self.c, desc, *data, out))
+        return DeviceTensor(self, out[0], desc.dtype, tuple(desc.shape[0:desc.ndims]))
+
+    # ---- dispatch ----
+
+    def _program(self, orchestrate, inputs, outputs, constants=()):
+        """A struct pto_device_program that calls orchestrate(rt, *inputs, *outputs, *constants), and what it borrows.
+
+        inputs, outputs: (dtype, shape) by name."""
+        def call(rt, bound):
+            runtime = Orchestrating(rt)
+            tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]))
+                       for each, count in ((bound.inputs, len(inputs)), (bound.outputs, len(outputs)),
+                                           (bound.constants, len(constants))) for index in range(count)]
+            status = runtime.called(orchestrate, *tensors)
+            kept.append(runtime)  # what it registered, until the dispatch is done
+            if runtime.exception is not None and self._exception is None:
+                self._exception = runtime.exception
+            return status
+
+        listed, names = operands(inputs)
+        results, more = operands(outputs)
+        handles = ffi.new("struct pto_device_tensor[]", [each.c for each in constants]) if constants else ffi.NULL
+        kept = [names, more, listed, results, handles, chars(getattr(orchestrate, "__name__", "orchestration")),
+                ffi.callback(_calls["orchestrate"].type, call, error=lib.PTO_EUSER)]
+        program = ffi.new("struct pto_device_program *", {
+            "name": kept[5], "inputs": listed, "input_count": len(inputs), "outputs": results, "output_count": len(outputs),
+            "constants": handles, "constant_count": len(constants), "orchestrate": kept[6]})
+        return program, kept
+
+    def dispatch(self, orchestrate, inputs, outputs, constants=(), consumed=()):
+        """Queues one run of orchestrate(rt, *inputs, *outputs, *constants), in a scope of its own.
+
+        inputs, outputs: device tensors by name, in the order of the orchestration's parameters.  constants: tensors of
+        constant().  consumed: names of inputs that are given up; they alone may share their tensor with an output.
+        """
+        def shapes(tensors):
+            return {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}
+
+        program, kept = self._program(orchestrate, shapes(inputs), shapes(outputs), constants)
+        made, borrowed = bindings(inputs, outputs, consumed)
+        self._check(lib.pto_context_dispatch(self.c, program, made))
+        self._queued.append((program, kept))
+        del borrowed
+
+    def compute(self, orchestrate, inputs, outputs):
+        """Runs orchestrate(rt, *inputs, *outputs) once, from arrays to arrays, and waits: the outputs by name.
+
+        inputs: arrays by name.  outputs: (dtype, shape) by name.
+        """
+        inputs = {name: numpy.asarray(array) for name, array in inputs.items()}
+        program, kept = self._program(orchestrate, {name: (array.dtype, array.shape) for name, array in inputs.items()},
+                                      outputs)
+        made, results, borrowed = arrays(inputs, {name: (array.dtype, array.shape) for name, array in inputs.items()}, outputs)
+        self._wait(lib.pto_context_compute, program, made)
+        del kept, borrowed
+        return results
+
+
+def bindings(inputs, outputs, consumed):
+    """A struct pto_dispatch_bindings of device tensors by name, and what it borrows."""
+    def bound(tensors):
+        made = ffi.new("struct pto_binding[]", max(len(tensors), 1))
+        for place, (name, tensor) in zip(made, tensors.items()):
+            kept.append(chars(name))
+            place.name, place.tensor = kept[-1], tensor.c
+        kept.append(made)
+        return made
+
+    kept = []
+    names = [chars(name) for name in consumed]
+    listed = ffi.new("char *[]", names)
+    made = ffi.new("struct pto_dispatch_bindings *", {
+        "inputs": bound(inputs), "input_count": len(inputs), "outputs": bound(outputs), "output_count": len(outputs),
+        "consumed": ffi.cast("const char *const *", listed), "consumed_count": len(names)})
+    return made, (kept, names, listed)
+
+
+def arrays(values, inputs, outputs):
+    """A struct pto_compute_arrays, the arrays of outputs by name, and what it borrows.
+
+    values: arrays by name.  inputs, outputs: (dtype, shape) by name."""
+    def host(data):
+        made = ffi.new("struct pto_host_array[]", max(len(data), 1))
+        for place, (name, array) in zip(made, data.items()):
+            kept.append((chars(name), ffi.from_buffer(array)))
+            place.name, place.data, place.size_bytes = kept[-1][0], ffi.cast("void *", kept[-1][1]), array.nbytes
+        kept.append(made)
+        return made
+
+    kept = []
+    results = {name: like(dtype, shape) for name, (dtype, shape) in outputs.items()}
+    given = {name: bytes_of(array, *inputs.get(name, (array.dtype, array.shape))) for name, array in values.items()}
+    taken = {name: array.reshape(-1).view(numpy.uint8) for name, array in results.items()}
+    made = ffi.new("struct pto_compute_arrays *", {"inputs": host(given), "input_count": len(given),
+                                                   "outputs": host(taken), "output_count": len(taken)})
+    return made, results, kept

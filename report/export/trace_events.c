@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/export/trace_events.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTROL_PROCESS 0u
+/* Tracks of it; schedulers follow. */
+enum { ORCHESTRATION_TRACK, PATH_TRACK, LINK_TRACK, RESOLVER_TRACK, SCHEDULER_TRACK };
+#define CLUSTER_CORES 3u
+
+/* A walk through some kinds of events. */
+struct walk {
+  const struct pto_trace_events *events;
+  const struct pto_trace *trace;
+  const struct pto_export_info *info;
+  uint32_t kinds;
+  void (*put)(void *writer, const struct pto_trace_event *event);
+  void *writer;
+  uint64_t flow_count;
+  uint64_t nanosecond; /* in the trace's unit */
+};
+
+static void put(struct walk *w, const struct pto_trace_event *event) {
+  if (w->kinds & event->kind) w->put(w->writer, event);
+}
+
+static uint32_t process_of(uint32_t core) { return core / CLUSTER_CORES + 1; }
+static struct pto_event_track track_of_core(uint32_t core) {
+  return (struct pto_event_track){.process = process_of(core), .index = core};
+}
+static struct pto_event_track control_track(uint32_t index) {
+  return (struct pto_event_track){.process = CONTROL_PROCESS, .index = index};
+}
+
+static void put_process(struct walk *w, struct pto_event_track track, const char *name) {
+  put(w, &(struct pto_trace_event){.kind = PTO_EVENT_PROCESS, .track = track, .name = name, .value = track.process});
+}
+
+static void put_track(struct walk *w, struct pto_event_track track, const char *name) {
+  const bool is_core = track.process != CONTROL_PROCESS;
+  put(w, &(struct pto_trace_event){.kind = PTO_EVENT_TRACK,
+                                   .track = track,
+                                   .name = name,
+                                   .value = is_core ? track.index % CLUSTER_CORES : track.index});
+}
+
+static void put_core(struct walk *w, uint32_t core, uint32_t lane) {
+  static const char *const kinds[CLUSTER_CORES] = {"AIC", "AIV0", "AIV1"};
+  struct pto_event_track track = track_of_core(core);
+  char name[64];
+  track.lane = lane;
+  snprintf(name, sizeof name, "%s (core %u)", kinds[core % CLUSTER_CORES], core);
+  put_track(w, track, name);
+}
+
+static void put_processes(struct walk *w) {
+  put_process(w, control_track(ORCHESTRATION_TRACK), "control CPU");
+  put_track(w, control_track(ORCHESTRATION_TRACK), "orchestration");
+  for (uint32_t cluster = 0; cluster < w->info->cluster_count; cluster++) {
+    const uint32_t core = cluster * CLUSTER_CORES;
+    char name[64];
+    snprintf(name, sizeof name, "cluster %u", cluster);
+    put_process(w, track_of_core(core), name);
+    for (uint32_t i = 0; i < CLUSTER_CORES; i++) put_core(w, core + i, 0);
+  }
+}
+
+/* ---- calls on cores ---- */
+
+static void put_call(struct walk *w, const struct pto_trace_span *span, struct pto_event_track track) {
+  const struct pto_trace_task *task = pto_trace_task_at(w->trace, span->task);
+  const struct pto_kernel *kernel = pto_trace_task_kernel(w->trace, span->task, span->role);
+  const char *group = pto_export_group(w->info, span->task), *name = kernel && kernel->name ? kernel->name : "task";
+  const struct pto_task_calls *calls = task ? &w->events->calls[span->task] : NULL;
+  struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
+  uint32_t count = 0;
+  args[count++] = (struct pto_event_arg){.name = "task", .value = span->task};
+  if (group) args[count++] = (struct pto_event_arg){.name = "kernel", .text = name};
+  if (task && task->label) args[count++] = (struct pto_event_arg){.name = "label", .text = task->label};
+  if (task && task->block_count > 1)
+    args[count++] = (struct pto_event_arg){.name = "block", .value = span->block_index};
+  if (!w->trace->is_virtual) args[count++] = (struct pto_event_arg){.name = "worker", .value = span->worker};
+  if (task) args[count++] = (struct pto_event_arg){.name = "submitted_us", .value = task->submit_time, .is_time = true};
+  put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                   .track = track,
+                                   .category = "kernel",
+                                   .name = group ? group : name,
+                                   .begin = span->begin,
+                                   .end = span->end,
+                                   .args = args,
+                                   .arg_count = count,
+                                   .task = span->task,
+                                   .is_first_call = calls && calls->first == span,
+                                   .is_last_call = calls && calls->last == span});
+}
+
+/* A log of calls has those of one thread, and so a lane of each core. */
+static int put_calls(struct walk *w) {
+  uint32_t *told = calloc(UINT16_MAX + 1, sizeof *told); /* by core: the lane that was told of last */
+  const struct pto_trace_span *span;
+  if (!told) return PTO_ENOMEM;
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(w->trace, &walk)) != NULL;) {
+    struct pto_event_track track = track_of_core(span->core);
+    track.lane = walk.log;
+    if (told[span->core] != track.lane) put_core(w, span->core, track.lane);
+    told[span->core] = track.lane;
+    put_call(w, span, track);
+  }
+  free(told);
+  return PTO_OK;
+}
+
+/* ---- the control CPU ---- */
+
+static void put_control(struct walk *w) {
+  for (uint64_t i = 0; i < w->trace->control.count; i++) {
+    const struct pto_trace_control *control = pto_trace_log_at(&w->trace->control, i);
+    const bool is_move = control->moved_bytes != 0, is_submit = control->activity == PTO_CONTROL_SUBMIT;
+    const struct pto_event_arg arg = {.name = is_move ? "bytes" : "task",
+                                      .value = is_move ? control->moved_bytes : control->task};
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(ORCHESTRATION_TRACK),
+                                     .category = "control",
+                                     .name = pto_control_activity_name(control->activity),
+                                     .begin = control->begin,
+                                     .end = control->end,
+                                     .args = is_move || is_submit ? &arg : NULL,
+                                     .arg_count = is_move || is_submit});
+  }
+}
+
+static void put_transfers(struct walk *w) {
+  bool is_named = false;
+  for (uint64_t i = 0; i < w->trace->control.count; i++) {
+    const struct pto_trace_control *control = pto_trace_log_at(&w->trace->control, i);
+    const struct pto_event_arg arg = {.name = "bytes", .value = control->moved_bytes};
+    if (!control->moved_bytes) continue;
+    if (!is_named) put_track(w, control_track(LINK_TRACK), "host link");
+    is_named = true;
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(LINK_TRACK),
+                                     .category = "transfer",
+                                     .name = pto_control_activity_name(control->activity),
+                                     .begin = control->begin,
+                                     .end = control->end,
+                                     .args = &arg,
+                                     .arg_count = 1});
+  }
+}
+
+/* ---- schedulers and the critical path, of virtual time ---- */
+
+static void put_schedulers(struct walk *w) {
+  uint64_t named = 0; /* a bit a track */
+  _Static_assert(PTO_EVENT_CONTROL_TRACKS == 64, "a bit each");
+  for (uint64_t i = 0; i < w->trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&w->trace->segments, i);
+    const bool is_resolver = segment->resource.kind == PTO_RESOURCE_RESOLVER;
+    if (segment->activity >= PTO_ACTIVITY_COUNT || segment->end == segment->begin ||
+        (segment->resource.kind != PTO_RESOURCE_SCHEDULER && !is_resolver))
+      continue;
+    const uint32_t track = is_resolver ? RESOLVER_TRACK : SCHEDULER_TRACK + segment->resource.index;
+    const struct pto_event_arg arg = {.name = "task", .value = segment->task};
+    char name[32];
+    if (!(named >> track & 1))
+      put_track(w, control_track(track), pto_resource_name(segment->resource, name, sizeof name));
+    named |= UINT64_C(1) << track;
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(track),
+                                     .category = "scheduler",
+                                     .name = pto_activity_text(segment->activity),
+                                     .begin = segment->begin,
+                                     .end = segment->end,
+                                     .args = &arg,
+                                     .arg_count = segment->task != PTO_SEGMENT_NO_TASK});
+  }
+}
+
+static void put_path(struct walk *w) {
+  const struct pto_run_path *path = &w->events->path;
+  char name[32];
+  if (path->step_count) put_track(w, control_track(PATH_TRACK), "critical path");
+  for (size_t i = 0; i < path->step_count; i++) {
+    const struct pto_path_step *step = &path->steps[i];
+    struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
+    uint32_t count = 0;
+    args[count++] = (struct pto_event_arg){.name = "on", .text = pto_resource_name(step->resource, name, sizeof name)};
+    if (step->first_task != PTO_SEGMENT_NO_TASK)
+      args[count++] = (struct pto_event_arg){.name = "first_task", .value = step->first_task};
+    if (step->last_task != PTO_SEGMENT_NO_TASK)
+      args[count++] = (struct pto_event_arg){.name = "last_task", .value = step->last_task};
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(PATH_TRACK),
+                                     .category = "path",
+                                     .name = pto_activity_group_text(step->group),
+                                     .begin = step->begin,
+                                     .end = step->end,
+                                     .args = args,
+                                     .arg_count = count});
+  }
+}
+
+/* ---- counters: a value where it changes ---- */
+
+static const struct counter {
+  const char *name, *unit;
+} counters[] = {{"ready tasks", "tasks"},
+                {"kernel calls on cores", "calls"},
+                {"window slots in use", "slots"},
+                {"heap bytes in use", "bytes"}};
+#define COUNTER_COUNT PTO_ARRAY_LENGTH(counters)
+
+static void put_samples(struct walk *w) {
+  uint64_t last[COUNTER_COUNT];
+  for (uint64_t i = 0; i < w->trace->samples.count; i++) {
+    const struct pto_trace_sample *sample = pto_trace_log_at(&w->trace->samples, i);
+    const uint64_t values[COUNTER_COUNT] = {sample->ready, sample->in_flight, sample->window_used,
+                                            sample->heap_used_bytes};
+    for (size_t k = 0; k < COUNTER_COUNT; k++) {
+      if (i == 0 || values[k] != last[k])
+        put(w, &(struct pto_trace_event){.kind = PTO_EVENT_VALUE,
+                                         .id = k,
+                                         .name = counters[k].name,
+                                         .unit = counters[k].unit,
+                                         .begin = sample->time,
+                                         .value = values[k]});
+      last[k] = values[k];
+    }
+  }
+}
+
+/* ---- flows ---- */
+
+static int put_flow(void *context, const struct pto_trace_edge_view *edge) {
+  struct walk *w = context;
+  if (edge->producer >= w->trace->tasks.count || edge->consumer >= w->trace->tasks.count) return PTO_OK;
+  const struct pto_trace_span *from = w->events->calls[edge->producer].last;
+  const struct pto_trace_span *to = w->events->calls[edge->consumer].first;
+  if (!from || !to) return PTO_OK;
+  char name[32] = "";
+  for (uint32_t bit = 1; bit <= PTO_EDGE_CREATOR; bit <<= 1)
+    if (edge->reason_bits & bit)
+      snprintf(name + strlen(name), sizeof name - strlen(name), "%s%s", name[0] ? " " : "", pto_edge_reason_name(bit));
+  /* Inside the slice: at its end it is over, and an arrow would hang in the air. */
+  const uint64_t back = pto_min_u64(from->end - from->begin, w->nanosecond);
+  put(w, &(struct pto_trace_event){.kind = PTO_EVENT_FLOW,
+                                   .category = "dependency",
+                                   .name = name,
+                                   .id = w->flow_count++,
+                                   .track = track_of_core(from->core),
+                                   .begin = from->end - back,
+                                   .to = track_of_core(to->core),
+                                   .end = to->begin,
+                                   .producer = edge->producer,
+                                   .consumer = edge->consumer});
+  return PTO_OK;
+}
+
+/* ---- groups of tasks ---- */
+
+static void put_groups(struct walk *w) {
+  const struct pto_task_groups *groups = w->info->groups;
+  if (!groups) return;
+  const struct pto_event_track track = {.process = w->info->cluster_count + 1};
+  put_process(w, track, "nodes of the graph");
+  const uint64_t count = pto_min_u64(groups->task_count, w->trace->tasks.count);
+  for (uint64_t first = 0, end; first < count; first = end) {
+    uint64_t begin_time = UINT64_MAX, end_time = 0;
+    for (end = first; end < count && groups->group_of[end] == groups->group_of[first]; end++) {
+      const struct pto_task_calls *calls = &w->events->calls[end];
+      if (!calls->first) continue;
+      begin_time = pto_min_u64(begin_time, calls->first->begin);
+      end_time = pto_max_u64(end_time, calls->last->end);
+    }
+    if (end_time < begin_time) continue;
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_GROUP,
+                                     .track = track,
+                                     .category = "node",
+                                     .name = groups->names[groups->group_of[first]],
+                                     .id = first,
+                                     .begin = begin_time,
+                                     .end = end_time});
+  }
+}
+
+/* ---- all ---- */
+
+int pto_trace_events_each(const struct pto_trace_events *events, uint32_t kinds,
+                          void (*put_one)(void *writer, const struct pto_trace_event *event), void *writer) {
+  struct walk w = {.events = events,
+                   .trace = events->trace,
+                   .info = events->info,
+                   .kinds = kinds,
+                   .put = put_one,
+                   .writer = writer,
+                   .nanosecond = events->trace->is_virtual ? 1000 : 1};
+  if (kinds & (PTO_EVENT_PROCESS | PTO_EVENT_TRACK)) put_processes(&w);
+  if (kinds & (PTO_EVENT_TRACK | PTO_EVENT_SLICE)) {
+    put_control(&w);
+    put_transfers(&w);
+    put_schedulers(&w);
+    put_path(&w);
+  }
+  if (kinds & PTO_EVENT_VALUE) put_samples(&w);
+  if (kinds & PTO_EVENT_SLICE && put_calls(&w)) return PTO_ENOMEM;
+  if (kinds & (PTO_EVENT_PROCESS | PTO_EVENT_GROUP)) put_groups(&w);
+  return kinds & PTO_EVENT_FLOW ? pto_trace_each_edge(events->trace, put_flow, &w) : PTO_OK;
+}
+
+int pto_trace_events_init(struct pto_trace_events *events, const struct pto_trace *trace,
+                          const struct pto_export_info *info, struct pto_error *error) {
+  struct pto_event_graph graph;
+  *events = (struct pto_trace_events){.trace = trace, .info = info, .calls = pto_trace_task_calls(trace)};
+  int status = events->calls ? pto_event_graph_init(trace, &graph, error)
+                             : pto_error_set(error, PTO_ENOMEM, "no memory for the calls of tasks");
+  if (status == PTO_OK) {
+    status = pto_run_path_init(&graph, &events->path, error);
+    pto_event_graph_fini(&graph);
+  }
+  if (status) pto_trace_events_fini(events);
+  return status;
+}
+
+void pto_trace_events_fini(struct pto_trace_events *events) {
+  free(events->calls);
+  pto_run_path_fini(&events->path);
+  *events = (struct pto_trace_events){0};
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# ptosim run --ranks N: each algorithm on 2 to 16 chips is right and has the same digests each time; what no fabric holds, and what is
+# of one chip alone, is refused in one sentence.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+. tests/support/holds.sh
+
+# The two digests of a run that is right on all ranks.
+digests() {
+  "$ptosim" run all_reduce "$@" >"$work/text" && ! grep -q WRONG "$work/text" && grep -c verified "$work/text" && grep -E '^  (trace|digest)' "$work/text"
+}
+same() {
+  local first
+  first=$(digests "$@") && [ "$first" = "$(digests "$@")" ] && [ "$(head -1 <<<"$first")" = "$ranks" ]
+}
+for ranks in 2 3 8 16; do
+  for algorithm in one_phase two_phase ring bidirectional_ring; do
+    holds "$algorithm on $ranks ranks" same --ranks "$ranks" --chip a2a3 --set elems=10001 --set algorithm=$algorithm --set times=3
+  done
+done
+# Timelines, bytes and JSON do not depend on threads.
+threads() { [ "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase)" = "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase --world-threads "$1")" ]; }
+for count in 2 3 5; do holds "the same on $count threads" threads $count; done
+holds 'as many ranks as the program wants' bash -c "'$ptosim' run all_reduce | grep -q '4 ranks of tiny'"
+holds 'without kernels, the same time' bash -c "
+  '$ptosim' run all_reduce --ranks 4 --json '$work/a.json' >/dev/null && '$ptosim' run all_reduce --ranks 4 --no-compute --json '$work/b.json' >/dev/null &&
+  [ \"\$(grep -o '^[^[]*virtual_us\": [0-9.]*' '$work/a.json' | grep -o '[0-9.]*$')\" = \"\$(grep -o '^[^[]*virtual_us\": [0-9.]*' '$work/b.json' | grep -o '[0-9.]*$')\" ]"
+
+# says SENTENCE OPTION…: refused with 2, in one line that has the sentence.
+says() {
+  local sentence=$1 status
+  shift
+  "$ptosim" run "$@" >"$work/out" 2>"$work/error"
+  status=$?
+  [ $status = 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/error")" = 1 ] && grep -q -- "$sentence" "$work/error"
+}
+holds 'threads are refused' says 'several ranks are for engine virtual' all_reduce --engine threads
+holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tiny,nodes=1,chips_per_node=4
+holds 'no ranks' says 'ranks' all_reduce --ranks 0
+holds 'more than the most' says '64' all_reduce --ranks 65
+holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
+holds 'a timeline of one chip' says 'of one chip' all_reduce --trace "$work/t.json"
+holds 'several rounds' says 'one round' all_reduce --rounds 2
+holds 'other verbs say where to go' bash -c "'$ptosim' check all_reduce 2>&1 | grep -q 'several ranks'"
+holds_total

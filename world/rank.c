@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include <world/world_state.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <runtime/base/call_stack.h>
+#include <runtime/base/grow.h>
+#include <runtime/base/sanitizer.h>
+#include <runtime/control/runtime_state.h>
+
+/* As much as a main thread has; sanitizers put red zones around what lies on a stack. */
+#define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (UINT64_C(8) << 20))
+#define GUARD_BYTES (UINT64_C(1) << 20) /* as that of a kernel that waits */
+
+/* ---- messages ---- */
+
+struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes) {
+  struct pto_world_message *message = bytes < PTO_FABRIC_MAX_BYTES ? calloc(1, sizeof *message + bytes) : NULL;
+  if (!message) return NULL;
+  message->source = source->index;
+  message->target = target;
+  message->sequence = source->sent_count++;
+  message->kind = kind;
+  message->bytes = bytes;
+  return message;
+}
+
+static bool comes_before(const struct pto_world_message *a, const struct pto_world_message *b) {
+  if (a->at != b->at) return a->at < b->at;
+  return a->source != b->source ? a->source < b->source : a->sequence < b->sequence;
+}
+
+bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message) {
+  if (!pto_grow(&rank->inbox, &rank->inbox_count, &rank->inbox_capacity, sizeof(struct pto_world_message *))) {
+    free(message);
+    return false;
+  }
+  size_t i = rank->inbox_count - 1;
+  for (; i > 0 && comes_before(rank->inbox[i - 1], message); i--) rank->inbox[i] = rank->inbox[i - 1];
+  rank->inbox[i] = message;
+  rank->next_at = pto_min_u64(rank->next_at, message->at);
+  return true;
+}
+
+static uint64_t first_message_at(const struct pto_rank *rank) {
+  return rank->inbox_count ? rank->inbox[rank->inbox_count - 1]->at : PTO_WORLD_NEVER;
+}
+
+static void take(struct pto_rank *rank, const struct pto_world_message *message) {
+  rank->taken_at = message->at;
+  if (rank->clock.cores) {
+    const uint64_t now = message->at > rank->base_ps ? message->at - rank->base_ps : 0;
+    rank->clock.cores->now = pto_max_u64(rank->clock.cores->now, now);
+  }
+  rank->part->takes[message->kind](rank, message);
+}
+
+/* All of the earliest time. */
+static void take_first(struct pto_rank *rank) {
+  const uint64_t at = first_message_at(rank);
+  while (first_message_at(rank) == at) {
+    struct pto_world_message *message = rank->inbox[--rank->inbox_count];
+    take(rank, message);
+    free(message);
+  }
+}
+
+/* ---- the clock ---- */
+
+uint64_t pto_rank_now(const struct pto_rank *rank) {
+  return rank->base_ps + (rank->clock.cores ? rank->clock.cores->now : 0);
+}
+
+uint64_t pto_rank_clock_ps(const struct pto_rank *rank) { return rank->base_ps; }
+
+/* A time of the world on the clock of the engine. */
+static uint64_t to_engine(const struct pto_rank *rank, uint64_t at) {
+  return at == PTO_WORLD_NEVER ? PTO_VIRTUAL_NEVER : at > rank->base_ps ? at - rank->base_ps : 0;
+}
+
+void pto_rank_limit(struct pto_rank *rank, uint64_t horizon) {
+  rank->clock.horizon = pto_min_u64(rank->clock.horizon, to_engine(rank, horizon));
+}
+
+static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint64_t next_at) {
+  struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  const uint64_t at = pto_world_add(rank->base_ps, next_at);
+  rank->next_at = pto_min_u64(at, first_message_at(rank));
+  rank->frame = pto_call_stack_begin(NULL);
+  pto_fiber_suspend(&rank->fiber);
+  (void)pto_call_stack_begin(rank->frame);
+  if (rank->is_looking_again) return PTO_RANK_LOOKS_AGAIN;
+  if (rank->is_stuck) return PTO_RANK_IS_STUCK;
+  if (first_message_at(rank) <= at) take_first(rank);
+  pto_rank_limit(rank, first_message_at(rank));
+  return PTO_RANK_GOES_ON;
+}
+
+static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
+  struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  if (rank->ticket_cores < cores->core_count) {
+    free(rank->tickets);
+    rank->tickets = calloc(cores->core_count, sizeof *rank->tickets);
+    rank->ticket_cores = rank->tickets ? cores->core_count : 0;
+  }
+  for (uint32_t i = 0; i < rank->ticket_cores; i++) rank->tickets[i].serial = 0;
+  rank->wait_count = 0;
+  rank->run++;
+  clock->cores = cores;
+  clock->horizon = 0; /* asks for it before anything happens */
+}
+
+static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
+  struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  rank->base_ps += elapsed_ps;
+  if (rank->rt) rank->last_task_count = rank->rt->task_count;
+  rank->rt = NULL;
+  clock->cores = NULL;
+}
+
+/* ---- running ---- */
+
+static void run_main(void *context) {
+  struct pto_rank *rank = context;
+  rank->status = rank->part->world->main(rank, rank->part->world->context);
+  rank->is_over = true;
+}
+
+void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
+  if (rank->is_over) { /* its windows are there all the same */
+    take_first(rank);
+    rank->next_at = first_message_at(rank);
+    return;
+  }
+  rank->clock.horizon = to_engine(rank, horizon);
+  rank->part->current = rank;
+  (void)pto_fiber_resume(&rank->fiber);
+  rank->part->current = NULL;
+  rank->is_looking_again = false;
+  if (rank->is_over) rank->next_at = first_message_at(rank);
+}
+
+/* ---- begin and end ---- */
+
+bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index) {
+  *rank = (struct pto_rank){
+      .clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run}, .part = part, .index = index};
+  if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
+  if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
+  pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);
+  pto_fiber_give(&rank->fiber, run_main, rank);
+  return true;
+}
+
+void pto_rank_fini(struct pto_rank *rank) {
+  if (rank->stack.addr) pto_fiber_fini(&rank->fiber);
+  pto_reserve_fini(&rank->stack);
+  while (rank->inbox_count) free(rank->inbox[--rank->inbox_count]);
+  free(rank->inbox);
+  free(rank->tickets);
+  free(rank->waits);
+}
+
+uint32_t pto_rank_index(const struct pto_rank *rank) { return rank->index; }
+uint32_t pto_rank_count(const struct pto_rank *rank) { return rank->part->world->rank_count; }
+
+void pto_rank_set_error(struct pto_rank *rank, const char *sentence) {
+  pto_error_set(&rank->error, PTO_EUSER, "%s", sentence);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of pto/remote.h, and what they do to the rank that they come to. */
+#include <world/world_state.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/dtype.h>
+#include <runtime/base/grow.h>
+#include <runtime/port/core_port.h>
+#include <sim/rendezvous/waiting_core.h>
+
+/* ---- who calls ---- */
+
+static struct pto_waiting_core *core_of(const struct pto_kernel_args *args) {
+  return (struct pto_waiting_core *)(void *)args->core->port;
+}
+
+/* 0 where the kernel may make the call; *rank is whose it is. */
+static int check_call(const struct pto_kernel_args *args, const char *call, struct pto_rank **rank) {
+  const struct pto_core_port *port = args->core->port;
+  if (!port || !(port->kernels[args->core->role]->flags & PTO_KERNEL_REMOTE))
+    return pto_kernel_error(args, "%s: the kernel does not declare PTO_KERNEL_REMOTE, or runs outside an engine", call);
+  *rank = (struct pto_rank *)port->rank;
+  if (*rank) return 0;
+  return pto_kernel_error(args, "%s: the chip is alone; other ranks are there in a world", call);
+}
+
+static int check_comm(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank, uint64_t id,
+                      uint32_t signal, struct pto_rank_comm **comm) {
+  *comm = pto_rank_comm_at(rank, id);
+  if (!*comm) return pto_kernel_error(args, "%s: there is no comm %" PRIu64, call, id);
+  if (signal < (*comm)->signal_count) return 0;
+  return pto_kernel_error(args, "%s: signal %" PRIu32 ", comm %" PRIu64 " has %" PRIu32, call, signal, id,
+                          (*comm)->signal_count);
+}
+
+static int no_memory(const struct pto_kernel_args *args, const char *call) {
+  return pto_kernel_error(args, "%s: no memory for its message", call);
+}
+
+/* ---- waiting ---- */
+
+static struct pto_remote_ticket issue_ticket(struct pto_rank *rank, const struct pto_waiting_core *core) {
+  const struct pto_remote_ticket ticket = {core->message.core, ++rank->ticket_count};
+  rank->tickets[ticket.core] = ticket;
+  return ticket;
+}
+
+/* The call that the ticket is of goes on; false where it has been given up. */
+static bool honour(struct pto_rank *rank, struct pto_remote_ticket ticket) {
+  if (!rank->clock.cores || ticket.core >= rank->ticket_cores || rank->tickets[ticket.core].serial != ticket.serial)
+    return false;
+  struct pto_waiting_core *core = &rank->clock.cores->solo.waiting.cores[ticket.core];
+  rank->tickets[ticket.core].serial = 0;
+  pto_rendezvous_answer(&core->all->rendezvous,
+                        (struct pto_rendezvous_member){core->message.rendezvous, core->message.role});
+  return true;
+}
+
+/* On the kernel's stack: until what it asked for is there. */
+static int wait_for(struct pto_rank *rank, struct pto_waiting_core *core, const struct pto_peer_wait *wait) {
+  const int status = pto_waiting_core_wait_for_peer(core, wait);
+  rank->tickets[core->message.core].serial = 0;
+  return status;
+}
+
+/* ---- tensors ---- */
+
+static struct pto_remote_layout layout_of(const struct pto_kernel_tensor *tensor) {
+  struct pto_remote_layout layout = {
+      .addr = (uint64_t)(uintptr_t)tensor->addr, .ndims = tensor->ndims, .dtype = tensor->dtype};
+  for (uint32_t i = 0; i < tensor->ndims; i++) layout.shape[i] = tensor->shape[i];
+  for (uint32_t i = 0; i < tensor->ndims; i++) layout.strides[i] = tensor->strides[i];
+  return layout;
+}
+
+static int check_alike(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
+                       const struct pto_remote_layout *from) {
+  if (to->dtype != from->dtype)
+    return pto_kernel_error(args, "%s: %s from %s", call, pto_dtype_name(to->dtype), pto_dtype_name(from->dtype));
+  bool is_alike = to->ndims == from->ndims;
+  for (uint32_t i = 0; is_alike && i < to->ndims; i++) is_alike = to->shape[i] == from->shape[i];
+  if (is_alike) return 0;
+  return pto_kernel_error(args, "%s: %" PRIu64 " bytes of one shape from %" PRIu64 " of another", call,
+                          pto_remote_bytes(to), pto_remote_bytes(from));
+}
+
+/* A window that a layout is in; layout->addr counts from its begin then. */
+struct window {
+  const struct pto_rank_comm *comm;
+  uint32_t peer; /* rank */
+};
+
+static bool is_in(uint64_t addr, uint64_t span, uint64_t begin, uint64_t bytes) {
+  return addr >= begin && addr - begin <= bytes && span <= bytes - (addr - begin);
+}
+
+/* False: it is in none, or beyond its end. */
+static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *layout, struct window *window) {
+  const uint64_t span = pto_remote_span(layout);
+  for (size_t i = 0; i < rank->number_count; i++) {
+    const struct pto_rank_comm *comm = rank->by_number[i];
+    for (uint32_t peer = 0; peer < comm->size; peer++) {
+      const uint64_t begin = (uint64_t)(uintptr_t)pto_comm_window_addr(comm, peer);
+      if (!is_in(layout->addr, span, begin, comm->window_bytes)) continue;
+      layout->addr -= begin;
+      *window = (struct window){comm, comm->ranks[peer]};
+      return true;
+    }
+  }
+  return false;
+}
+
+int pto_core_window(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, void **window) {
+  static const char call[] = "pto_core_window";
+  struct pto_rank *rank;
+  const int status = check_call(args, call, &rank);
+  if (status != 0) return status;
+  const struct pto_rank_comm *comm = pto_rank_comm_at(rank, id);
+  if (!comm || peer >= comm->size)
+    return pto_kernel_error(args, "%s: peer %" PRIu32 " of comm %" PRIu64 ", which has %" PRIu32, call, peer, id,
+                            comm ? comm->size : 0);
+  *window = pto_comm_window_addr(comm, peer);
+  return 0;
+}
+
+bool pto_core_computes(const struct pto_kernel_args *args) {
+  const struct pto_rank *rank = args->core->port ? args->core->port->rank : NULL;
+  return !rank || !rank->clock.cores || !rank->clock.cores->skips_kernels;
+}
+
+static unsigned char *own_window(const struct pto_rank_comm *comm) { return comm->window.addr; }
+
+/* Of the communicator that a message is about. */
+static unsigned char *window_of(const struct pto_rank *rank, const struct pto_world_message *message) {
+  return own_window(pto_rank_comm_of(rank, message->comm));
+}
+
+/* ---- put and get ---- */
+
+static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
+  core->stated.bytes_in += bytes;
+  core->stated.bytes_out += bytes;
+}
+
+/* Within the own window: a copy by the core. */
+static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
+                     const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
+  const uint64_t bytes = pto_remote_bytes(from);
+  const bool computes = pto_core_computes(args);
+  unsigned char *packed = malloc(bytes && computes ? bytes : 1);
+  if (!packed) return no_memory(args, call);
+  if (computes) pto_remote_gather(from, from_base, packed);
+  if (computes) pto_remote_scatter(to, to_base, packed);
+  free(packed);
+  return pto_core_work(args, &(struct pto_cost){.bytes_in = bytes, .bytes_out = bytes});
+}
+
+int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
+                 const struct pto_kernel_tensor *from_tensor) {
+  static const char call[] = "pto_core_put";
+  struct pto_remote_layout to = layout_of(to_tensor), from = layout_of(from_tensor);
+  struct pto_rank *rank;
+  struct window window;
+  int status = check_call(args, call, &rank);
+  if (status == 0) status = check_alike(args, call, &to, &from);
+  if (status != 0) return status;
+  if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
+  struct pto_waiting_core *core = core_of(args);
+  const uint64_t bytes = pto_remote_bytes(&from);
+  struct pto_world_message *message =
+      pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
+  struct pto_world_message *landed = message ? pto_rank_message(rank, rank->index, PTO_WORLD_ANSWER, 0) : NULL;
+  if (!landed) {
+    free(message);
+    return no_memory(args, call);
+  }
+  if (message->bytes) pto_remote_gather(&from, NULL, message->payload);
+  message->comm = window.comm->uid;
+  message->layout = to;
+  message->landed = landed;
+  landed->ticket = issue_ticket(rank, core);
+  message->began_at = pto_rank_now(rank);
+  message->flow_bytes = bytes;
+  if (!pto_part_transfer(rank->part, message)) return no_memory(args, call);
+  state_move(core, bytes);
+  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
+}
+
+int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
+                 const struct pto_kernel_tensor *from_tensor) {
+  static const char call[] = "pto_core_get";
+  struct pto_remote_layout to = layout_of(to_tensor), from = layout_of(from_tensor);
+  struct pto_rank *rank;
+  struct window window;
+  int status = check_call(args, call, &rank);
+  if (status == 0) status = check_alike(args, call, &to, &from);
+  if (status != 0) return status;
+  if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
+  struct pto_waiting_core *core = core_of(args);
+  const uint64_t bytes = pto_remote_bytes(&from);
+  struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
+  if (!message) return no_memory(args, call);
+  message->at = pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->part->fabric, rank->index, window.peer);
+  message->comm = window.comm->uid;
+  message->layout = from;
+  message->back = to;
+  message->ticket = issue_ticket(rank, core);
+  pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
+  if (!pto_part_send(rank->part, message)) return no_memory(args, call);
+  state_move(core, bytes);
+  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
+}
+
+static void note_change(struct pto_rank *rank) {
+  if (rank->clock.cores) pto_rendezvous_change(&rank->clock.cores->solo.waiting.rendezvous);
+}
+
+void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *message) {
+  if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message), message->payload);
+  note_change(rank);
+}
+
+/* The answer begins its way. */
+void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message) {
+  const uint64_t bytes = pto_remote_bytes(&message->layout);
+  const bool computes = !rank->clock.cores || !rank->clock.cores->skips_kernels;
+  struct pto_world_message *answer = pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
+  rank->part->is_out_of_memory |= !answer;
+  if (!answer) return;
+  if (computes) pto_remote_gather(&message->layout, window_of(rank, message), answer->payload);
+  answer->layout = message->back;
+  answer->ticket = message->ticket;
+  answer->began_at = message->at;
+  answer->flow_bytes = bytes;
+  rank->part->is_out_of_memory |= !pto_part_transfer(rank->part, answer);
+}
+
+void pto_rank_take_answer(struct pto_rank *rank, const struct pto_world_message *message) {
+  if (honour(rank, message->ticket) && message->bytes) pto_remote_scatter(&message->layout, NULL, message->payload);
+}
+
+/* ---- signals ---- */
+
+int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, uint32_t signal,
+                    enum pto_notify notify, int32_t value) {
+  static const char call[] = "pto_core_notify";
+  struct pto_rank_comm *comm;
+  struct pto_rank *rank;
+  int status = check_call(args, call, &rank);
+  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
+  if (status != 0) return status;
+  if (peer >= comm->size)
+    return pto_kernel_error(args, "%s: peer %" PRIu32 ", comm %" PRIu64 " has %" PRIu32, call, peer, id, comm->size);
+  struct pto_world_message *message = pto_rank_message(rank, comm->ranks[peer], PTO_WORLD_SIGNAL, 0);
+  if (!message) return no_memory(args, call);
+  message->comm = comm->uid;
+  message->signal = signal;
+  message->is_set = notify == PTO_NOTIFY_SET;
+  message->value = value;
+  message->at = pto_rank_now(rank);
+  if (message->target == rank->index) {
+    pto_rank_take_signal(rank, message);
+    free(message);
+    return 0;
+  }
+  message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
+  pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
+  return pto_part_send(rank->part, message) ? 0 : no_memory(args, call);
+}
+
+static bool holds(enum pto_compare compare, int32_t found, int32_t value) {
+  return compare == PTO_IF_EQ ? found == value : found >= value;
+}
+
+void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message *message) {
+  struct pto_rank_comm *comm = pto_rank_comm_of(rank, message->comm);
+  uint32_t source = 0;
+  while (comm->ranks[source] != message->source) source++;
+  int32_t *signal = &comm->signals[message->signal];
+  *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
+  comm->notified[(size_t)message->signal * comm->size + source]++;
+  size_t left = 0;
+  for (size_t i = 0; i < rank->wait_count; i++) {
+    const struct pto_signal_wait wait = rank->waits[i];
+    if (wait.comm == comm && wait.signal == message->signal &&
+        holds((enum pto_compare)wait.compare, *signal, wait.value))
+      (void)honour(rank, rank->tickets[wait.core]);
+    else
+      rank->waits[left++] = wait;
+  }
+  rank->wait_count = left;
+  note_change(rank);
+}
+
+int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, int32_t *value) {
+  struct pto_rank_comm *comm;
+  struct pto_rank *rank;
+  int status = check_call(args, "pto_core_test_signal", &rank);
+  if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
+  if (status == 0) *value = comm->signals[signal];
+  return status;
+}
+
+static void forget_wait(struct pto_rank *rank, uint32_t core) {
+  size_t left = 0;
+  for (size_t i = 0; i < rank->wait_count; i++)
+    if (rank->waits[i].core != core) rank->waits[left++] = rank->waits[i];
+  rank->wait_count = left;
+}
+
+int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, enum pto_compare compare,
+                         int32_t value) {
+  static const char call[] = "pto_core_wait_signal";
+  struct pto_rank_comm *comm;
+  struct pto_rank *rank;
+  int status = check_call(args, call, &rank);
+  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
+  if (status != 0) return status;
+  struct pto_waiting_core *core = core_of(args);
+  if (compare != PTO_IF_GE && compare != PTO_IF_EQ)
+    return pto_kernel_error(args, "%s: compares by PTO_IF_GE or PTO_IF_EQ, not %u", call, (unsigned)compare);
+  if (pto_comm_group_of(rank, comm, core->message.payload->task_number) == UINT64_MAX)
+    return pto_kernel_error(args,
+                            "%s: signal %" PRIu32 " of comm %" PRIu64 ": the task is of no group of it, so nothing "
+                            "makes the one that notifies run at the same time",
+                            call, signal, id);
+  if (!holds(compare, comm->signals[signal], value)) {
+    struct pto_signal_wait *wait =
+        pto_grow(&rank->waits, &rank->wait_count, &rank->wait_capacity, sizeof(struct pto_signal_wait));
+    if (!wait) return no_memory(args, call);
+    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, value};
+    (void)issue_ticket(rank, core);
+    status = wait_for(rank, core,
+                      &(struct pto_peer_wait){.call = PTO_PEER_SIGNAL,
+                                              .comm = comm->number,
+                                              .signal = signal,
+                                              .compare = compare,
+                                              .value = value,
+                                              .found = comm->signals[signal]});
+    if (status != 0) forget_wait(rank, core->message.core);
+  }
+  if (status == 0 && core->all->hooks->latency) core->all->hooks->latency(core);
+  return status;
+}

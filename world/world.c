@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include <world/world_state.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/sized.h>
+#include <runtime/base/thread.h>
+#include <sim/chips/chip_files.h>
+
+/* ---- running ---- */
+
+static void *run_part(void *argument) {
+  pto_part_run(argument);
+  return NULL;
+}
+
+/* All parts, each on a thread of its own, the first on this one.  A part whose thread does not start would keep the
+ * others waiting: so all are asked for before any begins. */
+int pto_world_run(struct pto_world *world, int (*main)(struct pto_rank *rank, void *context), void *context) {
+  pthread_t threads[PTO_MAX_RANKS];
+  int code = 0;
+  if (world->has_run) return pto_error_set(&world->error, PTO_EINVAL, "a world runs once");
+  world->has_run = true;
+  world->main = main;
+  world->context = context;
+  for (uint32_t i = 1; i < world->part_count; i++)
+    if (!pto_thread_start(&threads[i], run_part, &world->parts[i], &code)) {
+      /* Those that run wait for this one for ever. */
+      fprintf(stderr, "a thread of the world does not start: %s\n", strerror(code));
+      abort();
+    }
+  pto_part_run(&world->parts[0]);
+  for (uint32_t i = 1; i < world->part_count; i++) pthread_join(threads[i], NULL);
+  world->error = world->parts[0].error;
+  return world->error.status;
+}
+
+struct pto_rank *pto_world_rank(struct pto_world *world, uint32_t index) {
+  return index < world->rank_count ? pto_part_rank(pto_part_of(world, index), index) : NULL;
+}
+
+const char *pto_world_last_error(const struct pto_world *world) { return world->error.sentence; }
+
+/* ---- begin and end ---- */
+
+static int create_parts(struct pto_world *world, uint32_t thread_count, struct pto_error *error) {
+  world->part_count = thread_count;
+  world->between_ps = PTO_WORLD_NEVER;
+  world->exchange = pto_exchange_create(thread_count);
+  world->parts = calloc(thread_count, sizeof *world->parts);
+  if (!world->exchange || !world->parts)
+    return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " threads", thread_count);
+  for (uint32_t i = 0; i < thread_count; i++) {
+    const int status = pto_part_init(&world->parts[i], world, i, error);
+    if (status) return status;
+  }
+  return PTO_OK;
+}
+
+static int create(const struct pto_world_config *given, struct pto_world *world, struct pto_error *error) {
+  struct pto_world_config config = {0};
+  struct pto_chip_file file;
+  int status = pto_sized_take(&config, sizeof config, given, "config", error);
+  if (status) return status;
+  if (!config.ranks) config.ranks = 1;
+  if (!config.threads) config.threads = 1;
+  if (!config.chip && pto_chip_file_at(0, &file)) config.chip = file.name;
+  if (config.threads > config.ranks)
+    return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " threads for %" PRIu32 " ranks: at most one for each",
+                         config.threads, config.ranks);
+  world->chip = calloc(1, sizeof *world->chip);
+  if (!world->chip) return pto_error_set(error, PTO_ENOMEM, "no memory for a world");
+  if (config.made_chip)
+    *world->chip = *config.made_chip;
+  else if ((status = pto_chip_load(config.chip, world->chip, error)) != PTO_OK)
+    return status;
+  world->rank_count = config.ranks;
+  return create_parts(world, config.threads, error);
+}
+
+int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out, char *sentence,
+                     size_t sentence_size) {
+  struct pto_error error;
+  pto_error_clear(&error);
+  struct pto_world *world = calloc(1, sizeof *world);
+  int status = world ? create(config, world, &error) : pto_error_set(&error, PTO_ENOMEM, "no memory for a world");
+  if (status == PTO_OK) {
+    *world_out = world;
+    return PTO_OK;
+  }
+  pto_world_destroy(world);
+  if (sentence && sentence_size) pto_error_tell(&error, sentence, sentence_size);
+  return status;
+}
+
+void pto_world_destroy(struct pto_world *world) {
+  if (!world) return;
+  for (uint32_t i = 0; world->parts && i < world->part_count; i++) pto_part_fini(&world->parts[i]);
+  free(world->parts);
+  pto_exchange_destroy(world->exchange);
+  free(world->chip);
+  free(world);
+}

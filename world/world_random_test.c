@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random programs of several ranks against an interpreter that does one step after another.
+ *
+ * A program is a list of steps in an order in which they may happen: tasks of one rank, and groups, whose kernels put,
+ * get, notify and wait.  Each rank does its own steps in that order.  What one rank puts or writes for another lies in
+ * a slot of the window that is used once, and is read after a wait; so each step has one result, whatever happens first
+ * between ranks.  PTO_RANDOM_WORLDS=N: so many programs; PTO_TEST_LONG: 100 000.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pto/collectives.h>
+#include <pto/remote.h>
+#include <runtime/base/sanitizer.h>
+
+#define MOST_RANKS 6u
+#define LOCAL_SLOTS 8u
+#define WINDOW_SLOTS 96u
+#define SLOT_ELEMS 12u
+#define MOST_STEPS 160u
+#define COMMS 3u
+#define SIGNALS MOST_RANKS /* one for each rank that notifies: what counts two ranks may be there for the wrong one */
+
+enum verb { COMPUTE, PUT, WRITE, NOTIFY, WAIT, COPY, GET, GROUP_END, ALL_REDUCE };
+
+/* Of one rank; a PUT notifies too.  Those of a group come before its GROUP_END, which is of all of its ranks. */
+struct step {
+  enum verb verb;
+  uint32_t rank, peer, comm; /* peer: a rank */
+  uint32_t from, to, slot;   /* local slots, and one of the window */
+  uint32_t signal;
+  int32_t value; /* added, or waited for */
+};
+
+struct program {
+  uint32_t ranks, step_count;
+  uint32_t member_count[COMMS], members[COMMS][MOST_RANKS];
+  struct step steps[MOST_STEPS];
+  const char *policy, *chip;
+};
+
+static uint32_t random_state;
+static uint32_t below(uint32_t limit) {
+  random_state = random_state * 1664525u + 1013904223u;
+  return (uint32_t)((uint64_t)(random_state >> 8) * limit >> 24);
+}
+
+/* ---- making one ---- */
+
+static uint32_t place_of(const struct program *p, uint32_t comm, uint32_t rank) {
+  for (uint32_t i = 0; i < p->member_count[comm]; i++)
+    if (p->members[comm][i] == rank) return i;
+  return UINT32_MAX;
+}
+
+static void add_step(struct program *p, struct step step) {
+  assert_true(p->step_count < MOST_STEPS);
+  p->steps[p->step_count++] = step;
+}
+
+/* Some members of the communicator tell each other things. */
+static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t (*signals)[MOST_RANKS][SIGNALS]) {
+  const uint32_t count = p->member_count[comm], events = 1 + below(5);
+  for (uint32_t e = 0; e < events && *used + 2 < WINDOW_SLOTS; e++) {
+    const uint32_t a = p->members[comm][below(count)], b = p->members[comm][below(count)];
+    const uint32_t s = place_of(p, comm, a);
+    const uint32_t slot = (*used)++, kind = below(3);
+    const struct step told = {.rank = a,
+                              .peer = b,
+                              .comm = comm,
+                              .slot = slot,
+                              .signal = s,
+                              .from = below(LOCAL_SLOTS),
+                              .value = 1 + (int32_t)below(3),
+                              .verb = kind == 0   ? PUT
+                                      : kind == 1 ? WRITE
+                                                  : NOTIFY};
+    add_step(p, told);
+    struct step notify = told;
+    notify.verb = NOTIFY;
+    if (kind != 2) add_step(p, notify);
+    signals[comm][b][s] += told.value;
+    const struct step wait = {.verb = WAIT, .rank = b, .comm = comm, .signal = s, .value = signals[comm][b][s]};
+    add_step(p, wait);
+    const struct step last = {
+        .rank = b, .peer = a, .comm = comm, .slot = slot, .to = below(LOCAL_SLOTS), .verb = kind == 0 ? COPY : GET};
+    if (kind != 2) add_step(p, last);
+  }
+  add_step(p, (struct step){.verb = GROUP_END, .comm = comm});
+}
+
+static void make(struct program *p, uint32_t seed) {
+  static const char *const policies[] = {"fifo", "lifo", "random:7"};
+  static const char *const chips[] = {"tiny,dies_per_package=1,nodes=1", "a2a3", "tiny"};
+  static int32_t signals[COMMS][MOST_RANKS][SIGNALS];
+  uint32_t used = 0;
+  random_state = seed;
+  memset(signals, 0, sizeof signals);
+  *p = (struct program){.ranks = 2 + below(MOST_RANKS - 1), .policy = policies[below(3)], .chip = chips[below(3)]};
+  for (uint32_t c = 0; c < COMMS; c++) {
+    uint32_t order[MOST_RANKS];
+    for (uint32_t i = 0; i < p->ranks; i++) order[i] = i;
+    for (uint32_t i = p->ranks; i-- > 1;) {
+      const uint32_t k = below(i + 1), other = order[k];
+      order[k] = order[i];
+      order[i] = other;
+    }
+    p->member_count[c] = c == 2 ? p->ranks : 2 + below(p->ranks - 1); /* the last one is for collectives */
+    memcpy(p->members[c], order, sizeof order);
+  }
+  const uint32_t rounds = 2 + below(6);
+  for (uint32_t i = 0; i < rounds && p->step_count + 40 < MOST_STEPS; i++) {
+    for (uint32_t k = below(6); k-- > 0;)
+      add_step(p, (struct step){.verb = COMPUTE,
+                                .rank = below(p->ranks),
+                                .from = below(LOCAL_SLOTS),
+                                .slot = below(LOCAL_SLOTS),
+                                .to = below(LOCAL_SLOTS)});
+    if (below(4) == 0)
+      add_step(
+          p,
+          (struct step){
+              .verb = ALL_REDUCE, .comm = 2, .from = below(LOCAL_SLOTS), .to = below(LOCAL_SLOTS), .signal = below(4)});
+    else
+      make_group(p, below(2), &used, signals);
+  }
+}
+
+/* ---- one step after another ---- */
+
+struct state {
+  int32_t local[MOST_RANKS][LOCAL_SLOTS][SLOT_ELEMS];
+  int32_t window[COMMS][MOST_RANKS][WINDOW_SLOTS][SLOT_ELEMS];
+};
+
+/* to = 3 · from + slot */
+static void compute(int32_t (*local)[SLOT_ELEMS], const struct step *step) {
+  for (uint32_t k = 0; k < SLOT_ELEMS; k++)
+    local[step->to][k] = (int32_t)(3u * (uint32_t)local[step->from][k] + (uint32_t)local[step->slot][k]);
+}
+
+static void interpret(const struct program *p, struct state *state) {
+  for (uint32_t i = 0; i < p->step_count; i++) {
+    const struct step *s = &p->steps[i];
+    int32_t sum[SLOT_ELEMS] = {0};
+    switch (s->verb) {
+    case COMPUTE:
+      compute(state->local[s->rank], s);
+      break;
+    case PUT:
+      memcpy(state->window[s->comm][s->peer][s->slot], state->local[s->rank][s->from], sizeof sum);
+      break;
+    case WRITE:
+      memcpy(state->window[s->comm][s->rank][s->slot], state->local[s->rank][s->from], sizeof sum);
+      break;
+    case COPY:
+      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->rank][s->slot], sizeof sum);
+      break;
+    case GET:
+      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->peer][s->slot], sizeof sum);
+      break;
+    case ALL_REDUCE:
+      for (uint32_t r = 0; r < p->ranks; r++)
+        for (uint32_t k = 0; k < SLOT_ELEMS; k++)
+          sum[k] = (int32_t)((uint32_t)sum[k] + (uint32_t)state->local[r][s->from][k]);
+      for (uint32_t r = 0; r < p->ranks; r++) memcpy(state->local[r][s->to], sum, sizeof sum);
+      break;
+    case NOTIFY:
+    case WAIT:
+    case GROUP_END:
+      break;
+    }
+  }
+}
+
+/* ---- on ranks ---- */
+
+struct job {
+  const struct program *program;
+  struct state *state;
+  uint64_t virtual_ps[MOST_RANKS];
+};
+
+/* The kernel's share of a group: steps first to end − 1 of its rank. */
+struct share {
+  const struct program *program;
+  uint32_t rank, first, end;
+};
+
+static struct pto_kernel_tensor slot_at(char *base, uint32_t slot, const uint64_t *shape, const uint64_t *strides) {
+  return (struct pto_kernel_tensor){base + slot * SLOT_ELEMS * sizeof(int32_t), shape, strides, 2, PTO_INT32};
+}
+
+static int do_step(const struct pto_kernel_args *args, const struct step *s, uint64_t comm, const struct program *p) {
+  static const uint64_t shape[] = {3, SLOT_ELEMS / 3}, strides[] = {SLOT_ELEMS / 3, 1};
+  char *local = args->tensors[0].addr, *own = args->tensors[1].addr;
+  const uint32_t peer = place_of(p, s->comm, s->peer), bytes = SLOT_ELEMS * sizeof(int32_t);
+  void *window = NULL;
+  int status = s->verb == PUT || s->verb == GET ? pto_core_window(args, comm, peer, &window) : 0;
+  if (status != 0) return status;
+  switch (s->verb) {
+  case PUT: {
+    const struct pto_kernel_tensor to = slot_at(window, s->slot, shape, strides),
+                                   from = slot_at(local, s->from, shape, strides);
+    return pto_core_put(args, &to, &from);
+  }
+  case GET: {
+    const struct pto_kernel_tensor from = slot_at(window, s->slot, shape, strides),
+                                   to = slot_at(local, s->to, shape, strides);
+    return pto_core_get(args, &to, &from);
+  }
+  case WRITE:
+    memcpy(own + s->slot * bytes, local + s->from * bytes, bytes);
+    return pto_core_work(args, &(struct pto_cost){.bytes_out = 1000});
+  case COPY:
+    memcpy(local + s->to * bytes, own + s->slot * bytes, bytes);
+    return 0;
+  case NOTIFY:
+    return pto_core_notify(args, comm, peer, s->signal, PTO_NOTIFY_ADD, s->value);
+  case WAIT:
+    return pto_core_wait_signal(args, comm, s->signal, PTO_IF_GE, s->value);
+  default:
+    return 0;
+  }
+}
+
+static int run_share(const struct pto_kernel_args *args) {
+  const struct share *share = (const struct share *)(uintptr_t)args->scalars[1].u64;
+  int status = 0;
+  for (uint32_t i = share->first; i < share->end && status == 0; i++)
+    if (share->program->steps[i].rank == share->rank)
+      status = do_step(args, &share->program->steps[i], args->scalars[0].u64, share->program);
+  return status;
+}
+static int run_compute(const struct pto_kernel_args *args) {
+  const struct step *step = (const struct step *)(uintptr_t)args->scalars[0].u64;
+  compute(args->tensors[0].addr, step);
+  return 0;
+}
+static const struct pto_kernel_param share_params[] = {{"local", PTO_INOUT, 0, 0, 0, 0},
+                                                       {"window", PTO_INOUT, 0, 0, 0, 0},
+                                                       {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                       {"share", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel_param compute_params[] = {{"local", PTO_INOUT, 0, 0, 0, 0},
+                                                         {"step", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel share_kernel = {.name = "share",
+                                               .cores = PTO_AIV,
+                                               .flags = PTO_KERNEL_REMOTE,
+                                               .params = share_params,
+                                               .param_count = 4,
+                                               .run = run_share};
+static const struct pto_kernel compute_kernel = {
+    .name = "compute", .cores = PTO_AIV, .params = compute_params, .param_count = 2, .run = run_compute};
+
+static struct share shares[MOST_RANKS][MOST_STEPS];
+
+static int orchestrate(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  const struct program *p = job->program;
+  const uint32_t rank = pto_runtime_rank(rt);
+  const uint64_t local_shape[] = {LOCAL_SLOTS, SLOT_ELEMS}, window_shape[] = {WINDOW_SLOTS, SLOT_ELEMS};
+  struct pto_comm comms[COMMS] = {{0}};
+  int status = PTO_OK;
+  for (uint32_t c = 0; c < 2 && !status; c++)
+    if (place_of(p, c, rank) != UINT32_MAX)
+      status =
+          pto_comm_create(rt, p->members[c], p->member_count[c], sizeof job->state->window[0][0], SIGNALS, &comms[c]);
+  if (!status) status = pto_comm_create_for_collectives(rt, p->members[2], p->ranks, SLOT_ELEMS * 4, &comms[2]);
+  if (status) return status;
+  const struct pto_tensor local = pto_external_tensor(rt, job->state->local[rank], PTO_INT32, 2, local_shape);
+  for (uint32_t i = 0, first = 0; i < p->step_count && !status; i++) {
+    const struct step *s = &p->steps[i];
+    if (s->verb == COMPUTE && s->rank == rank) {
+      const struct pto_param params[] = {pto_inout(&local), pto_scalar_u64((uint64_t)(uintptr_t)s)};
+      status = pto_submit_aiv(rt, &compute_kernel, params, 2);
+    }
+    if (s->verb == ALL_REDUCE) {
+      const struct pto_tensor in = pto_tensor_slice(&local, 0, s->from, s->from + 1, 1),
+                              out = pto_tensor_slice(&local, 0, s->to, s->to + 1, 1);
+      status = pto_submit_all_reduce(rt, comms[2], &in, &out, PTO_REDUCE_SUM, (enum pto_all_reduce)s->signal);
+    }
+    if (s->verb == GROUP_END && place_of(p, s->comm, rank) != UINT32_MAX) {
+      shares[rank][i] = (struct share){p, rank, first, i};
+      const struct pto_tensor window = pto_comm_window(rt, comms[s->comm], PTO_INT32, 2, window_shape);
+      const struct pto_param params[] = {pto_inout(&local), pto_inout(&window), pto_scalar_u64(comms[s->comm].id),
+                                         pto_scalar_u64((uint64_t)(uintptr_t)&shares[rank][i])};
+      status = pto_submit_group(rt, comms[s->comm],
+                                &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel}, params,
+                                4, NULL);
+    }
+    if (s->verb == GROUP_END || s->verb == COMPUTE || s->verb == ALL_REDUCE) first = i + 1;
+  }
+  return status;
+}
+
+static int run_rank(struct pto_rank *rank, void *context) {
+  struct job *job = context;
+  struct pto_runtime *rt = NULL;
+  const struct pto_config config = {.size = sizeof config,
+                                    .engine = "virtual",
+                                    .chip = job->program->chip,
+                                    .policy = job->program->policy,
+                                    .window = 64,
+                                    .heap_bytes = 1 << 16,
+                                    .rank = rank};
+  struct pto_stats stats = {.size = sizeof stats};
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  const int status = pto_run(rt, orchestrate, job);
+  if (status) pto_rank_set_error(rank, pto_last_error(rt));
+  pto_runtime_stats(rt, &stats);
+  job->virtual_ps[pto_rank_index(rank)] = stats.virtual_ps;
+  pto_runtime_destroy(rt);
+  return status;
+}
+
+static void run(struct job *job, uint32_t seed, uint32_t threads) {
+  struct pto_world *world = NULL;
+  char sentence[256] = "";
+  const struct pto_world_config config = {
+      .size = sizeof config, .ranks = job->program->ranks, .chip = job->program->chip, .threads = threads};
+  if (pto_world_create(&config, &world, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  if (pto_world_run(world, run_rank, job)) fail_msg("seed %u: %s", seed, pto_world_last_error(world));
+  pto_world_destroy(world);
+}
+
+static uint32_t program_count(void) {
+  const char *asked = getenv("PTO_RANDOM_WORLDS");
+  if (asked) return (uint32_t)strtoul(asked, NULL, 10);
+  if (getenv("PTO_TEST_LONG")) return 100000;
+  return PTO_HAS_SANITIZER ? 100 : 1000;
+}
+
+static void test_random_programs_give_what_the_interpreter_gives(void **unused) {
+  (void)unused;
+  static struct program program;
+  static struct state states[3];
+  const uint32_t count = program_count();
+  for (uint32_t seed = 0; seed < count; seed++) {
+    make(&program, seed);
+    memset(states, 0, sizeof states);
+    for (uint32_t r = 0; r < program.ranks; r++)
+      for (uint32_t i = 0; i < LOCAL_SLOTS * SLOT_ELEMS; i++)
+        states[0].local[r][i / SLOT_ELEMS][i % SLOT_ELEMS] = (int32_t)below(1000);
+    states[1] = states[2] = states[0];
+    interpret(&program, &states[0]);
+    struct job first = {.program = &program, .state = &states[1]}, again = {.program = &program, .state = &states[2]};
+    run(&first, seed, 1);
+    if (memcmp(states[0].local, states[1].local, sizeof states[0].local) != 0) fail_msg("seed %u: other bytes", seed);
+    if (seed % 3) continue;
+    run(&again, seed, 1 + below(program.ranks));
+    assert_memory_equal(first.virtual_ps, again.virtual_ps, sizeof first.virtual_ps);
+    assert_memory_equal(states[1].local, states[2].local, sizeof states[1].local);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs_give_what_the_interpreter_gives)};
+  return cmocka_run_group_tests_name("world_random", tests, NULL, NULL);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A world: what a rank alone in it does is what it does without one; puts, gets and signals arrive when the fabric
+ * says, and no earlier; what waits for ever is told.
+ *
+ * The fabric is that of the chip tiny, eight chips of one node: 200 ns away, 50 GB/s, a byte takes 20 ps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pto/remote.h>
+#include <pto/world.h>
+
+#define MOST_RANKS 8u
+
+static struct pto_world *world_of(uint32_t ranks, uint32_t threads) {
+  char sentence[256] = "";
+  struct pto_world *world = NULL;
+  const struct pto_world_config config = {
+      .size = sizeof config, .ranks = ranks, .chip = "tiny,dies_per_package=1,nodes=1", .threads = threads};
+  if (pto_world_create(&config, &world, sentence, sizeof sentence) != PTO_OK) fail_msg("%s", sentence);
+  return world;
+}
+
+/* What the ranks of a test run, one program for all. */
+struct job {
+  int (*orchestrate)(struct pto_runtime *rt, void *context);
+  uint64_t virtual_ps[MOST_RANKS];
+  int status[MOST_RANKS];
+  float data[MOST_RANKS][64];
+  int32_t found[MOST_RANKS];
+};
+
+static int run_rank(struct pto_rank *rank, void *context) {
+  struct job *job = context;
+  struct pto_runtime *rt = NULL;
+  const struct pto_config config = {.size = sizeof config, .engine = "virtual", .rank = rank};
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  const int status = pto_run(rt, job->orchestrate, job);
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(rt, &stats);
+  job->virtual_ps[pto_rank_index(rank)] = stats.virtual_ps;
+  job->status[pto_rank_index(rank)] = status;
+  if (status) pto_rank_set_error(rank, pto_last_error(rt));
+  pto_runtime_destroy(rt);
+  return status;
+}
+
+/* ---- one rank ---- */
+
+static int chain(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  const uint64_t shape[] = {64};
+  const struct pto_tensor t = pto_external_tensor(rt, job->data[pto_runtime_rank(rt)], PTO_FLOAT32, 1, shape);
+  for (int i = 0; i < 20; i++) {
+    const struct pto_param params[] = {pto_input(&t), pto_input(&t), pto_output(&t)};
+    const int status = pto_submit_aiv(rt, pto_kernel_find("add"), params, 3);
+    if (status) return status;
+  }
+  return PTO_OK;
+}
+
+static void test_a_rank_that_tells_nothing_runs_as_without_a_world(void **state) {
+  (void)state;
+  struct job alone = {.orchestrate = chain}, together = alone;
+  for (uint32_t i = 0; i < MOST_RANKS; i++) alone.data[i][5] = together.data[i][5] = (float)i;
+  const struct pto_config config = {.size = sizeof config, .engine = "virtual"};
+  struct pto_runtime *rt;
+  struct pto_stats stats = {.size = sizeof stats};
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  assert_int_equal(pto_run(rt, chain, &alone), PTO_OK);
+  pto_runtime_stats(rt, &stats);
+  pto_runtime_destroy(rt);
+  struct pto_world *world = world_of(MOST_RANKS, 3);
+  assert_int_equal(pto_world_run(world, run_rank, &together), PTO_OK);
+  pto_world_destroy(world);
+  for (uint32_t i = 0; i < MOST_RANKS; i++) {
+    assert_int_equal(together.virtual_ps[i], stats.virtual_ps);
+    assert_true(together.data[i][5] == (float)i * 1048576.0F);
+  }
+}
+
+/* ---- put, notify, wait ---- */
+
+/* Each rank puts its number into the next one's window, and reads what has come into its own. */
+static int pass_on(const struct pto_kernel_args *args) {
+  const uint64_t comm = args->scalars[0].u64;
+  int status = pto_core_put(args, &args->tensors[1], &args->tensors[0]);
+  if (status == 0) status = pto_core_notify(args, comm, (uint32_t)args->scalars[1].u64, 3, PTO_NOTIFY_ADD, 2);
+  if (status == 0) status = pto_core_wait_signal(args, comm, 3, PTO_IF_GE, 2);
+  if (status != 0) return status;
+  memcpy(args->tensors[3].addr, args->tensors[2].addr, 4 * args->tensors[3].shape[0]);
+  return 0;
+}
+static struct pto_cost costs_nothing(const struct pto_kernel_args *args) {
+  (void)args;
+  return (struct pto_cost){0};
+}
+static const struct pto_kernel_param pass_on_params[] = {{"from", PTO_INPUT, 0, 0, 0, 0},
+                                                         {"to", PTO_OUTPUT, 0, 0, 0, 0},
+                                                         {"window", PTO_INPUT, 0, 0, 0, 0},
+                                                         {"result", PTO_OUTPUT, 0, 0, 0, 0},
+                                                         {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                         {"peer", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel pass_on_kernel = {.name = "pass_on",
+                                                 .cores = PTO_AIV,
+                                                 .flags = PTO_KERNEL_REMOTE,
+                                                 .params = pass_on_params,
+                                                 .param_count = 6,
+                                                 .run = pass_on,
+                                                 .cost = costs_nothing};
+
+static int ring(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  struct pto_comm comm;
+  const uint64_t shape[] = {32};
+  const uint32_t rank = pto_runtime_rank(rt), count = pto_runtime_rank_count(rt), next = (rank + 1) % count;
+  int status = pto_comm_create(rt, NULL, 0, 4096, 8, &comm);
+  if (status) return status;
+  const struct pto_tensor own = pto_external_tensor(rt, job->data[rank], PTO_FLOAT32, 1, shape);
+  const struct pto_tensor result = pto_external_tensor(rt, job->data[rank] + 32, PTO_FLOAT32, 1, shape);
+  const struct pto_tensor to = pto_comm_peer(rt, comm, next, PTO_FLOAT32, 1, shape);
+  const struct pto_tensor window = pto_comm_window(rt, comm, PTO_FLOAT32, 1, shape);
+  const struct pto_param params[] = {pto_input(&own),     pto_output(&to),         pto_input(&window),
+                                     pto_output(&result), pto_scalar_u64(comm.id), pto_scalar_u64(next)};
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &pass_on_kernel},
+                          params, 6, NULL);
+}
+
+static void test_what_is_put_before_a_notify_is_there_after_the_wait(void **state) {
+  (void)state;
+  for (uint32_t count = 2; count <= MOST_RANKS; count += 3) {
+    struct job job = {.orchestrate = ring};
+    for (uint32_t i = 0; i < count; i++)
+      for (uint32_t k = 0; k < 32; k++) job.data[i][k] = (float)(100 * i + k);
+    struct pto_world *world = world_of(count, count > 4 ? 2 : 1);
+    const int status = pto_world_run(world, run_rank, &job);
+    if (status) fail_msg("%s", pto_world_last_error(world));
+    pto_world_destroy(world);
+    for (uint32_t i = 0; i < count; i++)
+      for (uint32_t k = 0; k < 32; k++)
+        assert_true(job.data[i][32 + k] == (float)(100 * ((i + count - 1) % count) + k));
+    for (uint32_t i = 1; i < count; i++) assert_int_equal(job.virtual_ps[i], job.virtual_ps[0]);
+  }
+}
+
+/* ---- get ---- */
+
+/* Reads 8 of each 16 elements of the next rank's window, which its own task wrote before a barrier of signals. */
+static int fetch(const struct pto_kernel_args *args) {
+  const uint64_t comm = args->scalars[0].u64, size = args->scalars[1].u64, place = args->scalars[2].u64;
+  int status = 0;
+  float *window = args->tensors[0].addr;
+  for (uint32_t k = 0; k < 32; k++) window[k] = (float)(1000 * place + k);
+  for (uint32_t i = 0; i < size && status == 0; i++) status = pto_core_notify(args, comm, i, 0, PTO_NOTIFY_ADD, 1);
+  if (status == 0) status = pto_core_wait_signal(args, comm, 0, PTO_IF_EQ, (int32_t)size);
+  const uint64_t shape[] = {2, 8}, strides[] = {16, 1}, dense[] = {8, 1};
+  const struct pto_kernel_tensor from = {args->tensors[1].addr, shape, strides, 2, PTO_FLOAT32};
+  const struct pto_kernel_tensor to = {args->tensors[2].addr, shape, dense, 2, PTO_FLOAT32};
+  return status == 0 ? pto_core_get(args, &to, &from) : status;
+}
+static const struct pto_kernel_param fetch_params[] = {{"window", PTO_OUTPUT, 0, 0, 0, 0},
+                                                       {"peer", PTO_INPUT, 0, 0, 0, 0},
+                                                       {"result", PTO_OUTPUT, 0, 0, 0, 0},
+                                                       {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                       {"size", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                       {"place", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel fetch_kernel = {.name = "fetch",
+                                               .cores = PTO_AIV,
+                                               .flags = PTO_KERNEL_REMOTE,
+                                               .params = fetch_params,
+                                               .param_count = 6,
+                                               .run = fetch,
+                                               .cost = costs_nothing};
+
+static int gets(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  struct pto_comm comm;
+  const uint64_t shape[] = {32};
+  const uint32_t rank = pto_runtime_rank(rt), count = pto_runtime_rank_count(rt);
+  int status = pto_comm_create(rt, NULL, 0, 128, 1, &comm);
+  if (status) return status;
+  const struct pto_tensor window = pto_comm_window(rt, comm, PTO_FLOAT32, 1, shape);
+  const struct pto_tensor peer = pto_comm_peer(rt, comm, (rank + 1) % count, PTO_FLOAT32, 1, shape);
+  const struct pto_tensor result = pto_external_tensor(rt, job->data[rank], PTO_FLOAT32, 1, shape);
+  const struct pto_param params[] = {pto_output(&window),     pto_input(&peer),      pto_output(&result),
+                                     pto_scalar_u64(comm.id), pto_scalar_u64(count), pto_scalar_u64(rank)};
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &fetch_kernel},
+                          params, 6, NULL);
+}
+
+static void test_a_get_reads_rows_of_a_peers_window(void **state) {
+  (void)state;
+  struct job job = {.orchestrate = gets};
+  struct pto_world *world = world_of(4, 4);
+  const int status = pto_world_run(world, run_rank, &job);
+  if (status) fail_msg("%s", pto_world_last_error(world));
+  pto_world_destroy(world);
+  for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t k = 0; k < 16; k++) assert_true(job.data[i][k] == (float)(1000 * ((i + 1) % 4) + k / 8 * 16 + k % 8));
+}
+
+/* ---- waiting for ever, and what is refused ---- */
+
+static int wait_only(const struct pto_kernel_args *args) {
+  return pto_core_wait_signal(args, args->scalars[0].u64, (uint32_t)args->scalars[1].u64, PTO_IF_GE, 2);
+}
+static const struct pto_kernel_param wait_params[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                      {"signal", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel wait_kernel = {.name = "dispatch_meta",
+                                              .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_REMOTE,
+                                              .params = wait_params,
+                                              .param_count = 2,
+                                              .run = wait_only,
+                                              .cost = costs_nothing};
+
+static int submit_wait(struct pto_runtime *rt, struct pto_comm comm, uint32_t signal, bool in_group) {
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(signal)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel};
+  return in_group ? pto_submit_group(rt, comm, &launch, params, 2, NULL) : pto_submit(rt, &launch, params, 2, NULL);
+}
+
+static int rank_3_submits_nothing(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  return status || pto_runtime_rank(rt) == 3 ? status : submit_wait(rt, comm, 1, true);
+}
+static int rank_1_makes_no_communicator(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  return pto_runtime_rank(rt) == 1 ? PTO_OK : pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+}
+static int windows_differ(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  return pto_comm_create(rt, NULL, 0, pto_runtime_rank(rt) == 2 ? 64 : 128, 4, &comm);
+}
+static int waits_without_a_group(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  return status ? status : submit_wait(rt, comm, 1, false);
+}
+static int signal_out_of_range(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  return status ? status : submit_wait(rt, comm, 4, true);
+}
+static int rank_out_of_range(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint32_t ranks[] = {0, 4};
+  return pto_comm_create(rt, ranks, 2, 0, 4, &comm);
+}
+static int not_among_them(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint32_t ranks[] = {1, 2};
+  return pto_comm_create(rt, ranks, 2, 0, 4, &comm);
+}
+static int peer_out_of_range(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint64_t shape[] = {4};
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status) return status;
+  return pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, shape).status;
+}
+static int beyond_the_window(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint64_t shape[] = {17};
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status) return status;
+  return pto_comm_window(rt, comm, PTO_FLOAT32, 1, shape).status;
+}
+static int too_large_a_group(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status) return status;
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(0)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel, .block_count = 1000};
+  return pto_submit_group(rt, comm, &launch, params, 2, NULL);
+}
+
+static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(void **state) {
+  (void)state;
+  static const struct {
+    int (*orchestrate)(struct pto_runtime *rt, void *context);
+    int status;
+    const char *sentence;
+  } cases[] = {
+      {rank_3_submits_nothing, PTO_EDEADLOCK,
+       "rank 0: 3 of 4 ranks wait for ever; rank 0 task 0 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= "
+       "2 of comm 0, which is 0: rank 3 has not submitted its task of group 0 (its orchestration is over after 0 "
+       "tasks)"},
+      {rank_1_makes_no_communicator, PTO_EDEADLOCK,
+       "waits in pto_comm_create of comm 0 for 1 of 4 ranks, first rank 1 (its orchestration is over"},
+      {windows_differ, PTO_EINVAL,
+       "rank 0: pto_comm_create: rank 0 has a window of 128 bytes and 4 signals, rank 2 one of 64 and 4"},
+      {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},
+      {signal_out_of_range, PTO_EKERNEL, "pto_core_wait_signal: signal 4, comm 0 has 4"},
+      {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
+      {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
+      {peer_out_of_range, PTO_EUSER, "pto_comm_peer: peer 4 of comm 0, which has 4"},
+      {beyond_the_window, PTO_EUSER, "a tensor of more bytes than the 64 of the window"},
+      {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
+  };
+  for (size_t i = 0; i < 3 * (sizeof cases / sizeof *cases); i++) {
+    const size_t which = i / 3;
+    struct job job = {.orchestrate = cases[which].orchestrate};
+    struct pto_world *world = world_of(4, i % 3 + 1);
+    assert_int_equal(pto_world_run(world, run_rank, &job), cases[which].status);
+    if (!strstr(pto_world_last_error(world), cases[which].sentence)) fail_msg("%s", pto_world_last_error(world));
+    pto_world_destroy(world);
+  }
+}
+
+static void test_more_ranks_than_the_fabric_holds_are_refused(void **state) {
+  (void)state;
+  char sentence[256] = "";
+  struct pto_world *world;
+  const struct pto_world_config config = {.size = sizeof config, .ranks = 9, .chip = "tiny,dies_per_package=1,nodes=1"};
+  assert_int_equal(pto_world_create(&config, &world, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "9"));
+  assert_non_null(strstr(sentence, "8"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_rank_that_tells_nothing_runs_as_without_a_world),
+      cmocka_unit_test(test_what_is_put_before_a_notify_is_there_after_the_wait),
+      cmocka_unit_test(test_a_get_reads_rows_of_a_peers_window),
+      cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
+      cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),
+  };
+  return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+}
