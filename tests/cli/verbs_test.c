@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -54,6 +55,18 @@ static void test_a_limit_exceeded_is_told_before_any_work(void **state) {
   pto_ptosim_assert_complaint(2, "take 62500000 blocks of 16, and at most 1048576 are taken");
   pto_ptosim_run("run bgemm --set task_num=1000000000");
   pto_ptosim_assert_complaint(2, "task_num 1000000000 is not in 1 … 1000000");
+}
+
+static void test_diff_of_recorded_runs_names_compare(void **state) {
+  char path[] = "/tmp/pto-verbs-XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  assert_int_equal(pto_ptosim_run("run vector_example --quiet --json %s", path), 0);
+  pto_ptosim_run("diff %s %s", path, path);
+  pto_ptosim_assert_complaint(2,
+                              "this is pto-run, not the pto-deps of --deps-json; `ptosim compare` takes recorded runs");
+  unlink(path);
 }
 
 static void test_list_shows_options_and_cases_of_a_program(void **state) {
@@ -220,6 +233,7 @@ int main(void) {
       cmocka_unit_test(test_list_has_each_name_as_the_first_word_of_its_line),
       cmocka_unit_test(test_lists_are_not_wider_than_100_columns_and_a_name_shows_the_rest),
       cmocka_unit_test(test_a_limit_exceeded_is_told_before_any_work),
+      cmocka_unit_test(test_diff_of_recorded_runs_names_compare),
       cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
       cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
