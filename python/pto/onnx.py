@@ -206,7 +206,7 @@ def main(arguments):
     try:
         sizes = {name: int(value) for name, _, value in (each.partition("=") for each in given)}
     except ValueError:
-        print(f"of {' '.join(given)}, sizes are whole numbers: batch=1", file=sys.stderr)
+        print(f"{' '.join(given)}: sizes are whole numbers", file=sys.stderr)
         return 2
     try:
         from_onnx(source, **sizes).save(target)
