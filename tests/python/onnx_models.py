@@ -50,7 +50,9 @@ class Writer:
         nodes = self.nodes + [helper.make_node("Identity", [value], [name], name) for name, (value, _) in outputs.items()]
         infos = [helper.make_tensor_value_info(name, kind, None) for name, (_, kind) in outputs.items()]
         graph = helper.make_graph(nodes, "made", self.inputs, infos, self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8), self.arrays
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        helper.set_model_props(model, {"weights": "random"})
+        return model, self.arrays
 
 
 # ---- MobileNetV2 (Sandler et al. 2018, table 2) ----
