@@ -13,6 +13,7 @@ _HOMES = {
     "runtime": ("Runtime",),
     "devices": ("Context", "DeviceTensor"),
     "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
+    "onnx": ("from_onnx",),
     "programs": ("Findings", "Program", "Run"),
     "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }
