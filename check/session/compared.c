@@ -31,7 +31,9 @@ static bool holds(const char *path, const char *mark) {
 /* What is no file of the export deps-json: a graph of operations, a manifest of an adopted program, a shared object, a
  * model, a name without a file. */
 static bool is_program(const char *name) {
-  if (strncmp(name, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0 || ends_with(name, ".so")) return true;
+  if (strncmp(name, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0 || ends_with(name, ".so") ||
+      ends_with(name, ".onnx"))
+    return true;
   if (ends_with(name, ".json")) return holds(name, "\"webnn-graph-json\"") || pto_adopted_is_file(name);
   /* A name such as errors/scope has a slash, a path that is not there mostly begins with one. */
   return name[0] != '/' && name[0] != '.' && access(name, F_OK) != 0;

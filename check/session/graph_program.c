@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/session/onnx_file.h>
 #include <graph/file/json.h>
 #include <graph/models/graph_model.h>
 #include <graph/reference/reference.h>
@@ -38,22 +39,39 @@ static bool is_own(const char *setting) {
   return false;
 }
 
+/* The settings that are not of every graph; NULL where memory is short. */
+static const char **foreign_settings(const struct pto_graph_program_source *source, uint32_t *count_out) {
+  const char **settings = calloc(source->settings.count + 1u, sizeof *settings);
+  *count_out = 0;
+  for (uint32_t i = 0; settings && i < source->settings.count; i++)
+    if (!is_own(source->settings.items[i])) settings[(*count_out)++] = source->settings.items[i];
+  return settings;
+}
+
+static int read_onnx(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                     struct pto_error *error) {
+  uint32_t count;
+  const char **sizes = foreign_settings(source, &count);
+  if (!sizes) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  const int status = pto_onnx_load(source->path, (struct pto_words){sizes, count}, graph_out, error);
+  free(sizes);
+  return status;
+}
+
 static int read_model(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
                       struct pto_error *error) {
   const struct pto_graph_model_info *model = pto_graph_model_find(source->model);
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
-  uint32_t count = 0;
+  uint32_t count;
   if (!model) {
     pto_closest_begin(&closest, source->model);
     for (uint32_t i = 0; pto_graph_model_at(i); i++) pto_closest_consider(&closest, pto_graph_model_at(i)->name);
     return pto_error_set(error, PTO_EINVAL, "no model is called \"%s\"; `ptosim list models` names them%s",
                          source->model, pto_closest_question(&closest, question));
   }
-  const char **settings = calloc(source->settings.count + 1u, sizeof *settings);
+  const char **settings = foreign_settings(source, &count);
   if (!settings) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-  for (uint32_t i = 0; i < source->settings.count; i++)
-    if (!is_own(source->settings.items[i])) settings[count++] = source->settings.items[i];
   const int status = pto_graph_model_create(model, settings, count, source->seed, graph_out, error);
   free(settings);
   return status;
@@ -64,7 +82,9 @@ int pto_graph_program_read(const struct pto_graph_program_source *source, struct
   const struct pto_graph_file_options options = {
       .size = sizeof options, .weights_path = source->weights_path, .manifest_path = source->manifest_path};
   const int status = source->model ? read_model(source, graph_out, error)
-                                   : pto_graph_json_load(NULL, source->path, &options, graph_out, error);
+                     : pto_is_onnx_file(source->path)
+                         ? read_onnx(source, graph_out, error)
+                         : pto_graph_json_load(NULL, source->path, &options, graph_out, error);
   if (status == PTO_ESYSTEM) error->status = PTO_EINVAL; /* a file that was asked for */
   return status == PTO_ESYSTEM ? PTO_EINVAL : status;
 }
@@ -246,27 +266,52 @@ uint64_t pto_graph_program_heap_bytes(const struct pto_graph *graph) {
   return pto_max_u64(2 * bytes + 64 * MIB, 256 * MIB); /* address space until it is used */
 }
 
-/* Those of the model, and of every graph. */
-static bool list_options(struct pto_graph_program *p, const struct pto_graph_model_info *model) {
-  uint32_t count = 0, used = 0;
-  while (model && model->options[count].name) count++;
-  struct {
-    struct pto_option options[PTO_GRAPH_MODEL_MAX_OPTIONS + PTO_ARRAY_LENGTH(own_options) + 1];
-    char texts[PTO_GRAPH_MODEL_MAX_OPTIONS][24];
-  } *block = calloc(1, sizeof *block);
-  if (!block) return false;
-  p->options = block->options;
-  for (; used < count; used++) {
+struct option_list {
+  struct pto_option options[PTO_GRAPH_MODEL_MAX_OPTIONS + PTO_ARRAY_LENGTH(own_options) + 1];
+  char texts[PTO_GRAPH_MODEL_MAX_OPTIONS][64];
+};
+
+static uint32_t list_model_options(struct option_list *list, const struct pto_graph_model_info *model) {
+  uint32_t used = 0;
+  for (; model->options[used].name; used++) {
     const struct pto_graph_model_option *option = &model->options[used];
-    snprintf(block->texts[used], sizeof block->texts[used], "%" PRIu64, option->value);
-    block->options[used] = (struct pto_option){option->name, option->text ? PTO_OPTION_TEXT : PTO_OPTION_INT,
-                                               option->text ? option->text : block->texts[used], option->meaning};
+    snprintf(list->texts[used], sizeof list->texts[used], "%" PRIu64, option->value);
+    list->options[used] = (struct pto_option){option->name, option->text ? PTO_OPTION_TEXT : PTO_OPTION_INT,
+                                              option->text ? option->text : list->texts[used], option->meaning};
   }
-  memcpy(block->options + used, own_options, sizeof own_options);
+  return used;
+}
+
+/* Sizes that an ONNX file names are chosen when it is read: options with the values that they have. */
+static uint32_t list_sizes(struct option_list *list, const struct pto_words *settings) {
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < settings->count && used < PTO_GRAPH_MODEL_MAX_OPTIONS; i++) {
+    const char *sign = strchr(settings->items[i], '=');
+    char *text = list->texts[used];
+    if (is_own(settings->items[i]) || !sign || strlen(settings->items[i]) >= sizeof list->texts[used]) continue;
+    strcpy(text, settings->items[i]);
+    text[sign - settings->items[i]] = '\0';
+    list->options[used++] =
+        (struct pto_option){text, PTO_OPTION_INT, &text[sign - settings->items[i] + 1], "a size that the model names"};
+  }
+  return used;
+}
+
+/* Those of the model or of the file, and of every graph. */
+static bool list_options(struct pto_graph_program *p, const struct pto_graph_program_source *source) {
+  struct option_list *list = calloc(1, sizeof *list);
+  uint32_t used = 0;
+  if (!list) return false;
+  if (source && source->model)
+    used = list_model_options(list, pto_graph_model_find(source->model));
+  else if (source && pto_is_onnx_file(source->path))
+    used = list_sizes(list, &source->settings);
+  memcpy(list->options + used, own_options, sizeof own_options);
+  p->options = list->options;
   return true;
 }
 
-static int create(struct pto_graph *graph, const char *name, const struct pto_graph_model_info *model,
+static int create(struct pto_graph *graph, const char *name, const struct pto_graph_program_source *source,
                   struct pto_graph_program **program_out, struct pto_error *error) {
   struct pto_graph_program *p = calloc(1, sizeof *p);
   if (p) {
@@ -275,7 +320,7 @@ static int create(struct pto_graph *graph, const char *name, const struct pto_gr
     p->inputs = calloc(graph->input_count + 1u, sizeof(struct pto_array *));
     p->outputs = calloc(graph->output_count + 1u, sizeof(struct pto_array *));
   }
-  if (!p || !p->name || !p->inputs || !p->outputs || !list_options(p, model) || !name_nodes(p)) {
+  if (!p || !p->name || !p->inputs || !p->outputs || !list_options(p, source) || !name_nodes(p)) {
     pto_graph_program_destroy(p);
     return pto_error_set(error, PTO_ENOMEM, "out of memory");
   }
@@ -306,8 +351,8 @@ int pto_graph_program_load(const struct pto_graph_program_source *source, struct
   int status = pto_graph_program_read(source, &graph, error);
   if (status) return status;
   snprintf(name, sizeof name, "%s", source->model ? source->model : slash ? slash + 1 : source->path);
-  if (!source->model) name[strlen(name) - strlen(".json")] = '\0';
-  status = create(graph, name, source->model ? pto_graph_model_find(source->model) : NULL, program_out, error);
+  if (!source->model) *strrchr(name, '.') = '\0';
+  status = create(graph, name, source, program_out, error);
   if (status)
     pto_graph_destroy(graph);
   else

@@ -6,6 +6,7 @@
 #include <check/adopt/program.h>
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
+#include <check/session/onnx_file.h>
 
 static bool ends_with(const char *text, const char *ending) {
   const size_t length = strlen(text), end = strlen(ending);
@@ -64,7 +65,7 @@ static bool is_model(const char *program) {
 }
 static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
 static bool is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
-static bool is_graph(const char *program) { return ends_with(program, ".json"); }
+static bool is_graph(const char *program) { return ends_with(program, ".json") || pto_is_onnx_file(program); }
 static bool is_any(const char *program) { return true; }
 
 /* The first that matches decides. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/session/onnx_file.h>
 #include <cli/run/judgement.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
@@ -95,6 +96,7 @@ static const struct pto_option_spec extra[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
+       "ptosim graph FILE.onnx [OPTION...]         the same of an ONNX file; --set NAME=N for the sizes that it names\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(PTO_VERB_graph, extra);
   puts("\n"
@@ -201,7 +203,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   const struct pto_run_options *o = &command->options;
   const bool runs = command->run || command->compare;
   if (o->programs.count != 1) return "one FILE, or --model NAME";
-  if (!command->model && o->settings.count) return "--set is for --model";
+  if (!command->model && o->settings.count && !pto_is_onnx_file(command->path))
+    return "--set is for --model, or for the sizes of a FILE.onnx";
   if (command->model && (command->weights_path || command->manifest_path)) return "--weights is for a FILE";
   if (command->steps.count && !command->run) return "--steps is for --run";
   if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";

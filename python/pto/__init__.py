@@ -10,9 +10,10 @@ _HOMES = {
     "library": ("Error", "errors", "version"),
     "tensors": ("Tensor", "accumulate", "hold", "inout", "input", "output"),
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
-    "runtime": ("Runtime", "Task"),
+    "runtime": ("Runtime",),
     "devices": ("Context", "DeviceTensor"),
     "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
+    "onnx": ("from_onnx",),
     "programs": ("Findings", "Program", "Run"),
     "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }

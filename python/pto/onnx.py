@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Graphs from ONNX files.
+
+    graph = pto.from_onnx("model.onnx", batch=1)
+
+Shapes become numbers: sizes that the file names are keywords here (--set NAME=VALUE of `ptosim graph model.onnx`, which runs
+this module).  What a model computes of shapes and constants is computed here, by numpy; the rest becomes calls of a
+GraphBuilder, by the table of onnx_operations.  A model that is refused says so once, with each node that has no counterpart.
+"""
+
+import pathlib
+import sys
+
+import numpy
+import onnx
+from onnx import numpy_helper
+
+from .graphs import GraphBuilder
+from .library import Error, errors
+from .onnx_fold import folds
+from .onnx_operations import operations
+from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype
+
+OPSETS = range(1, 22)
+
+
+class Refused(errors.EINVAL):
+    """A model that does not become a graph.  reasons: a sentence each.  unknown: inputs that would have to be constants."""
+
+    def __init__(self, reasons, unknown=()):
+        super().__init__("; ".join(reasons))
+        self.reasons, self.unknown = list(reasons), sorted(unknown)
+
+
+def _read(path):
+    """The model of a file, with its external data, which lies beside or below the file."""
+    model = onnx.load(str(path), load_external_data=False)
+    folder = pathlib.Path(path).resolve().parent
+    for tensor in onnx.external_data_helper._get_all_tensors(model):
+        for entry in tensor.external_data:
+            if entry.key == "location" and folder not in (folder / entry.value).resolve().parents:
+                raise Refused([f"tensor {tensor.name!r}: its data in {entry.value!r} is not beside the model"])
+    onnx.load_external_data_for_model(model, str(folder))
+    return model
+
+
+def _array(tensor):
+    """The elements of a TensorProto; those of bfloat16 as float32."""
+    if tensor.data_type in (21, 22):  # uint4, int4: two elements a byte, the first in the low half
+        packed = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), numpy.uint8)
+        halves = numpy.stack([packed & 15, packed >> 4], -1).reshape(-1)[:int(numpy.prod(tensor.dims))]
+        if tensor.data_type == 22:
+            halves = (halves ^ 8).astype(numpy.int8) - 8
+        return halves.reshape(tuple(tensor.dims))
+    return numpy_helper.to_array(tensor)
+
+
+class Importer:
+    """One model on its way to a graph.  values: by ONNX name, None where a node that was refused makes it."""
+
+    def __init__(self, model, sizes):
+        self.build, self.sizes, self.values, self.reasons, self.unknown = GraphBuilder(), sizes, {}, [], set()
+        self.used, self.names = set(), set()
+        self.opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
+        self.graph = model.graph
+        if self.opset not in OPSETS:
+            self.reasons.append(f"opset {self.opset} is none of {OPSETS.start} to {OPSETS.stop - 1}")
+
+    # ---- inputs and constants ----
+
+    def _inputs(self):
+        for tensor in self.graph.initializer:
+            self.values[tensor.name] = Value(_array(tensor), name=tensor.name, bits=4 if tensor.data_type in (21, 22) else None)
+        if len(self.graph.sparse_initializer):
+            self.reasons.append("sparse initialisers have no counterpart")
+        for given in self.graph.input:
+            if given.name not in self.values:
+                self.values[given.name] = self._input(given)
+        for name in sorted(set(self.sizes) - self.used):
+            self.reasons.append(f"no input has a size called {name!r}")
+
+    def _input(self, given):
+        kind = given.type.tensor_type
+        if not given.type.HasField("tensor_type") or not kind.HasField("shape"):
+            self.reasons.append(f"input {given.name!r} is no tensor of known rank")
+            return None
+        shape, missing = [], []
+        for place, extent in enumerate(kind.shape.dim):
+            name = extent.dim_param or f"{given.name}.{place}"
+            if name in self.sizes:
+                shape.append(self.sizes[name])
+                self.used.add(name)
+            elif extent.HasField("dim_value") and extent.dim_value > 0:
+                shape.append(extent.dim_value)
+            elif extent.HasField("dim_value") and extent.dim_value == 0:
+                self.reasons.append(f"input {given.name!r} is empty")
+                self.unknown.add(given.name)
+                return None
+            else:
+                missing.append(name)
+        if missing:
+            self.reasons.append(f"input {given.name!r} has sizes of no number: --set " + " --set ".join(f"{n}=N" for n in missing))
+            return None
+        try:
+            dtype = numpy_dtype(kind.elem_type)
+            of = self.build.input(given.name, numpy.uint8 if dtype == bool else dtype, shape)
+        except Error as reason:
+            self.reasons.append(f"input {given.name!r}: {reason}")
+            return None
+        except TypeError:
+            self.reasons.append(f"input {given.name!r}: {dtype_word(kind.elem_type)} is no dtype of graphs")
+            return None
+        self.names.add(given.name)
+        return Value(of=of, dtype=dtype, name=given.name)
+
+    # ---- nodes ----
+
+    def _node(self, node):
+        """The results of a node; Refusal where there are none."""
+        if node.domain not in ("", "ai.onnx"):
+            raise Refusal(f"the domain {node.domain!r} has no counterpart")
+        call = Call(self, node)
+        given = [self.values[name] if name else None for name in node.input]
+        fold = folds.get(node.op_type)
+        if fold and (node.op_type in ("Shape", "Size") or all(each is None or each.array is not None for each in given)):
+            arrays = given if node.op_type in ("Shape", "Size") else [None if each is None else each.array for each in given]
+            made = fold(call, *arrays)
+            made = made if isinstance(made, (list, tuple)) else [made]
+            return [Value(numpy.asarray(each)) for each in made]
+        if node.op_type not in operations:
+            names = {each.name for each in given if each is not None and each.array is None} if fold else set()
+            raise Refusal("has no counterpart, but of constants" if fold else "has no counterpart", names)
+        made = operations[node.op_type](call, *given)
+        return made if isinstance(made, (list, tuple)) else [made]
+
+    def _nodes(self):
+        for node in self.graph.node:
+            if any(name and self.values.get(name) is None for name in node.input):
+                self.values.update((name, None) for name in node.output)  # what it needs was refused
+                continue
+            try:
+                made = self._node(node)
+                absent = [name for name in node.output[len(made):] if name]
+                if absent:
+                    raise Refusal(f"result {absent[0]!r} has no counterpart")
+            except (Refusal, Error, TypeError, ValueError, IndexError) as reason:
+                called = node.name or next((name for name in node.output if name), "")
+                self.reasons.append(f"{node.op_type} {called!r}: {reason}")
+                self.unknown.update(getattr(reason, "unknown", ()))
+                made = [None] * len(node.output)
+            for name, value in zip(node.output, made):
+                if name:
+                    self.values[name] = value
+                    self._name(value, name)
+
+    def _name(self, value, name):
+        if value is not None and value.of is not None and value.name is None and name not in self.names:
+            self.build.name(value.of, name)
+            self.names.add(name)
+            value.name = name
+
+    def _outputs(self):
+        outputs, taken = {}, set()
+        for each in self.graph.output:
+            value = self.values.get(each.name)
+            if value is None:
+                if not self.reasons:
+                    self.reasons.append(f"output {each.name!r} is made by no node")
+                continue
+            try:
+                of = value.operand(self.build)
+                if value.array is not None or id(of) in taken or value.is_input:
+                    of = self.build.identity(of, label=each.name)
+                taken.add(id(of))
+                outputs[each.name] = of
+            except (Error, Refusal, TypeError) as reason:
+                self.reasons.append(f"output {each.name!r}: {reason}")
+        return outputs
+
+    def made(self):
+        """The graph."""
+        self._inputs()
+        self._nodes()
+        outputs = self._outputs()
+        if self.reasons:
+            raise Refused(self.reasons, self.unknown)
+        return self.build.build(outputs)
+
+
+def from_onnx(model, **sizes):
+    """The graph of an ONNX file, or of a ModelProto.  sizes: numbers for the sizes that it names, as batch=1; a size without a
+    name is INPUT.DIMENSION, given as **{"x.0": 1}.  bool is uint8, 0 or 1.  Raises Refused, with all that is missing."""
+    try:
+        return Importer(model if isinstance(model, onnx.ModelProto) else _read(model), sizes).made()
+    except (OSError, onnx.checker.ValidationError) as reason:
+        raise Refused([str(reason)]) from None
+    except Exception as reason:
+        if type(reason).__name__ == "DecodeError":  # of whichever protobuf onnx has
+            raise Refused([f"{model} is no ONNX file"]) from None
+        raise
+
+
+def main(arguments):
+    """MODEL.onnx GRAPH.json [NAME=SIZE…]: writes the graph, its weights beside it.  What is refused goes to stderr, a line each."""
+    source, target, *given = arguments
+    try:
+        sizes = {name: int(value) for name, _, value in (each.partition("=") for each in given)}
+    except ValueError:
+        print(f"{' '.join(given)}: sizes are whole numbers", file=sys.stderr)
+        return 2
+    try:
+        from_onnx(source, **sizes).save(target)
+    except Refused as refused:
+        print("\n".join(refused.reasons), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: MIT
+"""Operations of ONNX as calls of a graph: a function a row of `operations`, which docs/from-onnx.md shows.
+
+A function takes the call and the values of the node's inputs, None for one that is left out, and gives the value of the
+result, or a list.  Windows (convolutions, pools, Resize) are in onnx_windows, LSTM and GRU in onnx_recurrent.
+"""
+
+import math
+
+import numpy
+import onnx
+
+from .onnx_fold import new_shape, parts, slices
+from .onnx_recurrent import gru, lstm
+from .onnx_values import Value, axis_of, numpy_dtype
+from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, max_pool, resize
+
+# ---- elementwise ----
+
+
+def same(name, dtype=None):
+    """An operation that differs in its name alone."""
+    return lambda call, *values: call(name, *values, dtype=dtype or values[0].dtype)
+
+
+def with_numbers(name, **numbers):
+    """The same with attributes that are numbers, and ONNX's defaults."""
+    return lambda call, x: call(name, x, **{key: call.attribute(key, number) for key, number in numbers.items()})
+
+
+def chain(name, scale=None):
+    def chained(call, *values):
+        made = values[0] if len(values) > 1 else call("identity", values[0])
+        for each in values[1:]:
+            made = call(name, made, each)
+        return call("mul", made, call.scalar(1 / len(values), made)) if scale and len(values) > 1 else made
+    return chained
+
+
+def is_inf(call, x):
+    signs = call.attribute("detect_negative", 1), call.attribute("detect_positive", 1)
+    if signs == (1, 1):
+        return call("is_infinite", x, dtype=bool)
+    call.refuse_unless(any(signs), "it detects nothing")
+    return call("equal", x, call.scalar(numpy.inf if signs[1] else -numpy.inf, x), dtype=bool)
+
+
+def gelu(call, x):
+    if call.only("approximate", "none", "tanh") == "none":
+        return call("gelu", x)
+    cube = call("pow", x, call.scalar(3, x))
+    inner = call("mul", call("add", x, call("mul", cube, call.scalar(0.044715, x))), call.scalar(math.sqrt(2 / math.pi), x))
+    return call("mul", call("mul", x, call.scalar(0.5, x)), call("add", call("tanh", inner), call.scalar(1, x)))
+
+
+def clip(call, x, low=None, high=None):
+    bounds = []
+    for name, value in (("min", low), ("max", high)):
+        given = call.attribute(name)
+        bounds.append(value if given is None else call.scalar(given, x))
+    numbers = [None if each is None or each.array is None else each.array.reshape(-1)[0].item() for each in bounds]
+    is_known = all(each is None or each.array is not None for each in bounds)
+    if is_known and all(each is None or math.isfinite(each) for each in numbers) and (None in numbers or numbers[0] <= numbers[1]):
+        return call("clamp", x, min_value=numbers[0], max_value=numbers[1])
+    made = x if bounds[0] is None else call("max", x, bounds[0])
+    return made if bounds[1] is None else call("min", made, bounds[1])
+
+
+def power(call, x, y):
+    if y.dtype == x.dtype:
+        return call("pow", x, y)
+    wide = numpy.float32 if "f" in (x.dtype.kind, y.dtype.kind) and x.dtype.kind != "f" else x.dtype
+    return call.cast(call("pow", call.cast(x, wide), call.cast(y, wide)), x.dtype)
+
+
+def prelu(call, x, slope):
+    """Before opset 7 the slopes are of the channels."""
+    if call.opset < 7 and slope.rank == 1:
+        slope = call.reshape(slope, [slope.shape[0]] + [1] * (x.rank - 2))
+    return call("prelu", x, slope)
+
+
+def cast(call, x, like=None):
+    wanted = numpy_dtype(call.attribute("to")) if like is None else like.dtype
+    return call("identity", x, dtype=x.dtype) if wanted == x.dtype else call.cast(x, wanted)
+
+
+def where(call, condition, x, y):
+    return call("where", condition, x, y, dtype=x.dtype)
+
+
+def dropout(call, x, ratio=None, training=None):
+    call.refuse_unless(training is None or not call.known(training, "training_mode").any(), "training has no counterpart")
+    made = [call("identity", x, dtype=x.dtype)]
+    return made + [Value(numpy.ones(x.shape, bool))] if call.is_used(1) else made
+
+
+# ---- products ----
+
+
+def matmul(call, a, b):
+    """A vector is a row in front, a column behind."""
+    row = call.reshape(a, (1, *a.shape)) if a.rank == 1 else a
+    column = call.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
+    made = call("matmul", row, column)
+    shape = list(made.shape)
+    if b.rank == 1:
+        shape.pop()
+    if a.rank == 1:
+        shape.pop(-1 if b.rank == 1 else -2)
+    return call.reshape(made, shape)
+
+
+def gemm(call, a, b, c=None):
+    given = {} if c is None else {"c": c}
+    return call("gemm", a, b, alpha=call.attribute("alpha", 1.0), beta=call.attribute("beta", 1.0),
+                a_transpose=bool(call.attribute("transA", 0)), b_transpose=bool(call.attribute("transB", 0)), **given)
+
+
+# ---- rows ----
+
+
+def batch_normalization(call, x, scale, bias, mean, variance):
+    call.only("training_mode", 0)
+    call.only("spatial", 1)
+    return call("batch_normalization", x, mean, variance, scale=scale, bias=bias, epsilon=call.attribute("epsilon", 1e-5))
+
+
+def layer_normalization(call, x, scale, bias=None):
+    axes = list(range(axis_of(call.attribute("axis", -1), x.rank), x.rank))
+    epsilon = call.attribute("epsilon", 1e-5)
+    made = call("layer_normalization", x, axes=axes, epsilon=epsilon, scale=call.reshape(scale, [x.shape[each] for each in axes]),
+                **({} if bias is None else {"bias": call.reshape(bias, [x.shape[each] for each in axes])}))
+    if not call.is_used(1) and not call.is_used(2):
+        return made
+    mean = call("reduce_mean", x, axes=axes, keep_dimensions=True)
+    if not call.is_used(2):
+        return [made, mean]
+    distance = call("sub", x, mean)
+    variance = call("reduce_mean", call("mul", distance, distance), axes=axes, keep_dimensions=True)
+    return [made, mean, call("reciprocal", call("sqrt", call("add", variance, call.scalar(epsilon, x))))]
+
+
+def along(call, x, function):
+    """softmax and its like: before opset 13 the dimensions from the axis on are one."""
+    if call.opset >= 13:
+        return function(x, axis_of(call.attribute("axis", -1), x.rank))
+    axis = axis_of(call.attribute("axis", 1), x.rank)
+    made = function(call.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))), 1)
+    return call.reshape(made, x.shape)
+
+
+def softmax(call, x):
+    return along(call, x, lambda x, axis: call("softmax", x, axis=axis))
+
+
+def log_softmax(call, x):
+    return along(call, x, lambda x, axis: call("sub", x, call("reduce_log_sum_exp", x, axes=[axis], keep_dimensions=True)))
+
+
+def reduce(name):
+    def reduced(call, x, axes=None):
+        axes = call.ints("axes", axes)
+        if not axes:
+            axes = [] if call.attribute("noop_with_empty_axes", 0) else list(range(x.rank))
+        return call(name, x, axes=[axis_of(each, x.rank) for each in axes], keep_dimensions=bool(call.attribute("keepdims", 1)))
+    return reduced
+
+
+def arg(name):
+    def found(call, x):
+        axis = axis_of(call.attribute("axis", 0), x.rank)
+        options = {"axis": axis, "keep_dimensions": bool(call.attribute("keepdims", 1)), "output_data_type": "i64"}
+        if not call.attribute("select_last_index", 0):
+            return call(name, x, **options)
+        made = call(name, call("reverse", x, axes=[axis]), **options)
+        return call("sub", call.scalar(x.shape[axis] - 1, made), made)
+    return found
+
+
+def cumulative_sum(call, x, axis):
+    axis = axis_of(int(call.known(axis, "axis").reshape(-1)[0]), x.rank)
+    return call("cumulative_sum", x, axis=axis, exclusive=bool(call.attribute("exclusive", 0)),
+                reversed=bool(call.attribute("reverse", 0)))
+
+
+# ---- shapes ----
+
+
+def reshape(call, x, shape=None):
+    made = new_shape(call, x.shape, call.ints("shape", shape))
+    return call("reshape", x, dtype=x.dtype, new_shape=made)
+
+
+def flatten(call, x):
+    axis = call.attribute("axis", 1)
+    axis = axis if axis == x.rank else axis_of(axis, x.rank)
+    return call("reshape", x, dtype=x.dtype, new_shape=[math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+
+
+def expand(call, x, shape):
+    return call("expand", x, dtype=x.dtype, new_shape=numpy.broadcast_shapes(x.shape, tuple(call.ints("shape", shape))))
+
+
+def squeeze(call, x, axes=None):
+    axes = call.ints("axes", axes)
+    axes = [place for place, extent in enumerate(x.shape) if extent == 1] if axes is None else axes
+    return call("squeeze", x, dtype=x.dtype, axes=[axis_of(each, x.rank) for each in axes])
+
+
+def unsqueeze(call, x, axes=None):
+    axes = call.ints("axes", axes)
+    return call("unsqueeze", x, dtype=x.dtype, axes=sorted(axis_of(each, x.rank + len(axes)) for each in axes))
+
+
+def transpose(call, x):
+    return call("transpose", x, dtype=x.dtype, permutation=call.attribute("perm", list(range(x.rank))[::-1]))
+
+
+def slice_(call, x, *bounds):
+    known = [None if each is None else [int(number) for number in call.known(each, name)]
+             for each, name in zip(bounds, ("starts", "ends", "axes", "steps"))]
+    cuts = slices(call, x.shape, *known)
+    back = [axis for axis, cut in enumerate(cuts) if cut.step < 0]
+    starts, sizes, strides = [], [], []
+    for extent, cut in zip(x.shape, cuts):
+        count = len(range(extent)[cut])
+        call.refuse_unless(count, "a tensor without elements has no counterpart")
+        start = cut.start if cut.step > 0 else extent - 1 - cut.start
+        stride = abs(cut.step)
+        starts.append(start)
+        sizes.append(min(count * stride, extent - start))
+        strides.append(min(stride, sizes[-1]))
+    made = call("reverse", x, dtype=x.dtype, axes=back) if back else x
+    return call("slice", made, dtype=x.dtype, starts=starts, sizes=sizes, strides=strides)
+
+
+def concat(call, *values):
+    values = [each for each in values if 0 not in each.shape] or values
+    return call("concat", *values, dtype=values[0].dtype, axis=axis_of(call.attribute("axis", 1), values[0].rank))
+
+
+def split(call, x, sizes=None):
+    axis = axis_of(call.attribute("axis", 0), x.rank)
+    sizes = parts(call, x.shape[axis], None if sizes is None else call.known(sizes, "split"))
+    return call("split", x, dtype=x.dtype, splits=sizes, has_sizes=True, axis=axis)
+
+
+def pad(call, x, pads=None, value=None, axes=None):
+    pads = call.ints("pads", pads) or call.ints("paddings")
+    axes = list(range(x.rank)) if axes is None else [axis_of(each, x.rank) for each in call.ints("axes", axes)]
+    begin, end = [0] * x.rank, [0] * x.rank
+    for place, axis in enumerate(axes):
+        begin[axis], end[axis] = pads[place], pads[place + len(axes)]
+    fill = call.attribute("value", 0.0) if value is None else call.known(value, "constant_value").reshape(-1)[0].item()
+    if min(begin + end) < 0:
+        starts = [max(-each, 0) for each in begin]
+        x = call("slice", x, dtype=x.dtype, starts=starts,
+                 sizes=[extent - first - max(-last, 0) for extent, first, last in zip(x.shape, starts, end)])
+    mode = {"reflect": "reflection"}.get(call.only("mode", "constant", "edge", "reflect"), call.attribute("mode", "constant"))
+    fill = int(fill) if x.dtype.kind in "iub" else fill
+    return call("pad", x, dtype=x.dtype, beginning_padding=[max(each, 0) for each in begin],
+                ending_padding=[max(each, 0) for each in end], mode=mode, value=fill)
+
+
+def tile(call, x, repetitions):
+    return call("tile", x, dtype=x.dtype, repetitions=call.ints("repeats", repetitions))
+
+
+def trilu(call, x, k=None):
+    return call("triangular", x, dtype=x.dtype, upper=bool(call.attribute("upper", 1)),
+                diagonal=0 if k is None else call.ints("k", k)[0])
+
+
+def blocks(to_space):
+    """DepthToSpace and SpaceToDepth: a reshape, a transpose, a reshape."""
+    def moved(call, x):
+        size, (n, c, h, w) = call.attribute("blocksize"), x.shape
+        if to_space and call.only("mode", "DCR", "CRD") == "DCR":
+            shape, order = (n, size, size, c // size ** 2, h, w), (0, 3, 4, 1, 5, 2)
+        elif to_space:
+            shape, order = (n, c // size ** 2, size, size, h, w), (0, 1, 4, 2, 5, 3)
+        else:
+            shape, order = (n, c, h // size, size, w // size, size), (0, 3, 5, 1, 2, 4)
+        last = (n, c // size ** 2, h * size, w * size) if to_space else (n, c * size ** 2, h // size, w // size)
+        return call.reshape(call("transpose", call.reshape(x, shape), dtype=x.dtype, permutation=order), last)
+    return moved
+
+
+# ---- indices ----
+
+
+def gather(name):
+    def gathered(call, x, indices):
+        call.only("batch_dims", 0)
+        options = {} if name == "gather_nd" else {"axis": axis_of(call.attribute("axis", 0), x.rank)}
+        return call(name, x, indices, dtype=x.dtype, **options)
+    return gathered
+
+
+def scatter(name):
+    def scattered(call, x, indices, updates):
+        call.only("reduction", "none")
+        options = {} if name == "scatter_nd" else {"axis": axis_of(call.attribute("axis", 0), x.rank)}
+        return call(name, x, indices, updates, dtype=x.dtype, **options)
+    return scattered
+
+
+# ---- quantised ----
+
+
+def quantize(name):
+    def quantized(call, x, scale, zero=None):
+        if zero is None:
+            words = {onnx.TensorProto.INT8: numpy.int8, onnx.TensorProto.INT32: numpy.int32}
+            wanted = x.dtype if name == "dequantize_linear" else words.get(call.attribute("output_dtype", 0), numpy.uint8)
+            zero = Value(numpy.zeros(scale.shape, wanted), bits=x.bits if name == "dequantize_linear" else None)
+        shape = [1] * x.rank
+        if call.attribute("block_size", 0):
+            shape = scale.shape
+        elif math.prod(scale.shape) > 1:
+            shape[axis_of(call.attribute("axis", 1), x.rank)] = scale.shape[0]
+        if zero.array is not None:
+            zero = Value(zero.array.reshape(shape), bits=zero.bits)
+        else:
+            zero = call.reshape(zero, shape)
+        return call(name, x, call.reshape(scale, shape), zero)
+    return quantized
+
+
+operations = {
+    **{each: same(each.lower()) for each in ("Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "Identity", "Log", "Neg", "Reciprocal",
+                                             "Sign", "Sin", "Sqrt", "Tan", "Tanh", "Relu", "Sigmoid", "Softsign", "Softplus")},
+    "Round": same("round_even"), "IsNaN": same("is_nan", bool), "IsInf": is_inf, "Not": same("logical_not", bool),
+    "Gelu": gelu, "Elu": with_numbers("elu", alpha=1.0), "LeakyRelu": with_numbers("leaky_relu", alpha=0.01),
+    "HardSigmoid": with_numbers("hard_sigmoid", alpha=0.2, beta=0.5), "HardSwish": same("hard_swish"),
+    "PRelu": prelu, "Clip": clip,
+    "Add": same("add"), "Sub": same("sub"), "Mul": same("mul"), "Div": same("div"), "Pow": power,
+    "Max": chain("max"), "Min": chain("min"), "Sum": chain("add"), "Mean": chain("add", scale=True),
+    "Equal": same("equal", bool), "Greater": same("greater", bool), "GreaterOrEqual": same("greater_or_equal", bool),
+    "Less": same("lesser", bool), "LessOrEqual": same("lesser_or_equal", bool),
+    "And": same("logical_and", bool), "Or": same("logical_or", bool), "Xor": same("logical_xor", bool),
+    "Where": where, "Cast": cast, "CastLike": cast, "Dropout": dropout,
+    "MatMul": matmul, "Gemm": gemm, "Conv": conv, "ConvTranspose": conv_transpose,
+    "MaxPool": max_pool, "AveragePool": average_pool, "LpPool": lp_pool,
+    "GlobalAveragePool": global_pool("reduce_mean"), "GlobalMaxPool": global_pool("reduce_max"),
+    "BatchNormalization": batch_normalization, "InstanceNormalization": instance_normalization,
+    "LayerNormalization": layer_normalization, "Softmax": softmax, "LogSoftmax": log_softmax,
+    **{f"Reduce{each}": reduce(f"reduce_{name}") for each, name in (
+        ("L1", "l1"), ("L2", "l2"), ("LogSum", "log_sum"), ("LogSumExp", "log_sum_exp"), ("Max", "max"), ("Mean", "mean"),
+        ("Min", "min"), ("Prod", "product"), ("Sum", "sum"), ("SumSquare", "sum_square"))},
+    "ArgMax": arg("arg_max"), "ArgMin": arg("arg_min"), "CumSum": cumulative_sum,
+    "Reshape": reshape, "Flatten": flatten, "Expand": expand, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
+    "Slice": slice_, "Concat": concat, "Split": split, "Pad": pad, "Tile": tile, "Trilu": trilu,
+    "DepthToSpace": blocks(True), "SpaceToDepth": blocks(False),
+    "Gather": gather("gather"), "GatherElements": gather("gather_elements"), "GatherND": gather("gather_nd"),
+    "ScatterElements": scatter("scatter_elements"), "Scatter": scatter("scatter_elements"), "ScatterND": scatter("scatter_nd"),
+    "Resize": resize, "Upsample": resize,
+    "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), "LSTM": lstm, "GRU": gru,
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""What stands for a value of ONNX while its model becomes a graph, and for a node that is being translated."""
+
+import numpy
+import onnx
+
+_WHOLE = {"i4": numpy.int8, "u4": numpy.uint8, "f32": numpy.float32, "fp16": numpy.float16,
+          **{sign + bits: numpy.dtype(("int" if sign == "i" else "uint") + bits) for sign in "iu" for bits in ("8", "32", "64")}}
+
+_ELEMENTS = {onnx.TensorProto.FLOAT: numpy.dtype("float32"), onnx.TensorProto.DOUBLE: numpy.dtype("float64"),
+             **{getattr(onnx.TensorProto, word.upper()): numpy.dtype(word) for word in
+                ("bool", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}}
+
+
+class Refusal(Exception):
+    """Why a node has no counterpart.  unknown: names of values that would have to be constants."""
+
+    def __init__(self, reason, unknown=()):
+        super().__init__(reason)
+        self.unknown = set(unknown)
+
+
+class Value:
+    """An array that is known, or an operand of the graph, or both.  dtype: numpy's; bool is uint8 in the graph."""
+
+    def __init__(self, array=None, of=None, dtype=None, name=None, bits=None):
+        self.array, self.of, self.name, self.bits = array, of, name, bits
+        self.is_input = of is not None and name is not None
+        self.shape = tuple(array.shape if of is None else of.shape)
+        self.dtype = numpy.dtype(array.dtype if array is not None else dtype or _WHOLE[of.dtype])
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    def operand(self, build):
+        """Its operand, a constant where it is known."""
+        if self.of is None:
+            if 0 in self.shape:
+                raise Refusal("a tensor without elements has no counterpart")
+            array = numpy.ascontiguousarray(self.array)
+            if self.bits == 4:
+                flat = array.reshape(-1).astype(numpy.uint8) & 15
+                flat = numpy.append(flat, numpy.zeros(flat.size % 2, numpy.uint8))
+                packed = flat[::2] | flat[1::2] << 4
+                self.of = build.constant(packed, "i4" if array.dtype == numpy.int8 else "u4", array.shape)
+            else:
+                self.of = build.constant((array.astype(numpy.uint8) if array.dtype == bool else array).reshape(self.shape))
+        return self.of
+
+
+class Call:
+    """A node: its attributes, and the operations of the graph by name: call("relu", value) is the Value of the result."""
+
+    def __init__(self, importer, node):
+        self.build, self.opset, self.inputs, self.outputs = importer.build, importer.opset, list(node.input), list(node.output)
+        self.label = node.name or next((name for name in node.output if name), node.op_type)
+        self.attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+
+    def __call__(self, name, *values, dtype=None, **options):
+        given = [value.operand(self.build) for value in values]
+        options = {key: value.operand(self.build) if isinstance(value, Value) else value for key, value in options.items()}
+        made = getattr(self.build, name)(*given, label=self.label, **options)
+        if isinstance(made, tuple):
+            return [Value(of=each, dtype=dtype) for each in made]
+        return Value(of=made, dtype=dtype)
+
+    def attribute(self, name, default=None):
+        value = self.attributes.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def refuse_unless(self, is_true, reason):
+        if not is_true:
+            raise Refusal(reason)
+
+    def only(self, name, *wanted, default=None):
+        """An attribute that has to be one of these."""
+        value = self.attribute(name, wanted[0] if default is None else default)
+        if value not in wanted:
+            raise Refusal(f"{name} {value!r} has no counterpart")
+        return value
+
+    def known(self, value, what):
+        """The array of a value that is a constant."""
+        if value.array is None:
+            raise Refusal(f"{what} is computed by the model, or an input: here it is a constant", {value.name} - {None})
+        return value.array
+
+    def ints(self, name, value=None, default=None):
+        """A list of whole numbers: an input in newer opsets, an attribute in older."""
+        if value is not None:
+            return [int(each) for each in self.known(value, name).reshape(-1)]
+        given = self.attribute(name)
+        return default if given is None else [int(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
+
+    def is_used(self, result):
+        return len(self.outputs) > result and self.outputs[result] != ""
+
+    def scalar(self, number, like):
+        """A constant of one element, of another value's dtype."""
+        return Value(numpy.asarray(number, like.dtype))
+
+    def reshape(self, value, shape):
+        shape = [int(each) for each in shape]
+        return value if list(value.shape) == shape else self("reshape", value, dtype=value.dtype, new_shape=shape)
+
+    def cast(self, value, dtype):
+        dtype = numpy.dtype(dtype)
+        if value.dtype == dtype:
+            return value
+        if value.array is not None:
+            return Value(value.array.astype(dtype))
+        if dtype == bool:
+            return self("not_equal", value, self.scalar(0, value), dtype=bool)
+        if value.dtype == bool and dtype == numpy.uint8:
+            return Value(of=value.of, dtype=dtype)
+        return self("cast", value, dtype=dtype, data_type=dtype)
+
+
+def numpy_dtype(code):
+    """numpy's dtype of an element type of ONNX; TypeError for one that is none of a graph."""
+    if code not in _ELEMENTS:
+        raise TypeError(f"{dtype_word(code)} is no dtype of graphs")
+    return _ELEMENTS[code]
+
+
+def dtype_word(code):
+    """The name of an element type of ONNX, those of newer versions by number."""
+    return next((word.lower() for word, value in onnx.TensorProto.DataType.items() if value == code), f"element type {code}")
+
+
+def axis_of(axis, rank):
+    """An axis counted from the front."""
+    if not -rank <= axis < max(rank, 1):
+        raise Refusal(f"axis {axis} is beyond {rank} dimensions")
+    return axis % max(rank, 1)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""ONNX files: onnx's own cases, models beside onnxruntime, sizes, refusals, the newer opsets, the command, a picture."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import pto
+
+onnx = pytest.importorskip("onnx", reason="no onnx: scripts/deps --python")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import onnx_cases  # noqa: E402
+import onnx_models  # noqa: E402
+from pto.onnx import Refused  # noqa: E402
+from pto.onnx_operations import operations  # noqa: E402
+
+PAGE = pathlib.Path("docs/from-onnx.md")
+PTOSIM = pathlib.Path(os.environ.get("PTO_BUILD_DIR", "build")) / "ptosim"
+# Operations without a case in libonnx-testdata 1.12: those below.
+HERE = {"Gelu", "LpPool"}
+
+
+@pytest.fixture(scope="module")
+def device():
+    with pto.Context(engine="threads", workers=1) as context:
+        yield context
+
+
+def model_of(nodes, inputs, outputs, constants=(), opset=17):
+    """inputs: dtype and shape by name; outputs: names."""
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, *each) for name, each in inputs.items()],
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+                              [numpy_helper.from_array(array, name) for name, array in dict(constants).items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def result(device, node, opset, array, **constants):
+    """The first result of one node on one input."""
+    model = model_of([node], {"x": (TensorProto.FLOAT, array.shape)}, node.output, constants, opset)
+    graph = pto.from_onnx(model)
+    made = graph.compute(device, {"x": array})
+    graph.forget(device)
+    return made[node.output[0]]
+
+
+# ---- onnx's own cases ----
+
+
+@pytest.fixture(scope="module")
+def judged():
+    if not onnx_cases.DATA.exists():
+        pytest.skip("no libonnx-testdata: scripts/deps --python")
+    return onnx_cases.judge()
+
+
+def test_no_case_is_wrong(judged):
+    assert judged[2] == []
+
+
+def test_every_operation_has_a_case_that_runs(judged):
+    running = {name for name, row in judged[0].items() if row["runs"] or row["constants"]}
+    assert set(operations) - running - HERE == set()
+
+
+def test_cases_that_run_are_no_fewer(judged):
+    total = sum((row for row in judged[0].values()), onnx_cases.collections.Counter())
+    assert (total["runs"], total["constants"], total["folded"]) >= (598, 65, 15)
+
+
+# ---- beside onnxruntime ----
+
+
+def test_random_graphs_are_those_of_onnxruntime():
+    folder = os.environ.get("PTO_ONNXRUNTIME")
+    if not folder:
+        pytest.skip("PTO_ONNXRUNTIME names no folder with npm's onnxruntime-node")
+    asked = ["models", "1000"] if os.environ.get("PTO_TEST_LONG") else ["25"]
+    told = subprocess.run([sys.executable, "tests/python/onnx_peer.py", folder, *asked], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+# ---- sizes, constants, refusals ----
+
+
+def test_sizes_are_numbers_that_the_caller_gives(device):
+    model, _ = onnx_models.gpt(layers=1, dim=32, heads=2, vocabulary=50, positions=16, length=5)
+    with pytest.raises(Refused, match="--set sequence=N"):
+        pto.from_onnx(model)
+    with pytest.raises(Refused, match="no input has a size called 'batch'"):
+        pto.from_onnx(model, sequence=7, batch=1)
+    graph = pto.from_onnx(model, sequence=7)
+    assert graph.inputs == {"tokens": ("i64", (1, 7))} and graph.outputs == {"logits": ("f32", (1, 7, 50))}
+
+
+def test_all_that_is_missing_is_told_at_once():
+    nodes = [helper.make_node("LRN", ["x"], ["a"], "first", size=3), helper.make_node("Relu", ["a"], ["b"], "after"),
+             helper.make_node("Einsum", ["x", "x"], ["c"], "second", equation="ij,ij->"),
+             helper.make_node("Add", ["b", "c"], ["y"], "sum")]
+    with pytest.raises(Refused) as refused:
+        pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
+    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "LRN 'first': has no counterpart",
+                                     "Einsum 'second': has no counterpart"]
+
+
+def test_external_data_lies_beside_the_model(device, tmp_path):
+    model, arrays = onnx_models.mobilenet_v2(size=32)
+    (tmp_path / "model").mkdir()
+    path = tmp_path / "model" / "m.onnx"
+    onnx.save(model, str(path), save_as_external_data=True, location="m.data", size_threshold=0)
+    outside = onnx.load(str(path), load_external_data=False)
+    made = pto.from_onnx(path, batch=1).compute(device, arrays)["probabilities"]
+    assert made.shape == (1, 1000) and abs(made.sum() - 1) < 1e-4
+    for tensor in outside.graph.initializer:
+        next(each for each in tensor.external_data if each.key == "location").value = "../m.data"
+    (tmp_path / "model" / "m.data").rename(tmp_path / "m.data")
+    onnx.save(outside, str(path))
+    with pytest.raises(Refused, match="is not beside the model"):
+        pto.from_onnx(path, batch=1)
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    (tmp_path / "x.onnx").write_bytes(b"\xff" * 40)
+    with pytest.raises(Refused, match="is no ONNX file"):
+        pto.from_onnx(tmp_path / "x.onnx")
+    with pytest.raises(Refused, match="opset 22 is none of 1 to 21"):
+        pto.from_onnx(model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": (TensorProto.FLOAT, (1,))}, ["y"], opset=22))
+
+
+# ---- what newer opsets have ----
+
+
+def test_opsets_18_to_21(device):
+    x = numpy.random.default_rng(0).standard_normal((2, 5, 4), numpy.float32)
+
+    def same(node, opset, wanted, **constants):
+        numpy.testing.assert_allclose(result(device, node, opset, x, **constants), wanted, 1e-5, 1e-6)
+    axes = numpy.array([1])
+    same(helper.make_node("ReduceMax", ["x", "a"], ["y"], keepdims=0), 18, x.max(1), a=axes)
+    same(helper.make_node("ReduceMax", ["x", "a"], ["y"], noop_with_empty_axes=1), 18, x, a=axes[:0])
+    same(helper.make_node("Pad", ["x", "p", "", "a"], ["y"]), 18, numpy.pad(x, ((0, 0), (1, 2), (0, 0))), p=numpy.array([1, 2]), a=axes)
+    same(helper.make_node("Split", ["x"], ["y", "z"], axis=1, num_outputs=2), 18, x[:, :3])
+    same(helper.make_node("Reshape", ["x", "s"], ["y"], allowzero=0), 19, x.reshape(2, -1), s=numpy.array([0, -1]))
+    half = numpy.vectorize(__import__("math").erf)(x / numpy.sqrt(2))
+    same(helper.make_node("Gelu", ["x"], ["y"]), 20, x * (1 + half) / 2)
+    inner = numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x ** 3))
+    same(helper.make_node("Gelu", ["x"], ["y"], approximate="tanh"), 20, x * (1 + inner) / 2)
+
+
+def test_l2_pool(device):
+    x = numpy.arange(16, dtype=numpy.float32).reshape(1, 1, 4, 4)
+    made = result(device, helper.make_node("LpPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], p=2), 17, x)
+    numpy.testing.assert_allclose(made, numpy.sqrt((x ** 2).reshape(1, 1, 2, 2, 2, 2).sum((3, 5))), 1e-6)
+
+
+def test_weights_of_4_bits_in_blocks(device):
+    codes = numpy.array([[0, 1, 7, -8], [-1, 2, -3, 4]], numpy.int8)
+    scales = numpy.array([[0.5, 2], [1, 0.25]], numpy.float32)
+    tensor = TensorProto(name="w", dims=codes.shape, data_type=22)
+    flat = codes.reshape(-1).astype(numpy.uint8) & 15
+    tensor.raw_data = (flat[::2] | flat[1::2] << 4).tobytes()
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=1, block_size=2), helper.make_node("Add", ["x", "f"], ["y"])]
+    model = model_of(nodes, {"x": (TensorProto.FLOAT, (2, 4))}, ["y"], {"s": scales}, 21)
+    model.graph.initializer.append(tensor)
+    made = pto.from_onnx(model).compute(device, {"x": numpy.zeros((2, 4), numpy.float32)})["y"]
+    numpy.testing.assert_array_equal(made, codes * numpy.repeat(scales, 2, 1))
+
+
+# ---- the command, the page, a picture ----
+
+
+def ptosim(*words):
+    told = subprocess.run([PTOSIM, *map(str, words)], capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})
+    return told.returncode, told.stdout + told.stderr
+
+
+def test_ptosim_takes_an_onnx_file(tmp_path):
+    model, _ = onnx_models.llama(layers=1, dim=32, heads=2, hidden=48, vocabulary=50, positions=16, length=5)
+    path = tmp_path / "small.onnx"
+    onnx.save(model, str(path))
+    code, text = ptosim("graph", path, "--set", "sequence=5", "--run", "--compare", "reference")
+    assert code == 0 and "within tolerance" in text, text
+    code, text = ptosim("run", path, "--set", "sequence=5", "--set", "compare=reference")
+    assert code == 0 and "verified" in text, text
+    code, text = ptosim("check", path, "--set", "sequence=5")
+    assert code == 0 and "0 findings" in text, text
+    code, text = ptosim("graph", path)
+    assert code == 2 and "input 'tokens' has sizes of no number: --set sequence=N" in text, text
+    path.write_text("no model")
+    assert ptosim("graph", path)[0] == 2
+
+
+def test_the_table_of_the_page_is_that_of_the_module():
+    rows = [line.split(" | ")[0].strip("| ") for line in PAGE.read_text().splitlines() if re.match(r"\| [A-Z]", line)]
+    named = {name for row in rows for name in re.findall(r"\b[A-Z][A-Za-z0-9]+", re.sub(r"\(.*?\)", "", row))}
+    assert named - {"ONNX"} == set(operations)
+
+
+def test_from_a_picture_to_labels(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="no PIL: scripts/deps --python")
+    model, _ = onnx_models.mobilenet_v2(size=96)
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    pixels = numpy.random.default_rng(1).integers(0, 256, (120, 160, 3), numpy.uint8)
+    image.fromarray(pixels).save(tmp_path / "picture.png")
+    (tmp_path / "labels.txt").write_text("".join(f"label {at}\n" for at in range(1000)))
+    words = [sys.executable, "-m", "pto.onnx_classify", *(tmp_path / name for name in ("m.onnx", "picture.png", "labels.txt"))]
+    told = subprocess.run(words, capture_output=True, text=True)
+    lines = told.stdout.splitlines()
+    assert len(lines) == 6 and lines[-1] == "the weights are random: the answer means nothing", told.stdout + told.stderr
+    shares = [float(line.split("%")[0]) for line in lines[:5]]
+    assert shares == sorted(shares, reverse=True) and all("label " in line for line in lines[:5])
+    (tmp_path / "labels.txt").write_text("one\n")
+    assert "there are 1 labels" in subprocess.run(words, capture_output=True, text=True).stderr
