@@ -16,7 +16,7 @@
 #   LIST=FILE              of regress: another list than tests/regress/examples.list
 #   PROGRAM=bgemm          of perf and valgrind
 #   TOOL=callgrind         of valgrind: memcheck, cachegrind, helgrind, drd, massif too
-#   MUTANTS=N SEED=N MUTANT=NAME            of mutants: how many (or all), which, one by name
+#   MUTANTS=N SEED=N MUTANT=NAME SHARD=I/N  of mutants: how many (or all), which, one by name, a part (docs/scale-out.md)
 #   FUZZ_SECONDS=60        of fuzz: for each target
 #   PREFIX=/usr/local DESTDIR=              of install
 #   WERROR=1  V=1          warnings are errors; commands are printed
@@ -287,8 +287,7 @@ $(B)/bench/peers/tbb: PEER_LIBS = -ltbb
 $(B)/bench/peers/simgrid: bench/peers/peer_simgrid.cpp
 $(B)/bench/peers/simgrid: PEER_CC = g++ -std=gnu++17
 $(B)/bench/peers/simgrid: PEER_LIBS = -lsimgrid
-# The same links in SimGrid, for bench_fabric: no runtime, so it shares nothing with the others.
-BENCH_PEERS += $(if $(filter simgrid,$(BENCH_PEERS)),fabric)
+# The links of sim/fabric in SimGrid, for bench_fabric: no runtime, so it shares nothing with the others.
 $(B)/bench/peers/fabric: bench/peers/fabric_simgrid.cpp $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"
@@ -353,7 +352,7 @@ mutants: ## the runtime broken in one place at a time, and the tests that notice
 	$(AGAIN) run-mutants
 run-mutants: tests
 	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
-	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)')
+	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
 
 PROGRAM ?= vector_example
 TOOL ?= memcheck

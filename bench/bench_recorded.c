@@ -129,7 +129,7 @@ static double run_ns(struct pto_runtime *rt, enum kind kind, uint32_t size, enum
   const int status = pto_run(rt, orchestrate, &job);
   const double ns = (pto_bench_now_ns() - begin) / (job.rounds * size);
   pto_recorded_destroy(job.recorded);
-  pto_call_list_destroy(job.recording);
+  pto_call_list_destroy(job.call_list);
   if (status == PTO_OK) return ns;
   fprintf(stderr, "bench_recorded: %s\n", pto_last_error(rt));
   return -1;

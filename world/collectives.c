@@ -48,27 +48,25 @@ struct request {
 
 static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct request *request,
                   struct pto_task *task_out) {
-  struct pto_world_comm *found;
-  struct pto_comm_part *part = pto_comm_part_of(rt->config.rank, comm.id, &found);
-  if (!part) return PTO_REFUSE(rt, PTO_EINVAL, "there is no comm %" PRIu64, comm.id);
-  const uint64_t half = part->window_bytes / 2, epoch = part->collective_count + 1;
-  if (part->collective_count >= MOST_EPOCHS)
+  struct pto_rank_comm *its = pto_rank_comm_at(rt->config.rank, comm.id);
+  if (!its) return PTO_REFUSE(rt, PTO_EINVAL, "there is no comm %" PRIu64, comm.id);
+  const uint64_t half = its->window_bytes / 2, epoch = its->collective_count + 1;
+  if (its->collective_count >= MOST_EPOCHS)
     return PTO_REFUSE(rt, PTO_ECAPACITY, "comm %" PRIu64 " has done %d collectives, and can do no more", comm.id,
                       MOST_EPOCHS);
   uint64_t bytes = request->in ? bytes_of(request->in) : 0;
   if (request->out) bytes = pto_max_u64(bytes, bytes_of(request->out));
-  if (part->signal_count < PTO_COLLECTIVE_SIGNAL_SETS * found->size ||
-      pto_collective_half_bytes(bytes, found->size) > half)
+  if (its->signal_count < PTO_COLLECTIVE_SIGNAL_SETS * its->size || pto_collective_half_bytes(bytes, its->size) > half)
     return PTO_REFUSE(rt, PTO_EINVAL,
                       "a collective of %" PRIu64 " bytes on comm %" PRIu64
                       ", which was not made for it (pto_comm_create_for_collectives)",
                       bytes, comm.id);
-  const uint64_t shape[] = {part->window_bytes};
+  const uint64_t shape[] = {its->window_bytes};
   const struct pto_tensor window = pto_comm_window(rt, comm, PTO_UINT8, 1, shape);
   const uint64_t scalars[PTO_COLLECTIVE_SCALARS] = {[PTO_COLLECTIVE_KIND] = request->kind,
                                                     [PTO_COLLECTIVE_COMM] = comm.id,
-                                                    [PTO_COLLECTIVE_SIZE] = found->size,
-                                                    [PTO_COLLECTIVE_PLACE] = part->place,
+                                                    [PTO_COLLECTIVE_SIZE] = its->size,
+                                                    [PTO_COLLECTIVE_PLACE] = its->place,
                                                     [PTO_COLLECTIVE_EPOCH] = epoch,
                                                     [PTO_COLLECTIVE_HALF] = half,
                                                     [PTO_COLLECTIVE_REDUCTION] = request->reduction,
@@ -81,9 +79,9 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct req
   for (uint32_t i = 0; i < PTO_COLLECTIVE_SCALARS; i++) params[count++] = pto_scalar_u64(scalars[i]);
   const struct pto_launch launch = {.size = sizeof launch,
                                     .aiv0 = pto_collective_kernels[request->kind],
-                                    .block_count = block_count_of(rt, request->kind, found->size)};
+                                    .block_count = block_count_of(rt, request->kind, its->size)};
   const int status = pto_submit_group(rt, comm, &launch, params, count, task_out);
-  if (status == PTO_OK) part->collective_count++;
+  if (status == PTO_OK) its->collective_count++;
   return status;
 }
 

@@ -18,135 +18,164 @@
 static struct pto_rank *rank_of(const struct pto_runtime *rt) { return rt->config.rank; }
 
 uint32_t pto_runtime_rank(const struct pto_runtime *rt) { return rank_of(rt) ? rank_of(rt)->index : 0; }
-uint32_t pto_runtime_rank_count(const struct pto_runtime *rt) {
-  return rank_of(rt) ? rank_of(rt)->world->rank_count : 1;
-}
+uint32_t pto_runtime_rank_count(const struct pto_runtime *rt) { return rank_of(rt) ? pto_rank_count(rank_of(rt)) : 1; }
 
 /* ---- finding ---- */
 
-struct pto_world_comm *pto_world_comm_at(const struct pto_world *world, uint64_t id) {
-  return id < world->comm_count ? world->comms[id] : NULL;
+struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number) {
+  return rank && number < rank->number_count ? rank->by_number[number] : NULL;
 }
 
-struct pto_comm_part *pto_comm_part_of(const struct pto_rank *rank, uint64_t id, struct pto_world_comm **comm) {
-  *comm = rank ? pto_world_comm_at(rank->world, id) : NULL;
-  return *comm && (*comm)->parts[rank->index].is_member ? &(*comm)->parts[rank->index] : NULL;
+struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid) {
+  for (size_t i = 0; i < rank->comm_count; i++)
+    if (rank->comms[i]->uid == uid) return rank->comms[i];
+  return NULL;
 }
 
 uint32_t pto_comm_place(const struct pto_runtime *rt, struct pto_comm comm) {
-  struct pto_world_comm *found;
-  const struct pto_comm_part *part = pto_comm_part_of(rank_of(rt), comm.id, &found);
-  return part ? part->place : UINT32_MAX;
+  const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
+  return its ? its->place : UINT32_MAX;
 }
 
 uint32_t pto_comm_size(const struct pto_runtime *rt, struct pto_comm comm) {
-  struct pto_world_comm *found;
-  return pto_comm_part_of(rank_of(rt), comm.id, &found) ? found->size : 0;
+  const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
+  return its ? its->size : 0;
 }
 
 /* ---- making ---- */
 
-static bool reserve_part(struct pto_comm_part *part, uint32_t size) {
+static bool reserve_window(struct pto_rank_comm *comm) {
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  const uint64_t spread = pto_align_up(pto_max_u64(part->window_bytes, 1), page);
-  part->peer_spread = spread;
-  part->signals = calloc(part->signal_count ? part->signal_count : 1, sizeof *part->signals);
-  part->notified = calloc((size_t)(part->signal_count ? part->signal_count : 1) * size, sizeof *part->notified);
-  if (!part->signals || !part->notified || !pto_reserve_init(&part->window, spread) ||
-      !pto_reserve_init(&part->peers, spread * size))
+  const uint64_t spread = pto_align_up(pto_max_u64(comm->window_bytes, 1), page);
+  const size_t signals = pto_max_u64(comm->signal_count, 1);
+  comm->peer_spread = spread;
+  comm->signals = calloc(signals, sizeof *comm->signals);
+  comm->notified = calloc(signals * comm->size, sizeof *comm->notified);
+  if (!comm->signals || !comm->notified || !pto_reserve_init(&comm->window, spread) ||
+      !pto_reserve_init(&comm->peers, spread * comm->size))
     return false;
-  return mprotect(part->peers.addr, spread * size, PROT_NONE) == 0;
+  return mprotect(comm->peers.addr, spread * comm->size, PROT_NONE) == 0;
 }
 
-void pto_world_comm_destroy(struct pto_world_comm *comm) {
-  for (uint32_t i = 0; i < PTO_MAX_RANKS; i++) {
-    struct pto_comm_part *part = &comm->parts[i];
-    pto_reserve_fini(&part->window);
-    pto_reserve_fini(&part->peers);
-    free(part->signals);
-    free(part->notified);
-    free(part->groups);
-  }
+void pto_rank_comm_destroy(struct pto_rank_comm *comm) {
+  pto_reserve_fini(&comm->window);
+  pto_reserve_fini(&comm->peers);
+  free(comm->signals);
+  free(comm->notified);
+  free(comm->groups);
   free(comm);
 }
 
-/* The communicator of these ranks that this one has not joined yet; made where it is the first.  NULL: no memory. */
-static struct pto_world_comm *find_or_make(struct pto_rank *rank, const uint32_t *ranks, uint32_t count) {
-  struct pto_world *world = rank->world;
-  for (size_t i = 0; i < world->comm_count; i++) {
-    struct pto_world_comm *comm = world->comms[i];
-    if (comm->size == count && !comm->parts[rank->index].is_joined &&
-        memcmp(comm->ranks, ranks, count * sizeof *ranks) == 0)
-      return comm;
-  }
-  struct pto_world_comm *comm = calloc(1, sizeof *comm);
-  if (!comm || !pto_grow(&world->comms, &world->comm_count, &world->comm_capacity, sizeof(struct pto_world_comm *))) {
+/* Fowler, Noll and Vo's hash, FNV-1a of 64 bits: of the ranks, and of how many communicators of them came before. */
+static uint64_t uid_of(const uint32_t *ranks, uint32_t count, uint32_t before) {
+  uint64_t uid = UINT64_C(0xcbf29ce484222325);
+  for (uint32_t i = 0; i <= count; i++) uid = (uid ^ (i < count ? ranks[i] : before)) * UINT64_C(0x100000001b3);
+  return uid;
+}
+
+/* The communicator of that uid; made where this rank has not heard of it.  NULL: no memory. */
+static struct pto_rank_comm *find_or_make(struct pto_rank *rank, uint64_t uid, const uint32_t *ranks, uint32_t count) {
+  struct pto_rank_comm *comm = pto_rank_comm_of(rank, uid);
+  if (comm) return comm;
+  comm = calloc(1, sizeof *comm);
+  if (!comm || !pto_grow(&rank->comms, &rank->comm_count, &rank->comm_capacity, sizeof(struct pto_rank_comm *))) {
     free(comm);
     return NULL;
   }
-  comm->number = (uint32_t)(world->comm_count - 1);
+  comm->uid = uid;
   comm->size = count;
   memcpy(comm->ranks, ranks, count * sizeof *ranks);
-  for (uint32_t i = 0; i < count; i++) comm->parts[ranks[i]] = (struct pto_comm_part){.is_member = true, .place = i};
-  world->comms[comm->number] = comm;
+  while (comm->ranks[comm->place] != rank->index) comm->place++;
+  rank->comms[rank->comm_count - 1] = comm;
   return comm;
 }
 
-static bool tell_others(struct pto_rank *rank, const struct pto_world_comm *comm, uint64_t now) {
-  const struct pto_comm_part *part = &comm->parts[rank->index];
+/* The next of these ranks that this one makes. */
+static struct pto_rank_comm *make_next(struct pto_rank *rank, const uint32_t *ranks, uint32_t count) {
+  uint32_t before = 0;
+  for (size_t i = 0; i < rank->number_count; i++) {
+    const struct pto_rank_comm *comm = rank->by_number[i];
+    before += comm->size == count && memcmp(comm->ranks, ranks, count * sizeof *ranks) == 0;
+  }
+  struct pto_rank_comm *comm = find_or_make(rank, uid_of(ranks, count, before), ranks, count);
+  if (!comm || !pto_grow(&rank->by_number, &rank->number_count, &rank->number_capacity, sizeof(struct pto_rank_comm *)))
+    return NULL;
+  comm->number = (uint32_t)(rank->number_count - 1);
+  rank->by_number[comm->number] = comm;
+  return comm;
+}
+
+static bool tell_others(struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t now) {
+  const size_t bytes = comm->size * sizeof *comm->ranks;
   for (uint32_t i = 0; i < comm->size; i++) {
     if (comm->ranks[i] == rank->index) continue;
-    struct pto_world_message *message = pto_rank_message(rank, comm->ranks[i], PTO_WORLD_JOIN, 0);
+    struct pto_world_message *message = pto_rank_message(rank, comm->ranks[i], PTO_WORLD_JOIN, bytes);
     if (!message) return false;
-    message->at = now + pto_fabric_lookahead_ps(rank->world->fabric, rank->index, comm->ranks[i]);
-    message->comm = comm->number;
-    message->window_bytes = part->window_bytes;
-    message->signal_count = part->signal_count;
-    pto_rank_limit(rank, pto_world_add(message->at, rank->world->lookahead_ps));
-    if (!pto_world_send(rank->world, message)) return false;
+    message->at = now + pto_fabric_lookahead_ps(rank->part->fabric, rank->index, comm->ranks[i]);
+    message->comm = comm->uid;
+    message->window_bytes = comm->window_bytes;
+    message->signal_count = comm->signal_count;
+    memcpy(message->payload, comm->ranks, bytes);
+    pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
+    if (!pto_part_send(rank->part, message)) return false;
   }
   return true;
 }
 
 void pto_rank_take_join(struct pto_rank *rank, const struct pto_world_message *message) {
-  rank->world->comms[message->comm]->parts[rank->index].joined_count++;
+  const uint32_t *ranks = (const uint32_t *)(const void *)message->payload;
+  struct pto_rank_comm *comm = find_or_make(rank, message->comm, ranks, (uint32_t)(message->bytes / sizeof *ranks));
+  uint32_t place = 0;
+  if (!comm) {
+    rank->part->is_out_of_memory = true;
+    return;
+  }
+  while (comm->ranks[place] != message->source) place++;
+  comm->sizes[place] = (struct pto_comm_sizes){true, message->signal_count, message->window_bytes};
+  comm->joined_count++;
 }
 
-/* Of the ranks that have come, one with other sizes. */
-static const struct pto_comm_part *find_other_sizes(const struct pto_world_comm *comm, const struct pto_comm_part *own,
-                                                    uint32_t *other) {
-  for (uint32_t i = 0; i < comm->size; i++) {
-    const struct pto_comm_part *part = &comm->parts[comm->ranks[i]];
-    *other = comm->ranks[i];
-    if (part->is_joined && (part->window_bytes != own->window_bytes || part->signal_count != own->signal_count))
-      return part;
-  }
-  return NULL;
+/* Of the ranks that have come, one with other sizes; its place.  comm->size: there is none. */
+static uint32_t find_other_sizes(const struct pto_rank_comm *comm) {
+  uint32_t i = 0;
+  while (i < comm->size && (!comm->sizes[i].is_known || (comm->sizes[i].window_bytes == comm->window_bytes &&
+                                                         comm->sizes[i].signal_count == comm->signal_count)))
+    i++;
+  return i;
+}
+
+static int refuse_sizes(struct pto_runtime *rt, const struct pto_rank_comm *comm, uint32_t place) {
+  return pto_runtime_fail(rt, PTO_EINVAL,
+                          "pto_comm_create: rank %" PRIu32 " has a window of %" PRIu64 " bytes and %" PRIu32
+                          " signals, rank %" PRIu32 " one of %" PRIu64 " and %" PRIu32,
+                          rank_of(rt)->index, comm->window_bytes, comm->signal_count, comm->ranks[place],
+                          comm->sizes[place].window_bytes, comm->sizes[place].signal_count);
 }
 
 /* Until all ranks of it have come. */
-static int wait_for_others(struct pto_runtime *rt, const struct pto_comm_part *part, uint32_t size) {
+static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *comm) {
   struct pto_rank *rank = rank_of(rt);
   struct pto_stall stall = {0};
   int status = PTO_OK;
   pto_stall_for(rt, &stall, PTO_STALL_poll);
-  while (status == PTO_OK && part->joined_count + 1 < size) {
+  while (status == PTO_OK && comm->joined_count + 1 < comm->size) {
     if (rank->is_stuck) return pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", rank->error.sentence);
     status = pto_progress_pause(rt);
   }
   if (status) return status;
-  rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps);
+  if (comm->size > 1) rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps);
   pto_stall_end(rt, &stall);
-  return PTO_OK;
+  const uint32_t other = find_other_sizes(comm);
+  return other < comm->size ? refuse_sizes(rt, comm, other) : PTO_OK;
 }
 
 static int check_ranks(struct pto_runtime *rt, const uint32_t *ranks, uint32_t count) {
   const struct pto_rank *rank = rank_of(rt);
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count; i++) {
-    if (ranks[i] >= rank->world->rank_count)
+    if (ranks[i] >= pto_rank_count(rank))
       return PTO_REFUSE(rt, PTO_EINVAL, "pto_comm_create: rank %" PRIu32 ", the world has %" PRIu32, ranks[i],
-                        rank->world->rank_count);
+                        pto_rank_count(rank));
     if (seen >> ranks[i] & 1)
       return PTO_REFUSE(rt, PTO_EINVAL, "pto_comm_create: rank %" PRIu32 " is there twice", ranks[i]);
     seen |= UINT64_C(1) << ranks[i];
@@ -159,14 +188,14 @@ static int check_ranks(struct pto_runtime *rt, const uint32_t *ranks, uint32_t c
 int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t count, uint64_t window_bytes,
                     uint32_t signal_count, struct pto_comm *comm_out) {
   struct pto_rank *rank = rank_of(rt);
-  uint32_t all[PTO_MAX_RANKS], other;
+  uint32_t all[PTO_MAX_RANKS];
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_comm_create");
   if (status) return status;
   if (!rank)
     return PTO_REFUSE(rt, PTO_ENOTSUP, "pto_comm_create: the chip is alone; a communicator is of ranks of a world");
-  for (uint32_t i = 0; !ranks && i < rank->world->rank_count; i++) all[i] = i;
-  if (!ranks) count = rank->world->rank_count;
+  for (uint32_t i = 0; !ranks && i < pto_rank_count(rank); i++) all[i] = i;
+  if (!ranks) count = pto_rank_count(rank);
   if (!ranks) ranks = all;
   if (signal_count > PTO_COMM_MAX_SIGNALS)
     return PTO_REFUSE(rt, PTO_EINVAL, "pto_comm_create: %" PRIu32 " signals, at most %u", signal_count,
@@ -176,47 +205,39 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
                       (uint64_t)(PTO_FABRIC_MAX_BYTES / PTO_MAX_RANKS));
   status = check_ranks(rt, ranks, count);
   if (status) return status;
-  struct pto_world_comm *comm = find_or_make(rank, ranks, count);
-  struct pto_comm_part *part = comm ? &comm->parts[rank->index] : NULL;
-  if (part) part->window_bytes = window_bytes;
-  if (part) part->signal_count = signal_count;
-  if (!part || !reserve_part(part, count))
+  struct pto_rank_comm *comm = make_next(rank, ranks, count);
+  if (comm) comm->window_bytes = window_bytes;
+  if (comm) comm->signal_count = signal_count;
+  if (!comm || !reserve_window(comm))
     return pto_runtime_fail(rt, PTO_ENOMEM, "pto_comm_create: no memory for a window of %" PRIu64 " bytes",
                             window_bytes);
-  const struct pto_comm_part *differs = find_other_sizes(comm, part, &other);
-  if (differs)
-    return pto_runtime_fail(rt, PTO_EINVAL,
-                            "pto_comm_create: rank %" PRIu32 " has a window of %" PRIu64 " bytes and %" PRIu32
-                            " signals, rank %" PRIu32 " one of %" PRIu64 " and %" PRIu32,
-                            rank->index, window_bytes, signal_count, other, differs->window_bytes,
-                            differs->signal_count);
-  part->is_joined = true;
+  comm->is_created = true;
   rank->rt = rt;
   if (!tell_others(rank, comm, rank->base_ps + pto_orchestrator_clock(rt)))
     return pto_runtime_fail(rt, PTO_ENOMEM, "pto_comm_create: no memory for messages");
-  status = wait_for_others(rt, part, count);
+  status = wait_for_others(rt, comm);
   if (status == PTO_OK) comm_out->id = comm->number;
   return status;
 }
 
 /* ---- windows ---- */
 
-void *pto_comm_window_addr(const struct pto_comm_part *part, uint32_t place) {
-  return place == part->place ? part->window.addr : (char *)part->peers.addr + place * part->peer_spread;
+void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place) {
+  return place == comm->place ? comm->window.addr : (char *)comm->peers.addr + place * comm->peer_spread;
 }
 
 static struct pto_tensor invalid(int status) { return (struct pto_tensor){.status = status}; }
 
 /* The tensor at the begin of a window that is at `addr`. */
-static struct pto_tensor at_window(struct pto_runtime *rt, const struct pto_comm_part *part, void *addr, uint32_t dtype,
+static struct pto_tensor at_window(struct pto_runtime *rt, const struct pto_rank_comm *its, void *addr, uint32_t dtype,
                                    uint32_t ndims, const uint64_t *shape) {
   struct pto_remote_layout layout = {.dtype = dtype, .ndims = ndims};
   unsigned __int128 bytes = pto_dtype_size(dtype);
   if (ndims > PTO_MAX_DIMS || bytes == 0) return invalid(PTO_EINVAL);
   for (uint32_t i = 0; i < ndims; i++) layout.shape[i] = shape[i];
   for (uint32_t i = 0; i < ndims && bytes <= PTO_FABRIC_MAX_BYTES; i++) bytes *= shape[i];
-  if (bytes > PTO_FABRIC_MAX_BYTES || pto_remote_bytes(&layout) > part->window_bytes) {
-    (void)PTO_REFUSE(rt, PTO_EINVAL, "a tensor of more bytes than the %" PRIu64 " of the window", part->window_bytes);
+  if (bytes > PTO_FABRIC_MAX_BYTES || pto_remote_bytes(&layout) > its->window_bytes) {
+    (void)PTO_REFUSE(rt, PTO_EINVAL, "a tensor of more bytes than the %" PRIu64 " of the window", its->window_bytes);
     return invalid(PTO_EINVAL);
   }
   return pto_external_tensor(rt, addr, dtype, ndims, shape);
@@ -229,14 +250,13 @@ struct pto_tensor pto_comm_window(struct pto_runtime *rt, struct pto_comm comm, 
 
 struct pto_tensor pto_comm_peer(struct pto_runtime *rt, struct pto_comm comm, uint32_t peer, uint32_t dtype,
                                 uint32_t ndims, const uint64_t *shape) {
-  struct pto_world_comm *found;
-  const struct pto_comm_part *part = pto_comm_part_of(rank_of(rt), comm.id, &found);
-  if (!part || peer >= found->size) {
+  const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
+  if (!its || peer >= its->size) {
     (void)PTO_REFUSE(rt, PTO_EINVAL, "pto_comm_peer: peer %" PRIu32 " of comm %" PRIu64 ", which has %" PRIu32, peer,
-                     comm.id, part ? found->size : 0);
+                     comm.id, its ? its->size : 0);
     return invalid(PTO_EINVAL);
   }
-  return at_window(rt, part, pto_comm_window_addr(part, peer), dtype, ndims, shape);
+  return at_window(rt, its, pto_comm_window_addr(its, peer), dtype, ndims, shape);
 }
 
 /* ---- groups ---- */
@@ -252,42 +272,41 @@ static bool is_too_old(const struct pto_runtime *rt, struct pto_task task) {
 int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                      const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
   struct pto_rank *rank = rank_of(rt);
-  struct pto_world_comm *found;
-  struct pto_comm_part *part = pto_comm_part_of(rank, comm.id, &found);
+  struct pto_rank_comm *own = pto_rank_comm_at(rank, comm.id);
   struct pto_task after[MOST_AFTER], task;
   struct pto_launch its = {0};
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_submit_group");
   if (status) return status;
-  if (!part) return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: there is no comm %" PRIu64, comm.id);
+  if (!own) return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: there is no comm %" PRIu64, comm.id);
   if (launch->after_count >= MOST_AFTER)
     return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: %" PRIu32 " explicit dependencies, at most %u",
                       launch->after_count, MOST_AFTER - 1);
   memcpy(&its, launch, launch->size ? pto_min_u64(launch->size, sizeof its) : offsetof(struct pto_launch, label));
   if (its.after_count) memcpy(after, its.after, its.after_count * sizeof *after);
-  if (part->group_count && part->last_run == rank->run && !is_too_old(rt, part->last_group))
-    after[its.after_count++] = part->last_group;
+  if (own->group_count && own->last_run == rank->run && !is_too_old(rt, own->last_group))
+    after[its.after_count++] = own->last_group;
   its.size = sizeof its;
   its.after = after;
   its.sync_start = true;
   struct pto_comm_group *group =
-      pto_grow(&part->groups, &part->group_count, &part->group_capacity, sizeof(struct pto_comm_group));
+      pto_grow(&own->groups, &own->group_count, &own->group_capacity, sizeof(struct pto_comm_group));
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
   *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count};
   status = pto_submit(rt, &its, params, count, &task);
   if (status) {
-    part->group_count--;
+    own->group_count--;
     return status;
   }
   rank->rt = rt;
-  part->last_group = task;
-  part->last_run = rank->run;
+  own->last_group = task;
+  own->last_run = rank->run;
   if (task_out) *task_out = task;
   return PTO_OK;
 }
 
-uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_comm_part *part, uint64_t task_number) {
-  for (size_t i = part->group_count; i-- > 0 && part->groups[i].run == rank->run;)
-    if (part->groups[i].task_number <= task_number) return part->groups[i].task_number == task_number ? i : UINT64_MAX;
+uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number) {
+  for (size_t i = comm->group_count; i-- > 0 && comm->groups[i].run == rank->run;)
+    if (comm->groups[i].task_number <= task_number) return comm->groups[i].task_number == task_number ? i : UINT64_MAX;
   return UINT64_MAX;
 }

@@ -3,47 +3,88 @@
 #include <world/world_state.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <runtime/base/grow.h>
 
-static bool put_flow(struct pto_world *world, struct pto_world_message *message, uint64_t *id) {
+static bool begin_flow(struct pto_part *part, const struct pto_world_message *about, struct pto_world_message *message,
+                       struct pto_world_message *landed) {
+  struct pto_fabric_message flow = {.bytes = about->flow_bytes, .source = about->source, .target = about->target};
   size_t i = 0;
-  while (i < world->flow_count && world->flows[i]) i++;
-  if (i == world->flow_count &&
-      !pto_grow(&world->flows, &world->flow_count, &world->flow_capacity, sizeof(struct pto_world_message *)))
+  while (i < part->flow_count && part->flows[i].is_there) i++;
+  if (i == part->flow_count &&
+      !pto_grow(&part->flows, &part->flow_count, &part->flow_capacity, sizeof(struct pto_world_flow)))
     return false;
-  world->flows[i] = message;
-  *id = i;
+  flow.id = i;
+  if (pto_fabric_begin(part->fabric, about->began_at, &flow) != PTO_OK) return false;
+  part->flows[i] = (struct pto_world_flow){true, message, landed};
+  if (part->current) pto_rank_limit(part->current, pto_fabric_next_at(part->fabric));
   return true;
 }
 
-bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, uint64_t bytes,
-                        struct pto_world_message *message) {
-  struct pto_fabric_message flow = {.bytes = bytes, .source = source, .target = message->target};
-  if (put_flow(world, message, &flow.id)) {
-    if (pto_fabric_begin(world->fabric, now, &flow) == PTO_OK) {
-      if (world->current) pto_rank_limit(world->current, pto_fabric_next_at(world->fabric));
-      return true;
-    }
-    world->flows[flow.id] = NULL;
-  }
-  free(message->landed);
-  free(message);
-  return false;
+/* For other parts, with what it carries. */
+static bool tell(struct pto_part *part, const struct pto_world_message *message, uint64_t at) {
+  const size_t bytes = pto_align_up(sizeof *message + message->bytes, 8);
+  struct pto_world_message *copy = pto_exchange_bytes_add(&part->out, bytes);
+  if (!copy) return false;
+  memcpy(copy, message, sizeof *message + message->bytes);
+  copy->landed = NULL;
+  part->out_at = pto_min_u64(part->out_at, at);
+  return true;
 }
 
-bool pto_world_advance_fabric(struct pto_world *world) {
+bool pto_part_send(struct pto_part *part, struct pto_world_message *message) {
+  if (pto_part_has(part, message->target)) return pto_rank_put(pto_part_rank(part, message->target), message);
+  const bool is_told = tell(part, message, message->at);
+  free(message);
+  return is_told;
+}
+
+bool pto_part_transfer(struct pto_part *part, struct pto_world_message *message) {
+  const uint64_t away_ps = pto_fabric_lookahead_ps(part->fabric, message->source, message->target);
+  struct pto_world_message *landed = message->landed;
+  const bool is_own = pto_part_has(part, message->target);
+  message->is_flow = true;
+  bool is_well = away_ps < part->world->between_ps || tell(part, message, pto_world_add(message->began_at, away_ps));
+  is_well = is_well && begin_flow(part, message, is_own ? message : NULL, landed);
+  if (!is_own || !is_well) free(message);
+  if (!is_well) free(landed);
+  return is_well;
+}
+
+bool pto_part_advance_fabric(struct pto_part *part) {
   struct pto_fabric_arrival arrival;
-  const uint64_t until = pto_fabric_next_at(world->fabric);
+  const uint64_t until = pto_fabric_next_at(part->fabric);
   bool is_well = true;
-  while (pto_fabric_advance(world->fabric, until, &arrival)) {
-    struct pto_world_message *message = world->flows[arrival.message.id], *landed = message->landed;
-    world->flows[arrival.message.id] = NULL;
-    message->at = arrival.at;
-    message->landed = NULL;
-    if (landed) landed->at = arrival.at;
-    is_well &= pto_world_send(world, message);
-    if (landed) is_well &= pto_world_send(world, landed);
+  while (pto_fabric_advance(part->fabric, until, &arrival)) {
+    struct pto_world_flow *flow = &part->flows[arrival.message.id];
+    if (flow->message) flow->message->at = arrival.at;
+    if (flow->landed) flow->landed->at = arrival.at;
+    if (flow->message) is_well &= pto_part_send(part, flow->message);
+    if (flow->landed) is_well &= pto_part_send(part, flow->landed);
+    *flow = (struct pto_world_flow){0};
   }
   return is_well;
+}
+
+static struct pto_world_message *copy_of(const struct pto_world_message *message) {
+  struct pto_world_message *copy = malloc(sizeof *message + message->bytes);
+  if (copy) memcpy(copy, message, sizeof *message + message->bytes);
+  return copy;
+}
+
+bool pto_part_take_told(struct pto_part *part) {
+  for (size_t at = 0; at < part->in.count;) {
+    const struct pto_world_message *told = (const struct pto_world_message *)(const void *)(part->in.data + at);
+    at += pto_align_up(sizeof *told + told->bytes, 8);
+    if (pto_part_has(part, told->source)) continue;
+    const bool is_own = pto_part_has(part, told->target);
+    if (!is_own && !told->is_flow) continue;
+    struct pto_world_message *message = is_own ? copy_of(told) : NULL;
+    if (is_own && !message) return false;
+    if (told->is_flow ? !begin_flow(part, told, message, NULL)
+                      : !pto_rank_put(pto_part_rank(part, told->target), message))
+      return false;
+  }
+  return true;
 }

@@ -33,8 +33,7 @@ static bool comes_before(const struct pto_world_message *a, const struct pto_wor
   return a->source != b->source ? a->source < b->source : a->sequence < b->sequence;
 }
 
-bool pto_world_send(struct pto_world *world, struct pto_world_message *message) {
-  struct pto_rank *rank = &world->ranks[message->target];
+bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message) {
   if (!pto_grow(&rank->inbox, &rank->inbox_count, &rank->inbox_capacity, sizeof(struct pto_world_message *))) {
     free(message);
     return false;
@@ -56,7 +55,7 @@ static void take(struct pto_rank *rank, const struct pto_world_message *message)
     const uint64_t now = message->at > rank->base_ps ? message->at - rank->base_ps : 0;
     rank->clock.cores->now = pto_max_u64(rank->clock.cores->now, now);
   }
-  rank->world->takes[message->kind](rank, message);
+  rank->part->takes[message->kind](rank, message);
 }
 
 /* All of the earliest time. */
@@ -126,7 +125,7 @@ static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
 
 static void run_main(void *context) {
   struct pto_rank *rank = context;
-  rank->status = rank->world->main(rank, rank->world->context);
+  rank->status = rank->part->world->main(rank, rank->part->world->context);
   rank->is_over = true;
 }
 
@@ -137,18 +136,18 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
     return;
   }
   rank->clock.horizon = to_engine(rank, horizon);
-  rank->world->current = rank;
+  rank->part->current = rank;
   (void)pto_fiber_resume(&rank->fiber);
-  rank->world->current = NULL;
+  rank->part->current = NULL;
   rank->is_looking_again = false;
   if (rank->is_over) rank->next_at = first_message_at(rank);
 }
 
 /* ---- begin and end ---- */
 
-bool pto_rank_init(struct pto_rank *rank, struct pto_world *world, uint32_t index) {
+bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index) {
   *rank = (struct pto_rank){
-      .clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run}, .world = world, .index = index};
+      .clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run}, .part = part, .index = index};
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
   pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);
@@ -166,7 +165,7 @@ void pto_rank_fini(struct pto_rank *rank) {
 }
 
 uint32_t pto_rank_index(const struct pto_rank *rank) { return rank->index; }
-uint32_t pto_rank_count(const struct pto_rank *rank) { return rank->world->rank_count; }
+uint32_t pto_rank_count(const struct pto_rank *rank) { return rank->part->world->rank_count; }
 
 void pto_rank_set_error(struct pto_rank *rank, const char *sentence) {
   pto_error_set(&rank->error, PTO_EUSER, "%s", sentence);

@@ -28,12 +28,12 @@ static int check_call(const struct pto_kernel_args *args, const char *call, stru
 }
 
 static int check_comm(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank, uint64_t id,
-                      uint32_t signal, struct pto_world_comm **comm, struct pto_comm_part **part) {
-  *part = pto_comm_part_of(rank, id, comm);
-  if (!*part) return pto_kernel_error(args, "%s: there is no comm %" PRIu64, call, id);
-  if (signal < (*part)->signal_count) return 0;
+                      uint32_t signal, struct pto_rank_comm **comm) {
+  *comm = pto_rank_comm_at(rank, id);
+  if (!*comm) return pto_kernel_error(args, "%s: there is no comm %" PRIu64, call, id);
+  if (signal < (*comm)->signal_count) return 0;
   return pto_kernel_error(args, "%s: signal %" PRIu32 ", comm %" PRIu64 " has %" PRIu32, call, signal, id,
-                          (*part)->signal_count);
+                          (*comm)->signal_count);
 }
 
 static int no_memory(const struct pto_kernel_args *args, const char *call) {
@@ -89,7 +89,7 @@ static int check_alike(const struct pto_kernel_args *args, const char *call, con
 
 /* A window that a layout is in; layout->addr counts from its begin then. */
 struct window {
-  struct pto_world_comm *comm;
+  const struct pto_rank_comm *comm;
   uint32_t peer; /* rank */
 };
 
@@ -99,15 +99,14 @@ static bool is_in(uint64_t addr, uint64_t span, uint64_t begin, uint64_t bytes) 
 
 /* False: it is in none, or beyond its end. */
 static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *layout, struct window *window) {
-  const struct pto_world *world = rank->world;
   const uint64_t span = pto_remote_span(layout);
-  for (size_t i = 0; i < world->comm_count; i++) {
-    const struct pto_comm_part *part = &world->comms[i]->parts[rank->index];
-    for (uint32_t peer = 0; part->is_joined && peer < world->comms[i]->size; peer++) {
-      const uint64_t begin = (uint64_t)(uintptr_t)pto_comm_window_addr(part, peer);
-      if (!is_in(layout->addr, span, begin, part->window_bytes)) continue;
+  for (size_t i = 0; i < rank->number_count; i++) {
+    const struct pto_rank_comm *comm = rank->by_number[i];
+    for (uint32_t peer = 0; peer < comm->size; peer++) {
+      const uint64_t begin = (uint64_t)(uintptr_t)pto_comm_window_addr(comm, peer);
+      if (!is_in(layout->addr, span, begin, comm->window_bytes)) continue;
       layout->addr -= begin;
-      *window = (struct window){world->comms[i], world->comms[i]->ranks[peer]};
+      *window = (struct window){comm, comm->ranks[peer]};
       return true;
     }
   }
@@ -116,15 +115,14 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
 
 int pto_core_window(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, void **window) {
   static const char call[] = "pto_core_window";
-  struct pto_world_comm *comm;
   struct pto_rank *rank;
   const int status = check_call(args, call, &rank);
   if (status != 0) return status;
-  const struct pto_comm_part *part = pto_comm_part_of(rank, id, &comm);
-  if (!part || peer >= comm->size)
+  const struct pto_rank_comm *comm = pto_rank_comm_at(rank, id);
+  if (!comm || peer >= comm->size)
     return pto_kernel_error(args, "%s: peer %" PRIu32 " of comm %" PRIu64 ", which has %" PRIu32, call, peer, id,
-                            part ? comm->size : 0);
-  *window = pto_comm_window_addr(part, peer);
+                            comm ? comm->size : 0);
+  *window = pto_comm_window_addr(comm, peer);
   return 0;
 }
 
@@ -133,8 +131,11 @@ bool pto_core_computes(const struct pto_kernel_args *args) {
   return !rank || !rank->clock.cores || !rank->clock.cores->skips_kernels;
 }
 
-static unsigned char *window_of(const struct pto_rank *rank, uint32_t comm) {
-  return rank->world->comms[comm]->parts[rank->index].window.addr;
+static unsigned char *own_window(const struct pto_rank_comm *comm) { return comm->window.addr; }
+
+/* Of the communicator that a message is about. */
+static unsigned char *window_of(const struct pto_rank *rank, const struct pto_world_message *message) {
+  return own_window(pto_rank_comm_of(rank, message->comm));
 }
 
 /* ---- put and get ---- */
@@ -167,7 +168,7 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, window_of(rank, window.comm->number), NULL);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message =
@@ -178,11 +179,13 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
     return no_memory(args, call);
   }
   if (message->bytes) pto_remote_gather(&from, NULL, message->payload);
-  message->comm = window.comm->number;
+  message->comm = window.comm->uid;
   message->layout = to;
   message->landed = landed;
   landed->ticket = issue_ticket(rank, core);
-  if (!pto_world_transfer(rank->world, pto_rank_now(rank), rank->index, bytes, message)) return no_memory(args, call);
+  message->began_at = pto_rank_now(rank);
+  message->flow_bytes = bytes;
+  if (!pto_part_transfer(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
   return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
 }
@@ -197,18 +200,18 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, window_of(rank, window.comm->number));
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
   if (!message) return no_memory(args, call);
-  message->at = pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->world->fabric, rank->index, window.peer);
-  message->comm = window.comm->number;
+  message->at = pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->part->fabric, rank->index, window.peer);
+  message->comm = window.comm->uid;
   message->layout = from;
   message->back = to;
   message->ticket = issue_ticket(rank, core);
-  pto_rank_limit(rank, pto_world_add(message->at, rank->world->lookahead_ps));
-  if (!pto_world_send(rank->world, message)) return no_memory(args, call);
+  pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
+  if (!pto_part_send(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
   return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
 }
@@ -218,20 +221,23 @@ static void note_change(struct pto_rank *rank) {
 }
 
 void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *message) {
-  if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message->comm), message->payload);
+  if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message), message->payload);
   note_change(rank);
 }
 
-/* The answer begins its way; without memory for it the world ends, as the reader waits for ever. */
+/* The answer begins its way. */
 void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message) {
   const uint64_t bytes = pto_remote_bytes(&message->layout);
   const bool computes = !rank->clock.cores || !rank->clock.cores->skips_kernels;
   struct pto_world_message *answer = pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
+  rank->part->is_out_of_memory |= !answer;
   if (!answer) return;
-  if (computes) pto_remote_gather(&message->layout, window_of(rank, message->comm), answer->payload);
+  if (computes) pto_remote_gather(&message->layout, window_of(rank, message), answer->payload);
   answer->layout = message->back;
   answer->ticket = message->ticket;
-  (void)pto_world_transfer(rank->world, message->at, rank->index, bytes, answer);
+  answer->began_at = message->at;
+  answer->flow_bytes = bytes;
+  rank->part->is_out_of_memory |= !pto_part_transfer(rank->part, answer);
 }
 
 void pto_rank_take_answer(struct pto_rank *rank, const struct pto_world_message *message) {
@@ -243,17 +249,16 @@ void pto_rank_take_answer(struct pto_rank *rank, const struct pto_world_message 
 int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, uint32_t signal,
                     enum pto_notify notify, int32_t value) {
   static const char call[] = "pto_core_notify";
-  struct pto_world_comm *comm;
-  struct pto_comm_part *part;
+  struct pto_rank_comm *comm;
   struct pto_rank *rank;
   int status = check_call(args, call, &rank);
-  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm, &part);
+  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
   if (peer >= comm->size)
     return pto_kernel_error(args, "%s: peer %" PRIu32 ", comm %" PRIu64 " has %" PRIu32, call, peer, id, comm->size);
   struct pto_world_message *message = pto_rank_message(rank, comm->ranks[peer], PTO_WORLD_SIGNAL, 0);
   if (!message) return no_memory(args, call);
-  message->comm = comm->number;
+  message->comm = comm->uid;
   message->signal = signal;
   message->is_set = notify == PTO_NOTIFY_SET;
   message->value = value;
@@ -263,9 +268,9 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
     free(message);
     return 0;
   }
-  message->at += pto_fabric_lookahead_ps(rank->world->fabric, rank->index, message->target);
-  pto_rank_limit(rank, pto_world_add(message->at, rank->world->lookahead_ps));
-  return pto_world_send(rank->world, message) ? 0 : no_memory(args, call);
+  message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
+  pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
+  return pto_part_send(rank->part, message) ? 0 : no_memory(args, call);
 }
 
 static bool holds(enum pto_compare compare, int32_t found, int32_t value) {
@@ -273,15 +278,16 @@ static bool holds(enum pto_compare compare, int32_t found, int32_t value) {
 }
 
 void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message *message) {
-  struct pto_world_comm *comm = rank->world->comms[message->comm];
-  struct pto_comm_part *part = &comm->parts[rank->index];
-  int32_t *signal = &part->signals[message->signal];
+  struct pto_rank_comm *comm = pto_rank_comm_of(rank, message->comm);
+  uint32_t source = 0;
+  while (comm->ranks[source] != message->source) source++;
+  int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
-  part->notified[(size_t)message->signal * comm->size + comm->parts[message->source].place]++;
+  comm->notified[(size_t)message->signal * comm->size + source]++;
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
-    if (wait.comm == message->comm && wait.signal == message->signal &&
+    if (wait.comm == comm && wait.signal == message->signal &&
         holds((enum pto_compare)wait.compare, *signal, wait.value))
       (void)honour(rank, rank->tickets[wait.core]);
     else
@@ -292,12 +298,11 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
 }
 
 int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, int32_t *value) {
-  struct pto_world_comm *comm;
-  struct pto_comm_part *part;
+  struct pto_rank_comm *comm;
   struct pto_rank *rank;
   int status = check_call(args, "pto_core_test_signal", &rank);
-  if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm, &part);
-  if (status == 0) *value = part->signals[signal];
+  if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
+  if (status == 0) *value = comm->signals[signal];
   return status;
 }
 
@@ -311,25 +316,24 @@ static void forget_wait(struct pto_rank *rank, uint32_t core) {
 int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, enum pto_compare compare,
                          int32_t value) {
   static const char call[] = "pto_core_wait_signal";
-  struct pto_world_comm *comm;
-  struct pto_comm_part *part;
+  struct pto_rank_comm *comm;
   struct pto_rank *rank;
   int status = check_call(args, call, &rank);
-  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm, &part);
+  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
   if (compare != PTO_IF_GE && compare != PTO_IF_EQ)
     return pto_kernel_error(args, "%s: compares by PTO_IF_GE or PTO_IF_EQ, not %u", call, (unsigned)compare);
-  if (pto_comm_group_of(rank, part, core->message.payload->task_number) == UINT64_MAX)
+  if (pto_comm_group_of(rank, comm, core->message.payload->task_number) == UINT64_MAX)
     return pto_kernel_error(args,
                             "%s: signal %" PRIu32 " of comm %" PRIu64 ": the task is of no group of it, so nothing "
                             "makes the one that notifies run at the same time",
                             call, signal, id);
-  if (!holds(compare, part->signals[signal], value)) {
+  if (!holds(compare, comm->signals[signal], value)) {
     struct pto_signal_wait *wait =
         pto_grow(&rank->waits, &rank->wait_count, &rank->wait_capacity, sizeof(struct pto_signal_wait));
     if (!wait) return no_memory(args, call);
-    *wait = (struct pto_signal_wait){core->message.core, comm->number, signal, compare, value};
+    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, value};
     (void)issue_ticket(rank, core);
     status = wait_for(rank, core,
                       &(struct pto_peer_wait){.call = PTO_PEER_SIGNAL,
@@ -337,7 +341,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                               .signal = signal,
                                               .compare = compare,
                                               .value = value,
-                                              .found = part->signals[signal]});
+                                              .found = comm->signals[signal]});
     if (status != 0) forget_wait(rank, core->message.core);
   }
   if (status == 0 && core->all->hooks->latency) core->all->hooks->latency(core);

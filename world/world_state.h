@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of world/ share: ranks, and the messages between them.
+ * What the files of world/ share: parts of a world, ranks, and the messages between them.
  *
- *   world.c         creation, and whose turn it is
+ *   world.c         creation, the threads of its parts
+ *   part.c          whose turn it is, windows of time
+ *   exchange.c      what parts tell each other
  *   flows.c         what is on the fabric
  *   rank.c          a rank's stack, its clock against the others', what messages do to it
  *   communicator.c  communicators and groups, for orchestrations
@@ -10,18 +12,23 @@
  *   layout.c        elements of a tensor, in a row and back
  *   stuck.c         who waits for whom, where all wait for ever
  *
- * Turns.  The rank whose next event is the earliest runs, of equals the lowest, up to its horizon: the earliest time at
- * which another rank, or what is on the fabric, could do something to it.  Another rank does so `lookahead_ps` after
- * its own next event at the earliest.  What is done to a rank comes to it as a message, which it takes in on its own
- * stack before its own events of that instant.
+ * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
+ * earliest runs, of equals the lowest, up to its horizon: the earliest time at which another rank, or what is on the
+ * fabric, could do something to it.  Another rank does so `lookahead_ps` after its own next event at the earliest. What
+ * is done to a rank comes to it as a message, which it takes in on its own stack before its own events of that instant.
  *
- * Order: messages come in order of (time, source rank, the source's sequence); nothing depends on when they were sent
- * in real time.
+ * Windows.  Ranks of different parts are at least `between_ps` away from each other.  All parts find the earliest event
+ * of any of them, and then each goes on by itself up to that much later; what it sends to others until then comes to
+ * them in a later window.  A flow that shares links with those of another part is told to all, and each part has a
+ * fabric of its own that carries all flows which its ranks' could meet.
+ *
+ * Order: messages come in order of (time, source rank, the source's sequence), flows likewise.  So nothing depends on
+ * how many parts there are, or on when anything happens in real time.
  *
  * Always true: a rank's next_at is at most the time of its first message; no message is earlier than an event that its
  * rank has taken.  Times here are the world's; an engine's begin at 0 with each run, at base_ps here.
  *
- * One thread.
+ * Threads: all of a part is its thread's, and only the exchange is shared.
  */
 #ifndef PTO_WORLD_STATE_H
 #define PTO_WORLD_STATE_H
@@ -34,6 +41,7 @@
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
 #include <sim/virtual/rank_clock.h>
+#include <world/exchange.h>
 
 #define PTO_WORLD_NEVER PTO_VIRTUAL_NEVER
 
@@ -64,17 +72,19 @@ struct pto_world_message {
   uint32_t source, target;
   uint8_t kind;  /* enum pto_world_message_kind */
   bool is_set;   /* of a signal */
-  uint32_t comm; /* the world's number of it */
+  uint64_t comm; /* its uid */
   uint32_t signal;
   int32_t value;
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_remote_ticket ticket;
-  struct pto_remote_layout layout; /* where bytes come from (READ) or go to */
-  struct pto_remote_layout back;   /* READ: where the answer's go to */
-  uint64_t bytes;
-  struct pto_world_message *landed; /* of what is on the fabric: what its source is told then */
-  unsigned char payload[];
+  struct pto_remote_layout layout;  /* where bytes come from (READ) or go to */
+  struct pto_remote_layout back;    /* READ: where the answer's go to */
+  uint64_t bytes;                   /* of payload */
+  bool is_flow;                     /* takes its way over the fabric: */
+  uint64_t began_at, flow_bytes;    /* from then on */
+  struct pto_world_message *landed; /* what its source is told when it has arrived; NULL in other parts */
+  _Alignas(8) unsigned char payload[];
 };
 
 /* What a message does to the rank that it comes to. */
@@ -86,10 +96,22 @@ struct pto_comm_group {
   uint64_t run, task_number;
 };
 
-/* A rank's part of a communicator. */
-struct pto_comm_part {
-  bool is_member, is_joined; /* it has come to the making */
-  uint32_t place, joined_count;
+/* Of the ranks of a communicator, what one has said at its making. */
+struct pto_comm_sizes {
+  bool is_known;
+  uint32_t signal_count;
+  uint64_t window_bytes;
+};
+
+/* A communicator, as one of its ranks has it.  Made by the first that this rank hears of it, or makes. */
+struct pto_rank_comm {
+  uint64_t uid;         /* of these ranks, and how many communicators of the same came before: the same everywhere */
+  uint32_t size, place; /* its own */
+  uint32_t ranks[PTO_MAX_RANKS];
+  struct pto_comm_sizes sizes[PTO_MAX_RANKS]; /* by place */
+  bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
+  uint32_t number;
+  uint32_t joined_count; /* others that have come */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_reserve window, peers; /* peers: address space, a window a place */
@@ -103,22 +125,16 @@ struct pto_comm_part {
   size_t group_count, group_capacity;
 };
 
-/* A communicator: an ordered set of ranks, and how many of the same came before it. */
-struct pto_world_comm {
-  uint32_t ranks[PTO_MAX_RANKS];
-  uint32_t size, number;                     /* in the world */
-  struct pto_comm_part parts[PTO_MAX_RANKS]; /* by rank */
-};
-
 /* A signal that a core waits for. */
 struct pto_signal_wait {
-  uint32_t core, comm, signal, compare;
+  uint32_t core, signal, compare;
+  const struct pto_rank_comm *comm;
   int32_t value;
 };
 
 struct pto_rank {
   struct pto_rank_clock clock; /* first: what the engine sees of it */
-  struct pto_world *world;
+  struct pto_part *part;
   struct pto_runtime *rt;   /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
   uint64_t last_task_count; /* of the run before */
   struct pto_fiber fiber;
@@ -135,23 +151,42 @@ struct pto_rank {
   size_t inbox_count, inbox_capacity;
   struct pto_remote_ticket *tickets; /* by core: the call that waits; serial 0: none does */
   uint32_t ticket_cores;
+  struct pto_rank_comm **comms, **by_number; /* all that it knows of; those that it has made */
+  size_t comm_count, comm_capacity, number_count, number_capacity;
   struct pto_signal_wait *waits; /* those of kernels that wait for a signal, in the order of their calls */
   size_t wait_count, wait_capacity;
   struct pto_error error;
 };
 
-struct pto_world {
-  struct pto_chip *chip;
+/* What is on the fabric of a part. */
+struct pto_world_flow {
+  bool is_there;
+  struct pto_world_message *message, *landed; /* for ranks of this part; NULL: they are another one's */
+};
+
+struct pto_part {
+  struct pto_world *world;
+  uint32_t index, first, end; /* its ranks: first to end - 1 */
+  struct pto_rank *ranks;     /* the first one's on */
   struct pto_fabric *fabric;
   pto_rank_take *const *takes; /* by kind of message */
-  uint32_t rank_count;
-  uint64_t lookahead_ps; /* the least; PTO_WORLD_NEVER of one rank */
-  struct pto_rank *ranks;
+  uint64_t lookahead_ps;       /* the least between two of its ranks; PTO_WORLD_NEVER of one */
+  uint64_t window_end;
   struct pto_rank *current; /* that runs now */
-  struct pto_world_comm **comms;
-  size_t comm_count, comm_capacity;
-  struct pto_world_message **flows; /* on the fabric, by id; NULL: free */
+  struct pto_world_flow *flows;
   size_t flow_count, flow_capacity;
+  struct pto_exchange_bytes out, in;  /* to all parts, and from all */
+  uint64_t out_at;                    /* the earliest that another part has to do for what is in `out` */
+  bool is_out_of_memory, has_stopped; /* some part is */
+  struct pto_error error;             /* of the world, the same in each part */
+};
+
+struct pto_world {
+  struct pto_chip *chip;
+  uint32_t rank_count, part_count;
+  uint64_t between_ps; /* the least between two ranks of different parts; PTO_WORLD_NEVER of one part */
+  struct pto_part *parts;
+  struct pto_exchange *exchange;
   int (*main)(struct pto_rank *rank, void *context);
   void *context;
   struct pto_error error;
@@ -162,16 +197,39 @@ static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
   return duration >= PTO_WORLD_NEVER - time ? PTO_WORLD_NEVER : time + duration;
 }
 
+static inline struct pto_part *pto_part_of(const struct pto_world *world, uint32_t rank) {
+  uint32_t i = 0;
+  while (world->parts[i].end <= rank) i++;
+  return &world->parts[i];
+}
+static inline bool pto_part_has(const struct pto_part *part, uint32_t rank) {
+  return rank >= part->first && rank < part->end;
+}
+static inline struct pto_rank *pto_part_rank(const struct pto_part *part, uint32_t rank) {
+  return &part->ranks[rank - part->first];
+}
+
+/* ---- part.c ---- */
+
+/* The part of that index, of a world that is complete but for its parts. */
+PTO_MUST_CHECK int pto_part_init(struct pto_part *part, struct pto_world *world, uint32_t index,
+                                 struct pto_error *error);
+void pto_part_fini(struct pto_part *part);
+/* All of its ranks, from begin to end, on the calling thread; their status is in part->error then. */
+void pto_part_run(struct pto_part *part);
+
 /* ---- rank.c ---- */
 
-bool pto_rank_init(struct pto_rank *rank, struct pto_world *world, uint32_t index);
+bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index);
 void pto_rank_fini(struct pto_rank *rank);
 /* What the rank's engine does now, on the world's clock. */
 uint64_t pto_rank_now(const struct pto_rank *rank);
 /* A message of the rank `source`, with room for `bytes`; NULL: no memory. */
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes);
-/* Takes the message, which comes to its target at message->at.  False: no memory, and it is freed. */
-bool pto_world_send(struct pto_world *world, struct pto_world_message *message);
+/* Takes the message, which comes to the rank at message->at.  False: no memory, and it is freed. */
+bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message);
+/* The same for the rank that is its target, perhaps of another part. */
+bool pto_part_send(struct pto_part *part, struct pto_world_message *message);
 /* Lets the rank run, up to `horizon`; one that is over takes what comes first. */
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
 /* From now on the horizon of the running rank is at most that. */
@@ -179,24 +237,26 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
 /* ---- flows.c ---- */
 
-/* Takes the message, whose bytes go over the fabric from `source` on from `now` on; what it and message->landed say of
- * their time is set then. */
-bool pto_world_transfer(struct pto_world *world, uint64_t now, uint32_t source, uint64_t bytes,
-                        struct pto_world_message *message);
-/* Sends what arrives next, all of one picosecond; false where memory is short. */
-bool pto_world_advance_fabric(struct pto_world *world);
+/* Takes the message, which begins its way over the fabric at message->began_at; what it and message->landed say of
+ * their time is set then.  False: no memory. */
+bool pto_part_transfer(struct pto_part *part, struct pto_world_message *message);
+/* Sends what arrives next, all of one picosecond. */
+bool pto_part_advance_fabric(struct pto_part *part);
+/* Takes in what other parts have told. */
+bool pto_part_take_told(struct pto_part *part);
 
 /* ---- communicator.c ---- */
 
-struct pto_world_comm *pto_world_comm_at(const struct pto_world *world, uint64_t id);
-/* The part of a rank; NULL: it is no member, or there is no such communicator. */
-struct pto_comm_part *pto_comm_part_of(const struct pto_rank *rank, uint64_t id, struct pto_world_comm **comm);
+/* That its kernels call so; NULL: there is none. */
+struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number);
+/* Of a message; the rank knows it. */
+struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid);
 /* Where the window of the rank at that place is, for this rank: only its own has memory. */
-void *pto_comm_window_addr(const struct pto_comm_part *part, uint32_t place);
+void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place);
 pto_rank_take pto_rank_take_join;
-void pto_world_comm_destroy(struct pto_world_comm *comm);
+void pto_rank_comm_destroy(struct pto_rank_comm *comm);
 /* Which group of the rank the task is of, from 0 on; UINT64_MAX: none. */
-uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_comm_part *part, uint64_t task_number);
+uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number);
 
 /* ---- remote.c ---- */
 
@@ -216,7 +276,7 @@ void pto_remote_scatter(const struct pto_remote_layout *layout, unsigned char *b
 
 /* ---- stuck.c ---- */
 
-/* Why no rank goes on, of those that are not over. */
-void pto_world_describe_stuck(const struct pto_world *world, char *text, size_t size);
+/* Why no rank of the world goes on.  All parts call it at once, and get the same sentence. */
+void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size);
 
 #endif

@@ -145,7 +145,16 @@ static void *array_of(struct pto_json_reader *reader, uint64_t count, size_t siz
   return array;
 }
 
+/* Another file of ptosim's; one without a format may be a graph of old. */
+static void refuse_other(struct pto_json_reader *reader, const json_t *root) {
+  const char *format = json_string_value(json_object_get(root, "format"));
+  if (!format || strcmp(format, "pto-deps") == 0) return;
+  pto_json_read_refuse(reader, "this is %.40s, not the pto-deps of --deps-json%s", format,
+                       strcmp(format, "pto-run") == 0 ? "; `ptosim compare` takes recorded runs" : "");
+}
+
 static void read_graph(struct pto_json_reader *reader, struct pto_graph_file *graph) {
+  refuse_other(reader, graph->root);
   graph->program = pto_json_read_string(reader, graph->root, "program");
   graph->dropped = pto_json_read_u64(reader, graph->root, "dropped", MOST_NUMBER);
   json_t *tasks = pto_json_read_array(reader, graph->root, "tasks", MOST_TASKS);

@@ -22,21 +22,16 @@ static void describe_event(const struct pto_explore *explore, const struct pto_e
     snprintf(text + used, size - (size_t)used, " block %u", event->block_index);
 }
 
-/* "; submitted at a.c:12", "; submitted at a.c:12 and a.c:19" of two tasks; "" where that is not known. */
-static const char *describe_places(const struct pto_explore *explore, uint64_t first, uint64_t second, char *text,
-                                   size_t size) {
-  char places[2][96] = {"", ""};
+/* A task of the finding, the earlier first; UINT64_MAX: there is no second. */
+static void set_tasks(const struct pto_explore *explore, uint64_t first, uint64_t second, struct pto_finding *finding) {
   const uint64_t tasks[2] = {first, second};
-  for (int i = 0; i < 2; i++)
-    if (tasks[i] < explore->graph.task_count)
-      pto_source_lines_name(explore->lines, explore->graph.tasks[tasks[i]].call, explore->graph.tasks[tasks[i]].outer,
-                            places[i], sizeof places[i]);
-  text[0] = '\0';
-  if (first == second && places[0][0])
-    snprintf(text, size, "; submitted at %s", places[0]);
-  else if (places[0][0] && places[1][0])
-    snprintf(text, size, "; submitted at %s and %s", places[0], places[1]);
-  return text;
+  for (int i = 0; i < 2; i++) {
+    finding->tasks[i] = tasks[i];
+    if (tasks[i] >= explore->graph.task_count) continue;
+    const struct pto_explore_task *task = &explore->graph.tasks[tasks[i]];
+    pto_source_lines_find(explore->lines, task->call, task->outer, &finding->places[i]);
+    snprintf(finding->kernels[i], sizeof finding->kernels[i], "%s", task->name);
+  }
 }
 
 static const char *mode_in_words(uint32_t mode) {
@@ -104,6 +99,10 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
   }
   telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
   telling->finding.params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
+  snprintf(telling->finding.arrays[first > second], sizeof telling->finding.arrays[0], "buffer %" PRIu64,
+           a->buffer_number);
+  snprintf(telling->finding.arrays[first <= second], sizeof telling->finding.arrays[0], "buffer %" PRIu64,
+           b->buffer_number);
   describe_touch(a, words_a, sizeof words_a);
   describe_touch(b, words_b, sizeof words_b);
   if (a->buffer_number == b->buffer_number)
@@ -127,8 +126,9 @@ static void describe_position(const struct pto_explore *explore, const struct pt
                               struct telling *telling) {
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
-  char place[224];
-  describe_places(explore, hold->event.task, hold->event.task, place, sizeof place);
+  char place[512];
+  set_tasks(explore, hold->event.task, PTO_FINDING_NONE, &telling->finding);
+  pto_finding_say_places(&telling->finding, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
@@ -146,27 +146,29 @@ static void describe_position(const struct pto_explore *explore, const struct pt
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
                             struct telling *telling) {
   const uint64_t task = hold->event.task;
-  char place[224];
+  char place[512];
   telling->finding.group = group_of(explore, task, task) + 1;
+  set_tasks(explore, task, PTO_FINDING_NONE, &telling->finding);
   snprintf(telling->reason, sizeof telling->reason,
            "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order%s",
            hold->until.block_index, hold->event.block_index, task,
            task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown",
-           describe_places(explore, task, task, place, sizeof place));
+           pto_finding_say_places(&telling->finding, place, sizeof place));
 }
 
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
 static void describe_pair(const struct pto_explore *explore, const struct pto_explore_event *late,
                           const struct pto_explore_event *early, struct telling *telling) {
-  char held[128], until[128], places[224];
+  char held[128], until[128], places[512];
+  struct pto_finding as_they_ran = {.kind = PTO_FINDING_ORDER};
   describe_event(explore, late, held, sizeof held);
   describe_event(explore, early, until, sizeof until);
-  telling->finding.tasks[late->task > early->task] = late->task;
-  telling->finding.tasks[late->task < early->task] = early->task;
+  set_tasks(explore, pto_min_u64(late->task, early->task), pto_max_u64(late->task, early->task), &telling->finding);
+  set_tasks(explore, early->task, late->task, &as_they_ran);
   telling->finding.group = group_of(explore, late->task, early->task);
   const bool is_declared = describe_common(explore, early->task, late->task, telling);
   snprintf(telling->reason, sizeof telling->reason, "%s ran before %s%s; no edge between them; %s", until, held,
-           describe_places(explore, early->task, late->task, places, sizeof places), telling->common);
+           pto_finding_say_places(&as_they_ran, places, sizeof places), telling->common);
   if (is_declared)
     snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
              early->task);
@@ -209,7 +211,6 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
   const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds);
   *telling = (struct telling){.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER)}};
   if (is_of_blocks(first)) {
-    telling->finding.tasks[0] = first->event.task;
     describe_blocks(explore, first, telling);
   } else if (declared) {
     describe_pair(explore, &declared->event, &declared->until, telling);
@@ -218,7 +219,6 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
   } else if (is_pair(first)) {
     describe_pair(explore, &first->event, &first->until, telling);
   } else {
-    telling->finding.tasks[0] = first->event.task;
     describe_event(explore, &first->event, held, sizeof held);
     describe_position(explore, first, held, telling);
   }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/explore/explore.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <check/explore/run.h>
+#include <runtime/base/clock.h>
 #include <sim/threads/delays.h>
 
 static int out_of_memory(struct pto_error *error) { return pto_error_set(error, PTO_ENOMEM, "explore: out of memory"); }
@@ -40,23 +42,73 @@ static bool grow_orders(struct pto_explore *explore) {
 }
 
 /* The order of the run made last. */
-static bool note_order(struct pto_explore *explore) {
+static uint64_t last_order(const struct pto_explore *explore) {
   uint64_t count;
   const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
-  if (explore->order_capacity <= 2 * explore->counts.distinct_orders && !grow_orders(explore)) return false;
   const uint64_t hash = pto_explore_order_hash(steps, count);
-  explore->counts.distinct_orders += insert_order(explore->orders, explore->order_capacity, hash ? hash : 1);
+  return hash ? hash : 1;
+}
+
+static bool note_order(struct pto_explore *explore, uint64_t hash) {
+  if (explore->order_capacity <= 2 * explore->counts.distinct_orders && !grow_orders(explore)) return false;
+  explore->counts.distinct_orders += insert_order(explore->orders, explore->order_capacity, hash);
   return true;
 }
 
+/* What making a schedule came to. */
+struct made {
+  struct pto_explore_outcome outcome;
+  uint64_t order, decisions;
+};
+
+static void look_at_made(const struct pto_explore *explore, struct made *made) {
+  made->order = last_order(explore);
+  made->decisions = pto_engine_explore_decisions(pto_runtime_port(explore->rt));
+}
+
 /* A schedule was made: counts it. */
-static int note_schedule(struct pto_explore *explore, struct pto_schedule_name name,
-                         const struct pto_explore_outcome *outcome) {
+static int note_schedule(struct pto_explore *explore, struct pto_schedule_name name, const struct made *made) {
   explore->counts.schedules++;
   explore->counts.by_strategy[name.kind]++;
-  explore->counts.differing += outcome->is_different;
-  explore->counts.decisions += pto_engine_explore_decisions(pto_runtime_port(explore->rt));
-  return note_order(explore) ? PTO_OK : PTO_ENOMEM;
+  explore->counts.differing += made->outcome.is_different;
+  explore->counts.decisions += made->decisions;
+  return note_order(explore, made->order) ? PTO_OK : PTO_ENOMEM;
+}
+
+/* ---- shards ---- */
+
+static json_t *pack_made(const struct made *made) {
+  char digest[20], order[20];
+  snprintf(digest, sizeof digest, "%016" PRIx64, made->outcome.digest);
+  snprintf(order, sizeof order, "%016" PRIx64, made->order);
+  return json_pack("{s:b, s:i, s:s, s:s, s:I, s:o}", "is_different", made->outcome.is_different, "status",
+                   made->outcome.status, "digest", digest, "order", order, "decisions", (json_int_t)made->decisions,
+                   "text", pto_shard_text(made->outcome.text));
+}
+
+static int unpack_made(json_t *result, uint64_t index, struct made *made, struct pto_error *error) {
+  const char *digest, *order, *text;
+  json_int_t decisions;
+  int is_different;
+  memset(made, 0, sizeof *made);
+  if (json_unpack(result, "{s:b, s:i, s:s, s:s, s:I, s:s}", "is_different", &is_different, "status",
+                  &made->outcome.status, "digest", &digest, "order", &order, "decisions", &decisions, "text", &text))
+    return pto_error_set(error, PTO_EINVAL, "explore: item %" PRIu64 " of the lines is no schedule's", index);
+  made->outcome.is_different = is_different;
+  made->outcome.digest = strtoull(digest, NULL, 16);
+  made->order = strtoull(order, NULL, 16);
+  made->decisions = (uint64_t)decisions;
+  snprintf(made->outcome.text, sizeof made->outcome.text, "%s", text);
+  return PTO_OK;
+}
+
+uint64_t pto_explore_digest(const struct pto_explore *explore) {
+  const uint64_t counts[] = {explore->counts.tasks, explore->counts.calls, explore->reference_order};
+  uint64_t digest = pto_xxh64(counts, sizeof counts, 0);
+  for (uint32_t i = 0; i < explore->array_count; i++)
+    if (explore->outputs[i])
+      digest = pto_xxh64(explore->outputs[i], pto_program_run_array(explore->run, i)->size_bytes, digest);
+  return digest;
 }
 
 /* ---- the reference ---- */
@@ -85,9 +137,10 @@ static int store_reference(struct pto_explore *explore) {
   if (status == PTO_OK) status = store_calls(explore);
   pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
   if (status) return status;
+  explore->reference_order = last_order(explore);
   explore->marks = calloc(explore->graph.task_count + 1, 1);
   explore->differences = calloc(PTO_EXPLORE_MOST_SHRUNK, sizeof *explore->differences);
-  if (!explore->marks || !explore->differences || !note_order(explore)) return PTO_ENOMEM;
+  if (!explore->marks || !explore->differences || !note_order(explore, explore->reference_order)) return PTO_ENOMEM;
   explore->counts.tasks = explore->graph.task_count;
   explore->counts.calls = explore->call_count;
   explore->has_reference = true;
@@ -135,15 +188,31 @@ void pto_explore_fini(struct pto_explore *explore) {
 
 /* ---- schedules ---- */
 
+/* Here, or by a shard. */
+static int make_schedule(struct pto_explore *explore, uint64_t index, struct pto_schedule_name name, struct made *made,
+                         struct pto_error *error) {
+  json_t *result = pto_share_result(explore->share, index, NULL);
+  if (result) return unpack_made(result, index, made, error);
+  const double begin = pto_clock_seconds();
+  const int status = pto_explore_run_named(explore, name, &made->outcome);
+  if (status) return status;
+  look_at_made(explore, made);
+  if (pto_share_is_part(explore->share))
+    pto_share_put(explore->share, index, pto_clock_seconds() - begin, pack_made(made));
+  return PTO_OK;
+}
+
 int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t seed, struct pto_error *error) {
   int status = PTO_OK;
   for (uint64_t i = 0; i < count && status == PTO_OK && !is_stopped(explore); i++) {
-    struct pto_explore_outcome outcome;
+    struct made made;
     const struct pto_schedule_name name = pto_schedule_plan(i, count, seed, explore->graph.task_count);
+    if (!pto_share_has(explore->share, i)) continue;
     report_progress(explore, i, count);
-    status = pto_explore_run_named(explore, name, &outcome);
-    if (status == PTO_OK) status = note_schedule(explore, name, &outcome);
-    if (status == PTO_OK && outcome.is_different) status = pto_explore_report(explore, name, NULL, &outcome);
+    status = make_schedule(explore, i, name, &made, error);
+    if (status == PTO_OK) status = note_schedule(explore, name, &made);
+    if (status == PTO_OK && made.outcome.is_different && !pto_share_is_part(explore->share))
+      status = pto_explore_report(explore, name, NULL, &made.outcome);
   }
   return finish(status, error);
 }
@@ -181,15 +250,18 @@ static int check_holds(const struct pto_explore *explore, const struct pto_explo
 
 int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                        const struct pto_explore_holds *holds, struct pto_error *error) {
-  struct pto_explore_outcome outcome;
+  struct made made;
   if (check_name(explore, name, error)) return PTO_EINVAL;
   const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
   int status = name ? PTO_OK : check_holds(explore, holds, error);
   if (status) return status;
-  status = name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
-  if (status == PTO_OK) status = note_schedule(explore, called, &outcome);
-  if (status == PTO_OK && outcome.is_different)
-    status = pto_explore_report(explore, called, name ? NULL : holds, &outcome);
+  status = name ? pto_explore_run_named(explore, called, &made.outcome)
+                : pto_explore_run_holds(explore, holds, &made.outcome);
+  if (status) return finish(status, error);
+  look_at_made(explore, &made);
+  status = note_schedule(explore, called, &made);
+  if (status == PTO_OK && made.outcome.is_different)
+    status = pto_explore_report(explore, called, name ? NULL : holds, &made.outcome);
   return finish(status, error);
 }
 
@@ -206,21 +278,22 @@ static bool comes_before(const void *context, const struct pto_explore_event *a,
 
 /* One run of the search, told where it differs. */
 static int explore_one(struct pto_explore *explore, struct pto_explore_all *all, struct pto_explore_all_state *state) {
-  struct pto_explore_outcome outcome;
+  struct made made;
   const struct pto_explore_chooser chooser = {pto_explore_all_choose, all};
   struct pto_port *port = pto_runtime_port(explore->rt);
   explore->current = (struct pto_schedule_name){PTO_STRATEGY_ALL, state->explored + state->redundant};
   pto_explore_all_begin(all);
-  pto_explore_run_once(explore, explore->rt, &chooser, &outcome);
+  pto_explore_run_once(explore, explore->rt, &chooser, &made.outcome);
+  look_at_made(explore, &made);
   int status = pto_explore_all_end(all, pto_engine_explore_position(port));
-  if (status == PTO_OK) status = note_schedule(explore, explore->current, &outcome);
+  if (status == PTO_OK) status = note_schedule(explore, explore->current, &made);
   pto_explore_all_state(all, state);
-  if (status || !outcome.is_different) return status;
+  if (status || !made.outcome.is_different) return status;
   struct pto_explore_holds holds = {0};
   uint64_t count;
   const struct pto_explore_step *steps = pto_engine_explore_steps(port, &count);
   status = pto_explore_holds_make(steps, count, explore->calls, explore->call_count, &holds);
-  if (status == PTO_OK) status = pto_explore_report(explore, explore->current, &holds, &outcome);
+  if (status == PTO_OK) status = pto_explore_report(explore, explore->current, &holds, &made.outcome);
   pto_explore_holds_fini(&holds);
   return status;
 }
@@ -255,22 +328,36 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
 
 /* ---- threads ---- */
 
+/* Here, or by a shard. */
+static int make_threaded(struct pto_explore *explore, struct pto_runtime *threads, uint64_t index, uint64_t seed,
+                         struct made *made, struct pto_error *error) {
+  json_t *result = pto_share_result(explore->share, index, NULL);
+  if (result) return unpack_made(result, index, made, error);
+  const double begin = pto_clock_seconds();
+  *made = (struct made){0};
+  pto_engine_delays_set(pto_runtime_port(threads), seed + index + 1);
+  pto_explore_run_once(explore, threads, NULL, &made->outcome);
+  if (pto_share_is_part(explore->share))
+    pto_share_put(explore->share, index, pto_clock_seconds() - begin, pack_made(made));
+  return PTO_OK;
+}
+
 int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads, uint64_t count, uint64_t seed,
                         struct pto_error *error) {
   for (uint64_t i = 0; i < count && !is_stopped(explore); i++) {
-    struct pto_explore_outcome outcome;
+    struct made made;
+    if (!pto_share_has(explore->share, i)) continue;
     report_progress(explore, i, count);
-    pto_engine_delays_set(pto_runtime_port(threads), seed + i + 1);
-    pto_explore_run_once(explore, threads, NULL, &outcome);
+    const int status = make_threaded(explore, threads, i, seed, &made, error);
+    if (status) return status;
     explore->counts.thread_runs++;
-    if (!outcome.is_different) continue;
+    if (!made.outcome.is_different) continue;
     explore->counts.differing++;
     if (explore->is_unstable) continue;
     const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .group = 1};
     pto_findings_add(explore->findings, &finding, NULL,
                      "threads with the delays of seed %llu: %s; explore without --engine finds and shrinks the order",
-                     (unsigned long long)(seed + i), outcome.text);
+                     (unsigned long long)(seed + i), made.outcome.text);
   }
-  (void)error;
   return PTO_OK;
 }

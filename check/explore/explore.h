@@ -14,6 +14,9 @@
  *
  * Owns the reference, the graph, orders and differences until fini; program run, runtimes and findings are the
  * caller's. Threads: the control thread.
+ *
+ * Schedules have numbers, and each is a run of its own, so they may be shared (report/file/shard.h): a shard puts how
+ * each of its own ended, and who merges these counts, makes again and shrinks as if it had made them all.
  */
 #ifndef PTO_CHECK_EXPLORE_EXPLORE_H
 #define PTO_CHECK_EXPLORE_EXPLORE_H
@@ -22,6 +25,7 @@
 #include <check/explore/graph.h>
 #include <check/explore/order.h>
 #include <check/explore/strategy.h>
+#include <report/file/shard.h>
 #include <report/findings/findings.h>
 #include <report/findings/source_lines.h>
 #include <orchestration/loader/program_run.h>
@@ -59,6 +63,7 @@ struct pto_explore {
   struct pto_findings *findings;
   const struct pto_stop *stop;                     /* no schedule begins once it is asked; NULL: none is */
   void (*progress)(uint64_t done, uint64_t count); /* NULL: none */
+  struct pto_share *share;                         /* of schedules; a shard's differences are told by who merges */
   struct pto_explore_counts counts;
   struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */
   uint32_t difference_count, in_vain;
@@ -71,7 +76,7 @@ struct pto_explore {
   struct pto_explore_graph graph;
   struct pto_source_lines *lines; /* NULL: none was needed yet */
   struct pto_explore_step *calls; /* in natural order */
-  uint64_t call_count, reference_steps;
+  uint64_t call_count, reference_steps, reference_order;
   uint8_t *marks;
   uint64_t *orders; /* hashes: an open table of order_capacity, 0 empty */
   uint64_t order_capacity;
@@ -82,6 +87,9 @@ struct pto_explore {
  * with the sentence.  fini is due in any case. */
 PTO_MUST_CHECK int pto_explore_init(struct pto_explore *explore, struct pto_error *error);
 void pto_explore_fini(struct pto_explore *explore);
+
+/* What the reference is known by: tasks, calls, their order, and the bytes of the outputs. */
+uint64_t pto_explore_digest(const struct pto_explore *explore);
 
 /* Each: PTO_OK, also where something was found, or PTO_ENOMEM with the sentence. */
 /* `count` schedules by pto_schedule_plan. */

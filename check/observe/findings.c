@@ -248,32 +248,41 @@ static void say_effect(struct text *text, const struct pto_observation *o, const
 
 /* ---- findings ---- */
 
-/* "; submitted at a.c:12", where the run records its tasks. */
-static const char *describe_place(struct pto_observation *o, uint64_t task, char *text, size_t size) {
+/* Where the run records its tasks. */
+static void find_place(struct pto_observation *o, uint64_t task, struct pto_source_call *found) {
   const struct pto_trace_log *tasks = &o->rt->trace.tasks;
-  char place[128] = "";
-  text[0] = '\0';
-  if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return text;
+  if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return;
   if (!o->lines) o->lines = pto_source_lines_create();
   const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
-  if (pto_source_lines_name(o->lines, record->call, record->outer_call, place, sizeof place)[0])
-    snprintf(text, size, "; submitted at %s", place);
-  return text;
+  pto_source_lines_find(o->lines, record->call, record->outer_call, found);
 }
 
-static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *remedy,
-                const struct pto_payload *payload, const struct text *text) {
+static void name_kernels(const struct pto_payload *payload, char *text, size_t size) {
+  const char *separator = "";
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
+    if (!payload->kernels[k]) continue;
+    pto_text_append(text, size, "%s%s", separator, payload->kernels[k]->name ? payload->kernels[k]->name : "?");
+    separator = ", ";
+  }
+}
+
+/* `array` NULL: it is about no memory of its own. */
+static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
+                const char *remedy, const struct pto_payload *payload, const struct text *text) {
   uint64_t group = pto_mix64(kind + 1);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ (uintptr_t)payload->kernels[k]);
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
-  const struct pto_finding finding = {.kind = kind,
-                                      .tasks = {payload->task_number, PTO_FINDING_NONE},
-                                      .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                      .group = group};
+  struct pto_finding finding = {.kind = kind,
+                                .tasks = {payload->task_number, PTO_FINDING_NONE},
+                                .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                .group = group};
+  char places[512];
   if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
-  char place[160];
+  find_place(o, payload->task_number, &finding.places[0]);
+  name_kernels(payload, finding.kernels[0], sizeof finding.kernels[0]);
+  if (array) snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", array);
   pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
-                   describe_place(o, payload->task_number, place, sizeof place));
+                   pto_finding_say_places(&finding, places, sizeof places));
 }
 
 static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
@@ -330,7 +339,7 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
   say_unit(&text, o, o->call.label);
   SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);
-  add(o, kind, param, NULL, o->call.payload, &text);
+  add(o, kind, param, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
@@ -353,7 +362,7 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
-    add(o, kind, param, fix, o->call.payload, &text);
+    add(o, kind, param, object.name, fix, o->call.payload, &text);
   }
 }
 
@@ -361,21 +370,15 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
                              const struct pto_observe_bytes *bytes) {
   struct text text = {""};
   struct object object;
-  const char *separator = "";
   SAY(&text, "task %" PRIu64 " (", left->task.task_number);
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
-    const struct pto_kernel *kernel = left->task.kernels[k];
-    if (!kernel) continue;
-    SAY(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
-    separator = ", ";
-  }
+  name_kernels(&left->task, text.bytes, sizeof text.bytes);
   SAY(&text, ") does not write ");
   describe(o, bytes->ranges[0].lo, &object);
   say_ranges(&text, o, bytes, 0, &object);
   SAY(&text, ", which ");
   say_param(&text, &left->param);
   SAY(&text, " declares");
-  add(o, PTO_FINDING_NOT_WRITTEN, &left->param, NULL, &left->task, &text);
+  add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
 }
 
 void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -383,7 +386,7 @@ void pto_observe_report_local(struct pto_observation *o, const struct pto_observ
   say_unit(&text, o, o->call.label);
   SAY(&text, " reads local memory that it has not written itself; ");
   say_effect(&text, o, effect);
-  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, o->call.payload, &text);
+  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -401,7 +404,7 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   }
   SAY(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
              "cannot be told");
-  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, o->call.payload, &text);
+  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
@@ -419,5 +422,5 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   else
     SAY(&text, "its core %s", pto_role_name(other->label % 4));
   SAY(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
-  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), NULL, o->call.payload, &text);
+  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), object.name, NULL, o->call.payload, &text);
 }

@@ -204,11 +204,11 @@ const char *pto_text_node(const struct pto_access_text *text, uint32_t node, cha
   return out;
 }
 
-const char *pto_text_place(const struct pto_access_text *text, uint32_t node, char *out, size_t size) {
+void pto_text_find(const struct pto_access_text *text, uint32_t node, struct pto_source_call *found) {
   const bool is_host = text->graph->nodes[node].is_host;
   const void *call = is_host ? pto_graph_host(text->graph, node)->call : pto_graph_task(text->graph, node)->call;
   const void *outer = is_host ? NULL : pto_graph_task(text->graph, node)->outer_call;
-  return pto_source_lines_name(text->lines, call, outer, out, size);
+  pto_source_lines_find(text->lines, call, outer, found);
 }
 
 const char *pto_text_param(const struct pto_access_text *text, uint32_t access, char *out, size_t size) {

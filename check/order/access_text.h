@@ -38,12 +38,13 @@ struct pto_access_text {
 PTO_MUST_CHECK int pto_access_text_init(struct pto_access_text *text, const struct pto_access_graph *graph);
 void pto_access_text_fini(struct pto_access_text *text);
 
+/* Where a task was submitted, or the host's access stands. */
+void pto_text_find(const struct pto_access_text *text, uint32_t node, struct pto_source_call *found);
+
 /* Each writes at most `size` bytes, ended by a 0, and returns `out`. */
 
 /* "task 17 (down_proj)", "host access 0 (before task 5)". */
 const char *pto_text_node(const struct pto_access_text *text, uint32_t node, char *out, size_t size);
-/* "moe.c:123"; "" where it is not known. */
-const char *pto_text_place(const struct pto_access_text *text, uint32_t node, char *out, size_t size);
 /* "param 0 "; "" for the host. */
 const char *pto_text_param(const struct pto_access_text *text, uint32_t access, char *out, size_t size);
 /* "reads", "writes", "reads and writes", "holds". */

@@ -52,14 +52,16 @@ static uint32_t kind_of(uint32_t reason) {
   return reason == PTO_EDGE_RAW ? PTO_FINDING_RAW : reason == PTO_EDGE_WAW ? PTO_FINDING_WAW : PTO_FINDING_WAR;
 }
 
-/* "; submitted at a.c:1 and a.c:2", or "". */
-static const char *places(const struct reporter *t, uint32_t earlier, uint32_t later, char *out, size_t size) {
-  char first[128], second[128];
-  out[0] = '\0';
-  if (pto_text_place(&t->text, earlier, first, sizeof first)[0] &&
-      pto_text_place(&t->text, later, second, sizeof second)[0])
-    snprintf(out, size, "; submitted at %s and %s", first, second);
-  return out;
+/* Places and kernels of both; of accesses, which may be PTO_GRAPH_NONE, what they touch. */
+static void find_places(const struct reporter *t, const uint32_t nodes[2], const uint32_t accesses[2],
+                        struct pto_finding *finding) {
+  for (int i = 0; i < 2; i++) {
+    pto_text_find(&t->text, nodes[i], &finding->places[i]);
+    if (!t->graph.nodes[nodes[i]].is_host)
+      pto_trace_task_name(pto_graph_task(&t->graph, nodes[i]), finding->kernels[i], sizeof finding->kernels[i]);
+    if (accesses[i] != PTO_GRAPH_NONE)
+      pto_text_buffer(&t->text, accesses[i], finding->arrays[i], sizeof finding->arrays[i]);
+  }
 }
 
 /* "it [0:8]", or where the memory is known by two numbers "buffer 7 (x) [0:8], the same memory". */
@@ -105,7 +107,7 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
 static void report_conflict(void *context, const struct pto_conflict *c) {
   struct reporter *t = context;
   const struct pto_access_graph *graph = &t->graph;
-  char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[280],
+  char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[512],
       more[64] = "";
   char remedy[128], rule[64] = "";
   const char *silent = pto_graph_silent_rule(graph, c->earlier_access, c->later_access);
@@ -121,6 +123,8 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
     pto_findings_add(t->findings, &finding, NULL, "%s", "");
     return;
   }
+  find_places(t, (const uint32_t[]){c->earlier, c->later}, (const uint32_t[]){c->earlier_access, c->later_access},
+              &finding);
   name_again(t, c, again, sizeof again);
   name_remedy(t, c, remedy, sizeof remedy);
   if (silent) snprintf(rule, sizeof rule, ": rule %s", silent);
@@ -135,7 +139,7 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
                    pto_text_node(&t->text, c->later, later, sizeof later),
                    pto_text_param(&t->text, c->later_access, param[1], sizeof param[1]),
                    c->kind == PTO_EDGE_RAW ? "reads" : "writes", again, name_common(t, c, common, sizeof common), more,
-                   places(t, c->earlier, c->later, place, sizeof place), pto_deps_rules_name(graph->rules).text, rule);
+                   pto_finding_say_places(&finding, place, sizeof place), pto_deps_rules_name(graph->rules).text, rule);
 }
 
 /* ---- explicit edges that can go ---- */
@@ -170,11 +174,13 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
   const struct pto_access_graph *graph = &t->graph;
   if (is_part(t, r->producer) || is_part(t, r->consumer)) return;
   const bool is_needed = is_needed_elsewhere(t, r->producer, r->consumer);
-  char earlier[160], later[160], place[280], why[200], name[160];
+  char earlier[160], later[160], place[512], why[200], name[160];
   struct pto_finding finding = {.kind = PTO_FINDING_REDUNDANT,
                                 .tasks = {task_of(graph, r->producer), task_of(graph, r->consumer)},
                                 .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
   finding.group = pto_mix64(pair_key(graph, r->producer, r->consumer) ^ r->reasons ^ (uint64_t)is_needed << 8);
+  find_places(t, (const uint32_t[]){r->producer, r->consumer}, (const uint32_t[]){PTO_GRAPH_NONE, PTO_GRAPH_NONE},
+              &finding);
   if (r->reasons) {
     name_reasons(r->reasons, name, sizeof name);
     snprintf(why, sizeof why, "%s gives the same edge", name);
@@ -186,7 +192,7 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
                    pto_text_node(&t->text, r->consumer, later, sizeof later),
                    pto_text_node(&t->text, r->producer, earlier, sizeof earlier), why,
                    pto_deps_rules_name(graph->rules).text, is_needed ? " (rules pto need it)" : "",
-                   places(t, r->producer, r->consumer, place, sizeof place));
+                   pto_finding_say_places(&finding, place, sizeof place));
 }
 
 /* ---- after the end of a scope ---- */
@@ -199,16 +205,17 @@ static bool is_released(const struct pto_access_graph *graph, uint32_t access) {
 static void report_released(struct reporter *t, uint32_t creator_access, uint32_t access) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t creator = graph->accesses[creator_access].node, node = graph->accesses[access].node;
-  char earlier[160], later[160], use[480], place[280];
+  char earlier[160], later[160], use[480], place[512];
   struct pto_finding finding = {.kind = PTO_FINDING_RELEASED,
                                 .tasks = {task_of(graph, creator), task_of(graph, node)},
                                 .params = {param_of(graph, creator_access), param_of(graph, access)}};
   finding.group = pto_mix64(pair_key(graph, creator, node) ^ (finding.params[0] << 8) ^ finding.params[1]);
+  find_places(t, (const uint32_t[]){creator, node}, (const uint32_t[]){creator_access, access}, &finding);
   pto_findings_add(
       t->findings, &finding, "let the scope end behind this use",
       "%s %s after the scope of %s, which allocated it, has ended%s",
       pto_text_node(&t->text, node, later, sizeof later), pto_text_access(&t->text, access, use, sizeof use),
-      pto_text_node(&t->text, creator, earlier, sizeof earlier), places(t, creator, node, place, sizeof place));
+      pto_text_node(&t->text, creator, earlier, sizeof earlier), pto_finding_say_places(&finding, place, sizeof place));
 }
 
 /* The first access to a buffer of the runtime's is its allocation. */

@@ -21,9 +21,13 @@ struct pto_source_lines *pto_source_lines_create(void) {
   return NULL;
 }
 void pto_source_lines_destroy(struct pto_source_lines *lines) { (void)lines; }
-const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,
-                                  size_t size) {
-  (void)lines, (void)call, (void)size;
+void pto_source_lines_find(struct pto_source_lines *lines, const void *call, const void *outer,
+                           struct pto_source_call *found) {
+  (void)lines, (void)call, (void)outer;
+  memset(found, 0, sizeof *found);
+}
+const char *pto_source_call_name(const struct pto_source_call *found, char *text, size_t size) {
+  (void)found, (void)size;
   text[0] = '\0';
   return text;
 }

@@ -198,10 +198,12 @@ static void print(const struct pto_report *report, FILE *to) {
                                           [PTO_ANSWER_NONE] = "neither edge nor path"};
   const struct side *any = &why->sides[0];
   const bool is_told_once = why->side_count == 2 && is_alike(&why->sides[0], &why->sides[1]);
-  char name[160], place[128];
+  char name[160], place[256];
+  struct pto_source_call found;
   for (int i = 0; i < 2; i++) {
     const uint32_t node = any->graph.node_of_task[i ? why->later : why->earlier];
-    pto_text_place(&any->text, node, place, sizeof place);
+    pto_text_find(&any->text, node, &found);
+    pto_source_call_name(&found, place, sizeof place);
     fprintf(to, "%s%s%s%s", i ? " → " : "", pto_text_node(&any->text, node, name, sizeof name), place[0] ? ", " : "",
             place);
   }

@@ -34,7 +34,8 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 
-int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
+int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                   uint32_t thread_count) {
   const struct pto_config *config = options->config;
   memset(ranks, 0, sizeof *ranks);
   ranks->program = options->program;
@@ -42,8 +43,11 @@ int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *op
     pto_error_set(&ranks->error, PTO_ENOTSUP, "several ranks run one round, not %" PRIu32, options->rounds);
     return end(ranks, PTO_EXIT_USAGE);
   }
-  const struct pto_world_config world = {
-      .size = sizeof world, .ranks = rank_count, .chip = config->chip, .made_chip = config->made_chip};
+  const struct pto_world_config world = {.size = sizeof world,
+                                         .ranks = rank_count,
+                                         .chip = config->chip,
+                                         .made_chip = config->made_chip,
+                                         .threads = thread_count};
   int status = pto_world_create(&world, &ranks->world, ranks->error.sentence, sizeof ranks->error.sentence);
   if (status) {
     ranks->error.status = status;

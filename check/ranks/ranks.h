@@ -9,7 +9,7 @@
  * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
  * further step is due but fini.  What is told of a rank is its session's result.
  *
- * Threads: the one that will be the control thread of all ranks.
+ * Threads: one calls; the ranks' sessions run on those of the world.
  */
 #ifndef PTO_CHECK_RANKS_RANKS_H
 #define PTO_CHECK_RANKS_RANKS_H
@@ -35,7 +35,8 @@ struct pto_ranks {
 uint32_t pto_ranks_wanted(const struct pto_session_options *options);
 
 /* Each returns an enum pto_exit; fini is due in any case. */
-int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count);
+int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                   uint32_t thread_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
 int pto_ranks_judge(struct pto_ranks *ranks);
 /* Takes a zeroed one. */

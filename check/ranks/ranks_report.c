@@ -14,13 +14,23 @@
 
 /* ---- links ---- */
 
+/* A link of the world: each part knows those that its ranks' flows could meet, and all of what went over them. */
+static struct pto_fabric_link link_of(const struct pto_world *world, uint32_t index) {
+  struct pto_fabric_link most = pto_fabric_link(world->parts[0].fabric, index);
+  for (uint32_t i = 1; i < world->part_count; i++) {
+    const struct pto_fabric_link link = pto_fabric_link(world->parts[i].fabric, index);
+    if (link.flows > most.flows) most = link;
+  }
+  return most;
+}
+
 /* The one that has carried the most among those after `last` in that order; false: there is none that carried any. */
-static bool find_next_link(const struct pto_fabric *fabric, const struct pto_fabric_link *last, uint32_t last_index,
+static bool find_next_link(const struct pto_world *world, const struct pto_fabric_link *last, uint32_t last_index,
                            uint32_t *index) {
   bool has_found = false;
   uint64_t most = 0;
-  for (uint32_t i = 0; i < pto_fabric_link_count(fabric); i++) {
-    const struct pto_fabric_link link = pto_fabric_link(fabric, i);
+  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
+    const struct pto_fabric_link link = link_of(world, i);
     if (!link.flows || (last && (link.bytes > last->bytes || (link.bytes == last->bytes && i <= last_index)))) continue;
     if (has_found && link.bytes <= most) continue;
     has_found = true;
@@ -31,27 +41,28 @@ static bool find_next_link(const struct pto_fabric *fabric, const struct pto_fab
 }
 
 static void print_links(const struct pto_ranks *ranks, FILE *to) {
-  const struct pto_fabric *fabric = ranks->world->fabric;
+  const struct pto_world *world = ranks->world;
   struct pto_fabric_link link;
   uint32_t index = 0;
-  for (uint32_t i = 0; i < MOST_LINKS && find_next_link(fabric, i ? &link : NULL, index, &index); i++) {
+  for (uint32_t i = 0; i < MOST_LINKS && find_next_link(world, i ? &link : NULL, index, &index); i++) {
     char name[PTO_FABRIC_LINK_NAME], bytes[32], time[32];
-    link = pto_fabric_link(fabric, index);
+    link = link_of(world, index);
     fprintf(to, "  %-8s %s: %s in %" PRIu64 " messages, busy for %s\n", i ? "" : "links",
-            pto_fabric_link_name(fabric, index, name), pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
+            pto_fabric_link_name(world->parts[0].fabric, index, name),
+            pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
             pto_format_seconds((double)link.busy_ps * 1e-12, time, sizeof time));
   }
 }
 
 static void put_links(struct pto_json_writer *w, const struct pto_ranks *ranks) {
-  const struct pto_fabric *fabric = ranks->world->fabric;
+  const struct pto_world *world = ranks->world;
   pto_json_put_array(w, "links");
-  for (uint32_t i = 0; i < pto_fabric_link_count(fabric); i++) {
-    const struct pto_fabric_link link = pto_fabric_link(fabric, i);
+  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
+    const struct pto_fabric_link link = link_of(world, i);
     char name[PTO_FABRIC_LINK_NAME];
     if (!link.flows) continue;
     pto_json_object_begin(w);
-    pto_json_put_string(w, "link", pto_fabric_link_name(fabric, i, name));
+    pto_json_put_string(w, "link", pto_fabric_link_name(world->parts[0].fabric, i, name));
     pto_json_put_u64(w, "messages", link.flows);
     pto_json_put_u64(w, "bytes", link.bytes);
     pto_json_key(w, "busy_us");

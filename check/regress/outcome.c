@@ -9,6 +9,7 @@
 
 #include <report/file/output_file.h>
 #include <formats/json_read.h>
+#include <runtime/base/base.h>
 #include <runtime/base/text.h>
 
 #define MOST_BASELINE_BYTES (UINT64_C(64) << 20)
@@ -101,22 +102,36 @@ static bool differs(const struct pto_regress_outcome *now, const struct pto_regr
 
 /* ---- parts ---- */
 
-static json_t *ps_of(json_t *us) { return json_integer((json_int_t)llround(json_number_value(us) * PS_PER_US)); }
+/* What the orchestrator, the schedulers and the host link do, by kind of resource.  Not what follows from what others
+ * do: waiting, and looks.  A transfer is the link's. */
+static bool is_part(const char *kind, const char *activity) {
+  const bool is_transfer = strncmp(activity, "to_", 3) == 0 || strcmp(activity, "on_device") == 0;
+  if (strncmp(activity, "wait_", 5) == 0 || strcmp(activity, "no_work") == 0 || strcmp(activity, "look") == 0)
+    return false;
+  if (strcmp(kind, "link") == 0) return is_transfer;
+  if (strcmp(kind, "orchestrator") == 0) return !is_transfer;
+  return strcmp(kind, "scheduler") == 0 && strcmp(activity, "handshake") != 0;
+}
+
+static void add_time(json_t *parts, const char *kind, const char *what, json_t *us) {
+  char name[128];
+  snprintf(name, sizeof name, "%s %s", kind, what);
+  const json_int_t before = json_integer_value(json_object_get(parts, name));
+  json_object_set_new(parts, name, json_integer(before + (json_int_t)llround(json_number_value(us) * PS_PER_US)));
+}
 
 json_t *pto_regress_parts_of_run(json_t *result) {
-  json_t *stats = json_object_get(result, "stats"), *kernel, *us;
+  json_t *stats = json_object_get(result, "stats"), *kernel, *account, *us;
   if (!json_is_object(stats)) return NULL;
   json_t *parts = json_object();
   const char *activity;
-  char name[128];
   size_t i;
-  json_array_foreach(json_object_get(stats, "kernels"), i, kernel) {
-    snprintf(name, sizeof name, "kernel %s", json_string_value(json_object_get(kernel, "name")));
-    json_object_set_new(parts, name, ps_of(json_object_get(kernel, "total_us")));
-  }
-  json_object_foreach(json_object_get(json_object_get(stats, "path"), "us"), activity, us) {
-    snprintf(name, sizeof name, "path %s", activity);
-    json_object_set_new(parts, name, ps_of(us));
+  json_array_foreach(json_object_get(stats, "kernels"), i, kernel) add_time(
+      parts, "kernel", json_string_value(json_object_get(kernel, "name")), json_object_get(kernel, "total_us"));
+  json_array_foreach(json_object_get(stats, "accounts"), i, account) {
+    const char *kind = json_string_value(json_object_get(account, "kind"));
+    json_object_foreach(json_object_get(account, "us"), activity, us) if (is_part(kind, activity))
+        add_time(parts, kind, activity, us);
   }
   return parts;
 }
@@ -138,11 +153,12 @@ static const char *find_most_changed(json_t *from, json_t *then, json_t *now, co
 
 void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text, json_t *parts, char *sentence,
                            size_t size) {
-  static const char *const kinds[] = {"kernel ", "path "};
+  static const char *const kinds[] = {"kernel ", "orchestrator ", "link ", "scheduler "};
   json_t *then = json_object_get(json_object_get(baseline->cases, text), "parts");
   sentence[0] = '\0';
   if (!then || !parts) return;
-  for (int i = 0; i < 2; i++) {
+  const bool has_accounts = json_object_get(then, "orchestrator submit"); /* a baseline of before has none */
+  for (size_t i = 0; i < (has_accounts ? PTO_ARRAY_LENGTH(kinds) : 1); i++) {
     json_int_t change = 0;
     const char *name = find_most_changed(then, then, parts, kinds[i], NULL, &change);
     name = find_most_changed(parts, then, parts, kinds[i], name, &change);

@@ -54,11 +54,12 @@ PTO_MUST_CHECK int pto_regress_compare(const struct pto_baseline *baseline, cons
                                        const struct pto_regress_outcome *outcome,
                                        const struct pto_regress_allowed *allowed, struct pto_error *error);
 
-/* What virtual time was spent on, of a result with --stats: an object of picoseconds by name, kernels summed over calls
- * ("kernel matmul"), and the critical path by activity ("path submit").  NULL where it has none. */
+/* What virtual time was spent on, of a result with --stats: an object of picoseconds by name: kernels summed over calls
+ * ("kernel matmul"), and what the orchestrator, the schedulers and the host link did ("orchestrator submit", "scheduler
+ * dispatch", "link to_device").  NULL where it has none. */
 json_t *pto_regress_parts_of_run(json_t *result);
-/* Which kernel and which activity of the path changed most since the baseline: "; kernel matmul +7.12 us (+3.0 %);
- * path compute +1.9 us (+3.0 %)".  "" where it knows no parts of the case. */
+/* Which kernel and which activity of each resource changed most since the baseline: "; kernel matmul +7.12 us (+3.0 %);
+ * orchestrator submit +1.9 us (+3.0 %)".  "" where it knows no parts of the case. */
 void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text, json_t *parts, char *sentence,
                            size_t size);
 

@@ -57,9 +57,7 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
     pto_findings_add(&explored->findings, &wrong, NULL, "the sequential run already: %s",
                      session->result.error.sentence);
   pto_session_take_refusals(session, session->rt);
-  if (pto_session_has_bad_refusals(session))
-    pto_findings_add(&explored->findings, &(struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)}, NULL, "%s",
-                     session->result.first_refusal);
+  pto_session_add_refusals(session, &explored->findings);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
   explored->error = session->result.error;
   return PTO_EXIT_FAILED;

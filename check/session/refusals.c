@@ -5,40 +5,53 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <report/findings/source_lines.h>
+#include <report/findings/findings.h>
+#include <runtime/base/text.h>
 #include <runtime/control/control.h>
 
-/* "moe.c:52 (moe.c:39)". */
-static void name_place(const void *call, const void *outer, char *text, size_t size) {
+static void find_place(const void *call, const void *outer, struct pto_source_call *found) {
   struct pto_source_lines *lines = pto_source_lines_create();
-  pto_source_lines_name(lines, call, outer, text, size);
+  pto_source_lines_find(lines, call, outer, found);
   pto_source_lines_destroy(lines);
 }
 
 void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt) {
   const struct pto_refusals *refusals = pto_runtime_refusals(rt);
   struct pto_run_result *result = &session->result;
+  struct pto_finding *refusal = &session->refusal;
   char place[PTO_SENTENCE_SIZE / 4];
   if (refusals->count && !result->refused) {
-    name_place(refusals->call, refusals->outer_call, place, sizeof place);
-    snprintf(session->refusal, sizeof session->refusal, "task %" PRIu64 " (%s) at %s, on %s: %.300s",
+    *refusal = (struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)};
+    find_place(refusals->call, refusals->outer_call, &refusal->places[0]);
+    pto_text_append(refusal->kernels[0], sizeof refusal->kernels[0], "%s", refusals->task);
+    pto_text_append(refusal->arrays[0], sizeof refusal->arrays[0], "%s", refusals->tensors);
+    pto_source_call_name(&refusal->places[0], place, sizeof place);
+    snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "task %" PRIu64 " (%s) at %s, on %s: %.300s",
              refusals->task_number, refusals->task, place[0] ? place : "a place that is not known",
              refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
-    result->first_refusal = session->refusal;
+    result->first_refusal = session->refusal_sentence;
   }
   result->refused += refusals->count;
+}
+
+void pto_session_add_refusals(const struct pto_session *session, struct pto_findings *findings) {
+  if (pto_session_has_bad_refusals(session))
+    pto_findings_add(findings, &session->refusal, NULL, "%s", session->result.first_refusal);
 }
 
 void pto_session_add_place(struct pto_session *session) {
   struct pto_error *error = &session->result.error;
   const struct pto_refusals *refusals = session->rt ? pto_runtime_refusals(session->rt) : NULL;
   const void *left_open = session->rt ? pto_runtime_left_open(session->rt) : NULL;
+  struct pto_source_call found;
   char place[PTO_SENTENCE_SIZE / 4];
   if (left_open) {
-    name_place(left_open, NULL, place, sizeof place);
+    find_place(left_open, NULL, &found);
+    pto_source_call_name(&found, place, sizeof place);
     pto_error_append(error, ", the innermost opened at %s", place);
   } else if (refusals && refusals->count && strstr(error->sentence, refusals->error.sentence)) {
-    name_place(refusals->call, refusals->outer_call, place, sizeof place);
+    find_place(refusals->call, refusals->outer_call, &found);
+    pto_source_call_name(&found, place, sizeof place);
     pto_error_append(error, " (task %" PRIu64 ", %s, at %s, on %s)", refusals->task_number, refusals->task, place,
                      refusals->tensors);
   }

@@ -14,6 +14,8 @@
 
 /* What the run of a runtime has refused, added to that of others. */
 void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt);
+/* The first, where the program does not expect any. */
+void pto_session_add_refusals(const struct pto_session *session, struct pto_findings *findings);
 /* Appends to the sentence of a run that has failed the place that it is about. */
 void pto_session_add_place(struct pto_session *session);
 /* PTO_EXIT_OK, or PTO_EXIT_FINDINGS with the sentence. */

@@ -560,9 +560,7 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
                                               .context = (void *)(uintptr_t)session};
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
-  if (status == PTO_OK && pto_session_has_bad_refusals(session))
-    pto_findings_add(findings, &(struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)}, NULL, "%s",
-                     session->result.first_refusal);
+  if (status == PTO_OK) pto_session_add_refusals(session, findings);
   for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
   return status;
 }

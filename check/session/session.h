@@ -63,10 +63,11 @@ struct pto_session {
   uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
   uint64_t dispatches;                  /* of them */
   struct pto_context_watch context_watch;
-  struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
-  struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
-  FILE *nowhere;                    /* where the program's text goes that is not shown */
-  char refusal[PTO_SENTENCE_SIZE];  /* result.first_refusal */
+  struct pto_runtime *context_rt;           /* of the context that was made last; NULL: it is gone */
+  struct pto_wait_picture *stopped;         /* of the first context that stopped; NULL: none did */
+  FILE *nowhere;                            /* where the program's text goes that is not shown */
+  struct pto_finding refusal;               /* the first, without its sentence */
+  char refusal_sentence[PTO_SENTENCE_SIZE]; /* result.first_refusal */
   struct pto_chip chip;
   struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;

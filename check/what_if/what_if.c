@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
 
 #define LEAST_WINDOW UINT64_C(16)
@@ -14,8 +15,10 @@
 /* ---- the runs ---- */
 
 /* Chips and jobs of all runs, with where each one's end goes. */
-struct plan {
+struct pto_what_if_plan {
   struct pto_what_if *asked;
+  struct pto_session_options options;
+  struct pto_config config;
   struct pto_chip plain;
   struct pto_chip_sheet sheet;
   struct pto_chip *chips;
@@ -31,7 +34,8 @@ static void refuse(struct pto_what_if_run *run, int status, const char *sentence
   snprintf(run->sentence, sizeof run->sentence, "%.*s", (int)sizeof run->sentence - 1, sentence);
 }
 
-static struct pto_forecast_job *add_job(struct plan *plan, struct pto_what_if_run *run, const struct pto_chip *chip) {
+static struct pto_forecast_job *add_job(struct pto_what_if_plan *plan, struct pto_what_if_run *run,
+                                        const struct pto_chip *chip) {
   PTO_ASSERT(plan->count < plan->capacity);
   const uint32_t at = plan->count++;
   plan->chips[at] = *chip;
@@ -42,8 +46,8 @@ static struct pto_forecast_job *add_job(struct plan *plan, struct pto_what_if_ru
 }
 
 /* A run with another value of a key; what a chip file may not have is told as a run that is refused. */
-static void add_value(struct plan *plan, const struct pto_chip_note *note, uint64_t value, const char *label,
-                      struct pto_what_if_run *run) {
+static void add_value(struct pto_what_if_plan *plan, const struct pto_chip_note *note, uint64_t value,
+                      const char *label, struct pto_what_if_run *run) {
   struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
   struct pto_chip_note changed = *note;
   struct pto_chip chip;
@@ -68,11 +72,11 @@ static bool is_number(const struct pto_chip_note *note, uint64_t *value) {
   return *value > 0;
 }
 
-static void plan_keys(struct plan *plan, const char *label) {
+static void plan_keys(struct pto_what_if_plan *plan, const char *label) {
   for (uint32_t i = 0; i < plan->sheet.count; i++) {
     const struct pto_chip_note *note = &plan->sheet.notes[i];
     uint64_t value;
-    if (!is_number(note, &value)) continue;
+    if (!is_number(note, &value) || strcmp(note->section, "fabric") == 0) continue; /* it runs one chip */
     struct pto_what_if_key *key = &plan->asked->keys[plan->asked->key_count++];
     key->note = *note;
     add_value(plan, note, value / 2, label, &key->half);
@@ -81,7 +85,7 @@ static void plan_keys(struct plan *plan, const char *label) {
 }
 
 /* Powers of two up to all of them, and all of them. */
-static void plan_clusters(struct plan *plan) {
+static void plan_clusters(struct pto_what_if_plan *plan) {
   struct pto_what_if_curve *curve = &plan->asked->clusters;
   const uint32_t all = plan->plain.cluster_count;
   for (uint32_t count = 1; curve->count < PTO_ARRAY_LENGTH(curve->points); count = pto_min_u64(count * 2, all)) {
@@ -94,7 +98,7 @@ static void plan_clusters(struct plan *plan) {
   }
 }
 
-static void plan_window(struct plan *plan) {
+static void plan_window(struct pto_what_if_plan *plan) {
   struct pto_what_if_curve *curve = &plan->asked->window;
   for (uint64_t window = LEAST_WINDOW; window <= MOST_WINDOW; window *= 2) {
     curve->points[curve->count].value = window;
@@ -133,16 +137,88 @@ static void order_keys(struct pto_what_if *asked) {
 }
 
 double pto_what_if_elasticity(const struct pto_what_if_key *key) {
-  if (key->half.exit_code != PTO_EXIT_OK || key->twice.exit_code != PTO_EXIT_OK) return 0;
+  if (key->half.exit_code != PTO_EXIT_OK || key->twice.exit_code != PTO_EXIT_OK) return NAN;
   return log((double)key->twice.makespan_ps / (double)key->half.makespan_ps) /
          log((double)key->twice.value / (double)key->half.value);
 }
 
-static int run_plan(struct plan *plan, const struct pto_session_options *options, uint32_t at_once,
+/* ---- shards ---- */
+
+static json_t *pack_forecast(const struct pto_forecast *forecast) {
+  return json_pack("{s:i, s:i, s:s, s:I}", "exit", forecast->exit_code, "status", forecast->status, "sentence",
+                   forecast->sentence, "makespan_ps", (json_int_t)forecast->makespan_ps);
+}
+
+static int unpack_forecast(json_t *result, uint32_t index, struct pto_forecast *forecast, struct pto_error *error) {
+  const char *sentence;
+  json_int_t makespan;
+  if (json_unpack(result, "{s:i, s:i, s:s, s:I}", "exit", &forecast->exit_code, "status", &forecast->status, "sentence",
+                  &sentence, "makespan_ps", &makespan))
+    return pto_error_set(error, PTO_EINVAL, "item %" PRIu32 " of the lines is no run of what-if", index);
+  forecast->makespan_ps = (uint64_t)makespan;
+  snprintf(forecast->sentence, sizeof forecast->sentence, "%s", sentence);
+  return PTO_OK;
+}
+
+static uint64_t digest_of(const struct pto_what_if_plan *plan) {
+  const struct pto_forecast *plain = &plan->asked->plain;
+  const uint64_t counts[] = {plain->makespan_ps, plain->tasks,      plain->edges,
+                             plain->calls,       plain->busy_ps[0], plain->busy_ps[1]};
+  uint64_t digest = pto_xxh64(counts, sizeof counts, 0);
+  for (uint32_t i = 0; i < plan->sheet.count; i++) {
+    const struct pto_chip_note *note = &plan->sheet.notes[i];
+    digest = pto_xxh64(note->key, strlen(note->key), digest);
+    digest = pto_xxh64(note->value, strlen(note->value), digest);
+  }
+  for (uint32_t i = 0; i < plan->count; i++) digest = pto_xxh64(&plan->runs[i]->value, sizeof(uint64_t), digest);
+  return digest;
+}
+
+/* ---- all of it ---- */
+
+/* The jobs of the share, moved to the begin; items[i] is which one the i-th is. */
+static uint32_t choose_jobs(const struct pto_what_if_plan *plan, const struct pto_share *share, uint32_t *items) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    if (!pto_share_has(share, i)) continue;
+    plan->jobs[count] = plan->jobs[i];
+    items[count++] = i;
+  }
+  return count;
+}
+
+static int run_jobs(struct pto_what_if_plan *plan, uint32_t at_once, struct pto_share *share, uint32_t *items,
                     struct pto_error *error) {
-  struct pto_what_if *asked = plan->asked;
-  const int status = pto_forecast_all(options, plan->jobs, plan->count, at_once, plan->forecasts, error);
-  if (status) return status;
+  const uint32_t count = choose_jobs(plan, share, items);
+  const int status = pto_forecast_all(&plan->options, plan->jobs, count, at_once, plan->forecasts, error);
+  if (status || !pto_share_is_part(share)) return status;
+  for (uint32_t i = 0; i < count; i++) {
+    plan->asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
+    if (plan->forecasts[i].exit_code != PTO_EXIT_INTERRUPTED)
+      pto_share_put(share, items[i], NAN, pack_forecast(&plan->forecasts[i]));
+  }
+  return PTO_OK;
+}
+
+static int take_jobs(struct pto_what_if_plan *plan, const struct pto_share *share, struct pto_error *error) {
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < plan->count && status == PTO_OK; i++)
+    status = unpack_forecast(pto_share_result(share, i, NULL), i, &plan->forecasts[i], error);
+  return status;
+}
+
+int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_share *share, struct pto_error *error) {
+  struct pto_what_if_plan *plan = asked->plan;
+  if (share && share->lines) {
+    const int status = take_jobs(plan, share, error);
+    if (status) return status;
+  } else {
+    uint32_t *items = calloc(plan->count + 1, sizeof *items);
+    const int status = items ? run_jobs(plan, at_once, share, items, error)
+                             : pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " runs", plan->count);
+    free(items);
+    if (status || pto_share_is_part(share)) return status;
+  }
   for (uint32_t i = 0; i < plan->count; i++) {
     take_end(plan->runs[i], &plan->forecasts[i], &plan->chips[i]);
     asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
@@ -152,7 +228,7 @@ static int run_plan(struct plan *plan, const struct pto_session_options *options
   return PTO_OK;
 }
 
-static int make_plan(struct plan *plan, struct pto_error *error) {
+static int make_plan(struct pto_what_if_plan *plan, struct pto_error *error) {
   plan->capacity = 2 * plan->sheet.count + 2 * PTO_ARRAY_LENGTH(plan->asked->clusters.points);
   plan->chips = calloc(plan->capacity, sizeof *plan->chips);
   plan->jobs = calloc(plan->capacity, sizeof *plan->jobs);
@@ -163,48 +239,54 @@ static int make_plan(struct plan *plan, struct pto_error *error) {
   return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " runs", plan->capacity);
 }
 
-int pto_what_if(const struct pto_session_options *options, uint32_t at_once, struct pto_what_if *asked,
-                struct pto_error *error) {
-  struct pto_session_options used = *options;
-  struct pto_config config = *options->config;
-  struct plan *plan = calloc(1, sizeof *plan);
+static int make_runs(struct pto_what_if_plan *plan, const char *label, struct pto_error *error) {
+  struct pto_what_if *asked = plan->asked;
+  asked->makespan_ps = asked->plain.makespan_ps + plan->plain.handshake_ps;
+  const int status = make_plan(plan, error);
+  if (status) return status;
+  plan_keys(plan, label);
+  plan_clusters(plan);
+  plan_window(plan);
+  asked->planned_count = plan->count;
+  asked->digest = digest_of(plan);
+  return PTO_OK;
+}
+
+int pto_what_if_begin(const struct pto_session_options *options, struct pto_what_if *asked, struct pto_error *error) {
+  struct pto_what_if_plan *plan = calloc(1, sizeof *plan);
   memset(asked, 0, sizeof *asked);
   asked->clusters.name = "clusters", asked->clusters.unit = "";
   asked->window.name = "window", asked->window.unit = "slots";
   if (!plan) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip description");
-  used.config = &config;
+  asked->plan = plan;
   plan->asked = asked;
-  int status = pto_chip_load_sheet(config.chip, &plan->plain, &plan->sheet, error);
+  plan->options = *options;
+  plan->config = *options->config;
+  plan->options.config = &plan->config;
+  int status = pto_chip_load_sheet(plan->config.chip, &plan->plain, &plan->sheet, error);
+  if (status) return status;
   /* The sheet has all numbers: what is set behind the chip's name too. */
   char label[sizeof plan->plain.kernel_times];
-  snprintf(label, sizeof label, "%.*s", (int)strcspn(config.chip, ","), config.chip);
-  if (status == PTO_OK) {
-    snprintf(asked->chip, sizeof asked->chip, "%s", plan->plain.name);
-    if (config.clusters && config.clusters < plan->plain.cluster_count) plan->plain.cluster_count = config.clusters;
-    const struct pto_forecast_job plain = {.chip = &plan->plain};
-    status = pto_forecast_all(&used, &plain, 1, 1, &asked->plain, error);
-  }
-  if (status == PTO_OK && asked->plain.exit_code == PTO_EXIT_OK) {
-    asked->makespan_ps = asked->plain.makespan_ps + plan->plain.handshake_ps;
-    status = make_plan(plan, error);
-    if (status == PTO_OK) {
-      plan_keys(plan, label);
-      plan_clusters(plan);
-      plan_window(plan);
-      status = run_plan(plan, &used, at_once, error);
-    }
-  }
+  snprintf(label, sizeof label, "%.*s", (int)strcspn(plan->config.chip, ","), plan->config.chip);
+  snprintf(asked->chip, sizeof asked->chip, "%s", plan->plain.name);
+  if (plan->config.clusters && plan->config.clusters < plan->plain.cluster_count)
+    plan->plain.cluster_count = plan->config.clusters;
+  const struct pto_forecast_job plain = {.chip = &plan->plain};
+  status = pto_forecast_all(&plan->options, &plain, 1, 1, &asked->plain, error);
+  return status || asked->plain.exit_code != PTO_EXIT_OK ? status : make_runs(plan, label, error);
+}
+
+void pto_what_if_fini(struct pto_what_if *asked) {
+  struct pto_what_if_plan *plan = asked->plan;
+  free(asked->keys);
+  asked->keys = NULL;
+  asked->plan = NULL;
+  if (!plan) return;
   free(plan->chips);
   free(plan->jobs);
   free(plan->runs);
   free(plan->forecasts);
   free(plan);
-  return status;
-}
-
-void pto_what_if_fini(struct pto_what_if *asked) {
-  free(asked->keys);
-  asked->keys = NULL;
 }
 
 /* ---- text ---- */
@@ -236,7 +318,11 @@ static void print_keys(const struct pto_what_if *asked, FILE *to) {
     fprintf(to, "%-28s %12s %-7s", key->note.key, key->note.value, pto_chip_note_unit(&key->note));
     print_run(&key->half, asked->makespan_ps, to);
     print_run(&key->twice, asked->makespan_ps, to);
-    fprintf(to, " %11.3f\n", pto_what_if_elasticity(key));
+    const double elasticity = pto_what_if_elasticity(key);
+    if (isnan(elasticity))
+      fprintf(to, " %11s\n", "-");
+    else
+      fprintf(to, " %11.3f\n", elasticity);
   }
   int column = 0;
   for (uint32_t i = 0; i < asked->key_count; i++) {

@@ -4,8 +4,8 @@
  * over its clusters and the slots of a task ring.  Each is a run of its own in virtual time, exact, as
  * check/predict/forecast.h makes them.
  *
- * A pto_what_if is made whole by pto_what_if and owns its lists until fini.  Times are those that `ptosim run` tells as
- * virtual_us, handshake and transfers included.
+ * A pto_what_if is made by begin, and whole by run.  It owns its lists until fini.  Times are those that `ptosim run`
+ * tells as virtual_us, handshake and transfers included.
  *
  * Threads: as of a forecast.
  */
@@ -16,6 +16,7 @@
 
 #include <check/predict/forecast.h>
 #include <formats/json_writer.h>
+#include <report/file/shard.h>
 
 /* One run with one number changed. */
 struct pto_what_if_run {
@@ -42,19 +43,26 @@ struct pto_what_if {
   struct pto_forecast plain; /* the run as it is; the rest is there where its exit_code is PTO_EXIT_OK */
   uint64_t makespan_ps;
   struct pto_what_if_key *keys; /* largest effect first */
-  uint32_t key_count, run_count;
-  bool is_interrupted; /* some runs have not begun */
+  uint32_t key_count;
+  uint32_t planned_count, run_count; /* other runs: after begin, after run */
+  uint64_t digest;                   /* of the plain run and of what is changed in the others */
+  struct pto_what_if_plan *plan;     /* between begin and run */
+  bool is_interrupted;               /* some runs have not begun */
   struct pto_what_if_curve clusters, window;
 };
 
-/* Runs them all, `at_once` processes at a time.  options.config names the chip.  PTO_OK also where the program fails;
- * fini is due in either case. */
-PTO_MUST_CHECK int pto_what_if(const struct pto_session_options *options, uint32_t at_once, struct pto_what_if *asked,
-                               struct pto_error *error);
+/* Runs the plain one, and finds out which others there are.  options.config names the chip; options are borrowed until
+ * the others are run.  PTO_OK also where the program fails; fini is due in either case. */
+PTO_MUST_CHECK int pto_what_if_begin(const struct pto_session_options *options, struct pto_what_if *asked,
+                                     struct pto_error *error);
+/* Runs the others, `at_once` processes at a time: all, those of a shard, which are put, or none where `share` has them
+ * already. */
+PTO_MUST_CHECK int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_share *share,
+                                   struct pto_error *error);
 void pto_what_if_fini(struct pto_what_if *asked);
 
 /* How the makespan goes with the number: the exponent of value^e between the halved and the doubled one.  −1: half as
- * long with twice the number.  0 where one of the two did not run. */
+ * long with twice the number.  NaN where one of the two did not run. */
 double pto_what_if_elasticity(const struct pto_what_if_key *key);
 
 void pto_what_if_print(const struct pto_what_if *asked, FILE *to);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cli/main/interrupt.h>
+#include <report/file/shard.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/process.h>
@@ -97,6 +98,28 @@ int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_resu
   if (json_fd >= 0) close(json_fd);
   if (text_fd >= 0) close(text_fd);
   return status;
+}
+
+json_t *pto_child_result_pack(const struct pto_child_result *result) {
+  json_t *object = json_loads(result->json, 0, NULL);
+  return json_pack("{s:i, s:i, s:b, s:o, s:o}", "exit", result->exit_code, "signal", result->signal, "is_timed_out",
+                   result->is_timed_out, "text", pto_shard_text(result->text), "json", object ? object : json_null());
+}
+
+int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, struct pto_error *error) {
+  const char *text;
+  json_t *object;
+  int is_timed_out;
+  *result = (struct pto_child_result){.page_fd = -1};
+  if (json_unpack(packed, "{s:i, s:i, s:b, s:s, s:o}", "exit", &result->exit_code, "signal", &result->signal,
+                  "is_timed_out", &is_timed_out, "text", &text, "json", &object))
+    return pto_error_set(error, PTO_EINVAL, "the lines do not have what a process left");
+  result->is_timed_out = is_timed_out;
+  result->text = strdup(text);
+  result->json = json_is_null(object) ? strdup("") : json_dumps(object, JSON_COMPACT);
+  if (result->text && result->json) return PTO_OK;
+  pto_child_result_fini(result);
+  return pto_error_set(error, PTO_ENOMEM, "no memory for what a process left");
 }
 
 void pto_child_result_fini(struct pto_child_result *result) {

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <runtime/base/error.h>
 
 /* What the child may write its JSON and a page to: the file descriptors are open in it. */
@@ -32,6 +34,10 @@ struct pto_child_result {
  * child came to, or PTO_ESYSTEM or PTO_ENOMEM where there was none. */
 PTO_MUST_CHECK int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_result *result,
                                  struct pto_error *error);
+/* As JSON, for the lines of a shard: what it wrote as the object that it is, or null.  NULL without memory. */
+json_t *pto_child_result_pack(const struct pto_child_result *result);
+/* The same read back; PTO_OK, PTO_EINVAL where `packed` is none, or PTO_ENOMEM, with the sentence. */
+PTO_MUST_CHECK int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, struct pto_error *error);
 /* Takes zeroed structs too. */
 void pto_child_result_fini(struct pto_child_result *result);
 

@@ -37,6 +37,7 @@ typedef int pto_verb_main(int argc, char **argv);
     "a graph of operations: what is in it, copies, pictures, runs")                                                    \
   X(suite, "suite", "[PROGRAM...] [OPTION...]",                                                                        \
     "runs many programs on both engines, one process each, and prints a table")                                        \
+  X(merge, "merge", "FILE... [OPTION...]", "what one run would have told, from the lines of its shards")               \
   X(predict, "predict", "PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]",                                           \
     "how long a program takes on a chip, and how sure that is")                                                        \
   X(what_if, "what-if", "PROGRAM [--jobs N] [OPTION...]", "each number of the chip halved and doubled, and curves")    \

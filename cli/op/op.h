@@ -73,6 +73,9 @@ int pto_op_support(const struct pto_op_options *options, struct pto_json_writer 
 uint32_t pto_op_operation_of(const struct pto_op_options *options);
 /* The action of the options, of an operation. */
 int pto_op_operation(const struct pto_op_options *options, uint32_t op, struct pto_json_writer *w);
+/* A line of a list, cut where it would be wider than this many bytes. */
+#define PTO_OP_COLUMNS 100
+void pto_op_print_line(char *text);
 /* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar; then a line
  * an operand. */
 void pto_op_print_operation(uint32_t op, bool with_operands);

@@ -41,13 +41,26 @@ static void print_operand(const struct pto_op_info *info, const struct pto_op_pa
   printf("%s%s\n", parameter->is_optional ? ", optional" : "", parameter->is_list ? ", one or more" : "");
 }
 
+void pto_op_print_line(char *text) {
+  const bool is_wide = strlen(text) > PTO_OP_COLUMNS;
+  if (is_wide) text[PTO_OP_COLUMNS - 2] = '\0';
+  char *space = is_wide ? strrchr(text, ' ') : NULL;
+  if (space) *space = '\0';
+  printf("%s%s\n", text, is_wide ? " …" : "");
+}
+
 void pto_op_print_operation(uint32_t op, bool with_operands) {
   const struct pto_op_info *info = pto_op_info(op);
-  printf("%-*s", NAME_COLUMN, info->name);
+  char text[1024];
+  snprintf(text, sizeof text, "%-*s", NAME_COLUMN, info->name);
   for (uint32_t i = 0; i < info->parameter_count; i++)
-    printf(info->parameters[i].is_optional ? " [%s]" : " %s", info->parameters[i].name);
-  for (uint32_t i = 0; i < info->attribute_count; i++) printf("%s %s", i ? "" : " |", info->attributes[i].name);
-  putchar('\n');
+    pto_text_append(text, sizeof text, info->parameters[i].is_optional ? " [%s]" : " %s", info->parameters[i].name);
+  for (uint32_t i = 0; i < info->attribute_count; i++)
+    pto_text_append(text, sizeof text, "%s %s", i ? "" : " |", info->attributes[i].name);
+  if (with_operands)
+    puts(text);
+  else
+    pto_op_print_line(text);
   for (uint32_t i = 0; with_operands && i < info->parameter_count; i++) print_operand(info, &info->parameters[i]);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/run/shared.h>
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
 #include <sim/chips/chip_files.h>
@@ -119,6 +120,7 @@ OPTION(atol) {
   OPTIONS->has_atol |= status == PTO_OK;
   return status;
 }
+OPTION(shard) { return pto_shard_parse(value, &OPTIONS->share.shard, error); }
 OPTION(jitter) { return pto_parse_jitter(value, &OPTIONS->jitter_ppm, error); }
 OPTION(window) {
   uint64_t window = 0;
@@ -174,6 +176,7 @@ OPTION(dump) {
 #define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT (TAKER(predict) | TAKER(what_if))
+#define LISTS (MANY_RUNS | TAKER(regress) | TAKER(what_if)) /* whatever runs a list of independent items */
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
 #define FLAG(name) PTO_OPTION_FLAG(struct pto_run_options, name)
@@ -194,6 +197,8 @@ static const struct pto_option_spec specs[] = {
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
      NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run)},
+    {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
+     NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",
@@ -242,6 +247,8 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
+    {"shard", "I/N", "runs the I-th of N parts, and writes JSON lines (--json) for `ptosim merge`", BY(set_shard),
+     LISTS},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
      ANY | ADOPT | PREDICT | TAKER(validate) | TAKER(regress)},
     {"sarif", "FILE", "writes the findings as SARIF 2.1.0; - is standard output", TEXT(sarif_path), FINDS},
@@ -261,9 +268,9 @@ static const char *find_refused(const struct pto_run_options *options, uint32_t 
   return NULL;
 }
 
-static bool is_taken(uint32_t taker, const char *name) {
+bool pto_run_options_has(enum pto_verb_id verb, const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
-    if (strcmp(specs[i].name, name) == 0) return specs[i].takers >> taker & 1;
+    if (strcmp(specs[i].name, name) == 0) return specs[i].takers >> verb & 1;
   return false;
 }
 
@@ -363,12 +370,20 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
+static int take_program(struct pto_run_options *options, const char *word, struct pto_error *error) {
+  pto_shared_note(options, "%s", word);
+  return pto_string_list_add(&options->programs, word, error);
+}
+
 static int take_option(size_t index, int argc, char **argv, const struct pto_option_spec *extra, void *extra_target,
                        struct pto_run_options *options, struct pto_error *error) {
   const struct pto_option_spec *spec = spec_at(extra, index);
   const bool is_common = index < PTO_ARRAY_LENGTH(specs);
   struct pto_error reason;
+  const char *value = spec->argument ? optarg : NULL;
   options->given |= UINT64_C(1) << index;
+  if (!pto_shared_is_of_telling(spec->name))
+    pto_shared_note(options, "--%s%s%s", spec->name, value ? "=" : "", value ? value : "");
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -392,6 +407,8 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   struct option table[PTO_OPTION_SPECS_MAX + 1];
   make_table(extra, table);
   *options = (struct pto_run_options){.rounds = 1, .timeout_ms = DEFAULT_TIMEOUT_MS};
+  if (pto_run_options_has(verb, "shard")) options->command = json_array();
+  pto_shared_note(options, "%s", pto_verb_at(verb)->name);
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
@@ -399,7 +416,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (answer == -1) break;
     int status = PTO_OK;
     if (answer == 1)
-      status = pto_string_list_add(&options->programs, optarg, error);
+      status = take_program(options, optarg, error);
     else if (answer >= FIRST_VALUE)
       status = take_option((size_t)(answer - FIRST_VALUE), argc, argv, extra, extra_target, options, error);
     else if (answer == 'h')
@@ -415,12 +432,13 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   for (; optind < argc; optind++) {
-    int status = pto_string_list_add(&options->programs, argv[optind], error);
+    int status = take_program(options, argv[optind], error);
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
   if (!refused) return set_chip(options, error);
-  if (!is_taken(PTO_VERB_run, refused)) return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
+  if (!pto_run_options_has(PTO_VERB_run, refused))
+    return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)
     return pto_error_set(error, PTO_EINVAL, "--%s is of a side: \"PROGRAM --%s ...\"", refused, refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
@@ -444,11 +462,12 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
   else if (form->takes_one_program && programs->count > 1)
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: one program at a time, not also \"%s\"", name, programs->items[1]);
   else
-    return true;
-  return false;
+    *code_out = pto_shared_open(options, form);
+  return *code_out == PTO_EXIT_OK && !options->help;
 }
 
 void pto_run_options_fini(struct pto_run_options *options) {
+  json_decref(options->command);
   free(options->set_chip);
   free(options->model);
   free(options->programs.items);

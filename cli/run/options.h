@@ -22,6 +22,7 @@
 #include <cli/main/verb.h>
 #include <pto/runtime.h>
 #include <report/export/export.h>
+#include <report/file/shard.h>
 #include <runtime/base/error.h>
 
 /* A list of strings that grows. */
@@ -44,7 +45,7 @@ struct pto_run_options {
   const char *json_path, *sarif_path, *junit_path;
   const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
   uint32_t workers, clusters, deps;   /* 0: default */
-  uint32_t ranks;                     /* 0: the program's */
+  uint32_t ranks, world_threads;      /* 0: the program's; 1 */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
@@ -55,7 +56,9 @@ struct pto_run_options {
   const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
-  uint64_t given; /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
+  struct pto_share share;               /* of verbs that take --shard (cli/run/shared.h) */
+  json_t *command; /* the same: the words that say what is run, without those that say how and where to */
+  uint64_t given;  /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */
@@ -115,6 +118,8 @@ bool pto_run_options_given(const struct pto_run_options *options, const struct p
 /* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
 bool pto_run_options_take_stdout(const struct pto_run_options *options);
 
+/* Whether the verb takes the common option of this name. */
+bool pto_run_options_has(enum pto_verb_id verb, const char *name);
 /* The options of the verb, one a line, for --help. */
 void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra);
 

@@ -19,6 +19,7 @@
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
+#include <cli/run/shared.h>
 #include <cli/main/verb.h>
 
 #define DEFAULT_SCHEDULES 200u
@@ -71,6 +72,9 @@ static int check_options(struct explore_command *c) {
   c->is_threads = o->engine != NULL;
   if (c->is_threads + c->all + (c->replay != NULL) > 1)
     return pto_complain(PTO_EXIT_USAGE, "explore: one of --engine threads, --all and --replay at a time");
+  if (pto_share_is_part(&o->share) && (c->all || c->replay))
+    return pto_complain(PTO_EXIT_USAGE, "explore: --%s has no shards: %s", c->all ? "all" : "replay",
+                        c->all ? "each order is found from those before" : "it is one schedule");
   return PTO_EXIT_OK;
 }
 
@@ -124,9 +128,10 @@ static int open_explored(struct explore_command *c) {
   return pto_output_probe(c->save, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
 }
 
-static int explore(struct explore_command *c) {
+static int explore(struct explore_command *c, uint64_t count) {
   struct pto_explore *x = &c->explored.explore;
-  const uint64_t seed = c->options.seed, count = c->schedules ? c->schedules : DEFAULT_SCHEDULES;
+  const uint64_t seed = c->options.seed;
+  x->share = &c->options.share;
   if (c->is_threads) return pto_explore_threads(x, c->explored.threads, count, seed, &c->explored.error);
   if (c->all) return pto_explore_all(x, c->schedules ? c->schedules : DEFAULT_ALL, &c->explored.error);
   if (c->replay)
@@ -247,16 +252,24 @@ static int report(struct explore_command *c, int exit_code) {
   return pto_write_judgement(&c->options, &judgement);
 }
 
+/* A shard tells nothing but why it failed. */
+static int end_part(struct explore_command *c, int exit_code) {
+  if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
+  return pto_shared_end(&c->options, exit_code);
+}
+
 static int explore_program(struct explore_command *c) {
+  const uint64_t count = c->schedules ? c->schedules : DEFAULT_SCHEDULES;
   struct pto_error error;
   if (pto_fault_report_init(last_words, c, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(c->options.programs.items[0], !c->options.quiet);
   int code = open_explored(c);
   const bool is_open = code == PTO_EXIT_OK;
   if (code == PTO_EXIT_OK) code = pto_explored_begin(&c->explored, show_progress);
-  if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c));
+  if (code == PTO_EXIT_OK) code = pto_shared_begin(&c->options, count, pto_explore_digest(&c->explored.explore));
+  if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c, count));
   pto_progress_line_end();
-  if (is_open) code = report(c, code);
+  if (is_open) code = pto_share_is_part(&c->options.share) ? end_part(c, code) : report(c, code);
   pto_explored_close(&c->explored);
   pto_explore_holds_fini(&c->replay_holds);
   pto_fault_report_fini();

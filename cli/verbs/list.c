@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include <cli/op/op.h>
+#include <cli/run/request.h>
+#include <report/file/output_file.h>
 #include <report/run/result.h>
 #include <report/run/trace_view.h>
 #include <graph/fuse/fusion.h>
@@ -22,6 +24,7 @@
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 #include <runtime/sched/scheduler.h>
 #include <sim/chips/chip.h>
 
@@ -125,14 +128,19 @@ static const char *param_mode(const struct pto_kernel_param *param) {
   return param->mode == PTO_UNUSED ? "unused" : pto_mode_name(param->mode);
 }
 
-static void print_kernel(const struct pto_kernel *kernel) {
+static void print_kernel(const struct pto_kernel *kernel, bool is_whole) {
   static const char *const cores[] = {"-", "AIC", "AIV", "AIC or AIV"};
-  printf("%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
+  char text[1024];
+  snprintf(text, sizeof text, "%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
   for (uint32_t k = 0; k < kernel->param_count; k++) {
     const struct pto_kernel_param *param = &kernel->params[k];
-    printf("%s %s%s%s", k ? "," : " ", param_mode(param), param->name ? " " : "", param->name ? param->name : "");
+    pto_text_append(text, sizeof text, "%s %s%s%s", k ? "," : " ", param_mode(param), param->name ? " " : "",
+                    param->name ? param->name : "");
   }
-  putchar('\n');
+  if (is_whole)
+    puts(text);
+  else
+    pto_op_print_line(text);
 }
 
 /* "f32 fp16, rank 2 to 4" */
@@ -172,14 +180,14 @@ static void print_params(const struct pto_kernel *kernel) {
 
 /* The kernels named, by patterns too, with what each parameter must be; or all of them, a line each. */
 static int list_kernels(int count, char **names) {
-  for (uint32_t k = 0; count == 0 && k < pto_kernel_count(); k++) print_kernel(pto_kernel_at(k));
+  for (uint32_t k = 0; count == 0 && k < pto_kernel_count(); k++) print_kernel(pto_kernel_at(k), false);
   for (int i = 0; i < count; i++) {
     bool is_known = false;
     for (uint32_t k = 0; k < pto_kernel_count(); k++) {
       const struct pto_kernel *kernel = pto_kernel_at(k);
       if (fnmatch(names[i], kernel->name, 0) != 0) continue;
       is_known = true;
-      print_kernel(kernel);
+      print_kernel(kernel, true);
       print_params(kernel);
     }
     if (!is_known) return pto_complain_no_kernel("list", names[i]);
@@ -245,23 +253,77 @@ static void print_tags(const struct pto_chip_sheet *sheet) {
   puts("");
 }
 
-/* Each number of the chips named, with its tag and its source. */
-static int list_numbers(int count, char **names) {
-  for (int i = 0; i < count; i++) {
-    struct pto_chip chip;
-    struct pto_chip_sheet sheet;
-    struct pto_error error;
-    if (pto_chip_load_sheet(names[i], &chip, &sheet, &error))
-      return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
-    printf("%-*s %s%s\n", NAME_COLUMN, chip.name, chip.era[0] ? "era " : "", chip.era);
-    print_tags(&sheet);
-    for (uint32_t k = 0; k < sheet.count; k++) {
-      const struct pto_chip_note *note = &sheet.notes[k];
-      printf("    %-28s %12s %-8s %-9s%s%s\n", note->key, note->value, pto_chip_note_unit(note),
-             pto_chip_tag_name(note->tag), note->source[0] ? " " : "", note->source);
-    }
+/* A chip that was named. */
+struct sheet {
+  struct pto_chip chip;
+  struct pto_chip_sheet sheet;
+};
+
+/* Each number with its tag and its source. */
+static void print_numbers(const struct sheet *one) {
+  const struct pto_chip *chip = &one->chip;
+  printf("%-*s %s%s\n", NAME_COLUMN, chip->name, chip->era[0] ? "era " : "", chip->era);
+  print_tags(&one->sheet);
+  for (uint32_t k = 0; k < one->sheet.count; k++) {
+    const struct pto_chip_note *note = &one->sheet.notes[k];
+    printf("    %-28s %12s %-8s %-9s%s%s\n", note->key, note->value, pto_chip_note_unit(note),
+           pto_chip_tag_name(note->tag), note->source[0] ? " " : "", note->source);
   }
-  return PTO_EXIT_OK;
+}
+
+struct sheets {
+  const struct sheet *items;
+  int count;
+};
+
+static void put_note(struct pto_json_writer *w, const struct pto_chip_note *note) {
+  const char *tag = pto_chip_tag_name(note->tag);
+  pto_json_newline(w);
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "section", note->section);
+  pto_json_put_string(w, "key", note->key);
+  pto_json_put_string(w, "value", note->value);
+  pto_json_put_string(w, "unit", pto_chip_note_unit(note));
+  pto_json_put_string(w, "tag", tag[0] ? tag : NULL);
+  pto_json_put_string(w, "source", note->source);
+  pto_json_object_end(w);
+}
+
+static void put_chips(struct pto_json_writer *w, const void *context) {
+  const struct sheets *sheets = context;
+  const struct pto_error none = {.status = PTO_OK};
+  pto_json_put_format(w, "pto-chips", 1);
+  pto_json_put_array(w, "chips");
+  for (int i = 0; i < sheets->count; i++) {
+    const struct sheet *one = &sheets->items[i];
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", one->chip.name);
+    pto_json_put_string(w, "era", one->chip.era[0] ? one->chip.era : NULL);
+    pto_json_put_array(w, "numbers");
+    for (uint32_t k = 0; k < one->sheet.count; k++) put_note(w, &one->sheet.notes[k]);
+    pto_json_array_end(w);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+  pto_put_end(w, &none, PTO_EXIT_OK);
+}
+
+/* The chips named; as JSON with "--json FILE" behind their names. */
+static int list_numbers(int count, char **names) {
+  const bool has_json = count > 2 && strcmp(names[count - 2], "--json") == 0;
+  const char *path = has_json ? names[count - 1] : NULL;
+  const int chips = has_json ? count - 2 : count;
+  struct sheet *sheets = calloc((size_t)chips, sizeof *sheets);
+  struct pto_error error;
+  int code = sheets ? PTO_EXIT_OK : pto_complain(PTO_EXIT_FAILED, "list: no memory for %d chips", chips);
+  for (int i = 0; i < chips && code == PTO_EXIT_OK; i++)
+    if (pto_chip_load_sheet(names[i], &sheets[i].chip, &sheets[i].sheet, &error))
+      code = pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+  for (int i = 0; i < chips && code == PTO_EXIT_OK && !pto_json_takes_stdout(path); i++) print_numbers(&sheets[i]);
+  const struct sheets told = {sheets, chips};
+  if (code == PTO_EXIT_OK) code = pto_write_report(path, put_chips, &told, code);
+  free(sheets);
+  return code;
 }
 
 static int list_chips(int count, char **names) {
@@ -305,7 +367,7 @@ int pto_cmd_list(int argc, char **argv) {
          "ptosim list programs PROGRAM...                  their options and cases\n"
          "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
          "ptosim list ops OPERATION...                     the operands of operations of graphs, and their options\n"
-         "ptosim list chips CHIP...                        their numbers, and where each of them comes from\n"
+         "ptosim list chips CHIP... [--json FILE]          their numbers, and where each of them comes from\n"
          "ptosim list models MODEL...                      the options of models of `ptosim graph`");
     return PTO_EXIT_OK;
   }

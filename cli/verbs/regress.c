@@ -25,6 +25,7 @@
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
+#include <cli/run/shared.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
@@ -133,17 +134,28 @@ static int run_words(const struct regress *r, const struct pto_regress_case *c, 
   return pto_child_run(words, 1000 * r->row_timeout_s, child, error);
 }
 
+/* What is kept of a case: its run, and the one with --stats, if there was one. */
+enum { PLAIN, WITH_STATS, RUN_COUNT };
+
+/* Here, or by a shard. */
+static int make_run(const struct regress *r, size_t index, int which, struct pto_child_result *child,
+                    struct pto_error *error) {
+  json_t *result = pto_share_result(&r->options.share, index, NULL);
+  if (!result) return run_words(r, &r->list.cases[index], which == WITH_STATS, child, error);
+  return pto_child_result_unpack(json_array_get(json_object_get(result, "runs"), (size_t)which), child, error);
+}
+
 /* Runs the case once more for what its time is spent on: where that goes into a baseline, or has changed. */
-static void find_parts(const struct regress *r, const struct pto_regress_case *c, struct result *result) {
-  struct pto_child_result child;
+static void find_parts(const struct regress *r, size_t index, struct pto_child_result *child) {
+  const struct pto_regress_case *c = &r->list.cases[index];
+  struct result *result = &r->results[index];
   struct pto_error error;
   char parts[SENTENCE_BYTES / 2], *sentence;
   if (!result->outcome.has_virtual_time || (result->verdict != CHANGED && !r->is_update)) return;
-  if (run_words(r, c, true, &child, &error)) return;
-  json_t *object = json_loads(child.json, 0, NULL);
+  if (make_run(r, index, WITH_STATS, child, &error)) return;
+  json_t *object = json_loads(child->json, 0, NULL);
   result->parts = pto_regress_parts_of_run(object);
   json_decref(object);
-  pto_child_result_fini(&child);
   if (result->verdict != CHANGED) return;
   pto_regress_say_parts(r->baseline, c->text, result->parts, parts, sizeof parts);
   if (parts[0] && result->sentence && asprintf(&sentence, "%s%s", result->sentence, parts) >= 0) {
@@ -152,34 +164,61 @@ static void find_parts(const struct regress *r, const struct pto_regress_case *c
   }
 }
 
+static void put_runs(struct regress *r, size_t index, const struct pto_child_result *runs) {
+  json_t *list = json_array();
+  for (int i = 0; i < RUN_COUNT && runs[i].json; i++) json_array_append_new(list, pto_child_result_pack(&runs[i]));
+  pthread_mutex_lock(&r->mutex);
+  pto_share_put(&r->options.share, index, r->results[index].seconds, json_pack("{s:o}", "runs", list));
+  pthread_mutex_unlock(&r->mutex);
+}
+
 static void run_case(struct regress *r, size_t index) {
-  const struct pto_regress_case *c = &r->list.cases[index];
-  struct pto_child_result child;
+  struct pto_child_result runs[RUN_COUNT] = {{0}};
+  struct result *result = &r->results[index];
   struct pto_error error;
   const double begin = pto_clock_seconds();
-  const int status = run_words(r, c, false, &child, &error);
-  r->results[index].seconds = pto_clock_seconds() - begin;
+  const int status = make_run(r, index, PLAIN, &runs[PLAIN], &error);
+  result->seconds = pto_clock_seconds() - begin;
+  (void)pto_share_result(&r->options.share, index, &result->seconds);
   if (status) {
     pthread_mutex_lock(&r->mutex);
     if (!r->error.status) r->error = error;
     pthread_mutex_unlock(&r->mutex);
     return;
   }
-  if (!(pto_interrupted() && child.exit_code == PTO_EXIT_INTERRUPTED)) judge(r, c, &child, &r->results[index]);
-  pto_child_result_fini(&child);
-  find_parts(r, c, &r->results[index]);
+  if (!(pto_interrupted() && runs[PLAIN].exit_code == PTO_EXIT_INTERRUPTED)) {
+    judge(r, &r->list.cases[index], &runs[PLAIN], result);
+    find_parts(r, index, &runs[WITH_STATS]);
+    if (pto_share_is_part(&r->options.share)) put_runs(r, index, runs);
+  }
+  for (int i = 0; i < RUN_COUNT; i++) pto_child_result_fini(&runs[i]);
 }
 
 static void *run_cases(void *argument) {
   struct regress *r = argument;
   for (;;) {
     pthread_mutex_lock(&r->mutex);
+    while (r->next < r->list.count && !pto_share_has(&r->options.share, r->next)) r->next++;
     const size_t index = r->error.status || pto_interrupted() ? r->list.count : r->next++;
     if (index < r->list.count) pto_progress_line_stage("running cases", (unsigned)index + 1, (unsigned)r->list.count);
     pthread_mutex_unlock(&r->mutex);
     if (index >= r->list.count) return NULL;
     run_case(r, index);
   }
+}
+
+/* What cases are, and what they are compared with. */
+static uint64_t digest_of(const struct regress *r) {
+  uint64_t digest = 0;
+  for (size_t i = 0; i < r->list.count; i++) {
+    const struct pto_regress_case *c = &r->list.cases[i];
+    digest = pto_xxh64(c->text, strlen(c->text), digest);
+    if (c->expected) digest = pto_xxh64(c->expected, strlen(c->expected), digest);
+  }
+  char *baseline = json_dumps(r->baseline->cases, JSON_COMPACT | JSON_SORT_KEYS);
+  if (baseline) digest = pto_xxh64(baseline, strlen(baseline), digest);
+  free(baseline);
+  return digest;
 }
 
 /* The main thread is one of them. */
@@ -328,6 +367,12 @@ static int exit_of(const struct regress *r) {
   return is_fine ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
 }
 
+static int complain_interrupted(const struct regress *r) {
+  return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
+                      r->list.count - count_of(r, NOT_RUN),
+                      (size_t)pto_shard_size(&r->options.share.shard, r->list.count));
+}
+
 static int report(struct regress *r) {
   struct pto_error error;
   const bool has_text = !r->is_quiet && !pto_run_options_take_stdout(&r->options);
@@ -340,9 +385,7 @@ static int report(struct regress *r) {
   const struct pto_report_page_document document = {"regress", put_report, r};
   int code = pto_write_report(r->options.json_path, put_report, r, r->exit_code);
   code = pto_write_page(r->options.exports[PTO_EXPORT_page], &document, code);
-  if (pto_interrupted())
-    return pto_complain(PTO_EXIT_INTERRUPTED, "regress: interrupted after %zu of %zu cases",
-                        r->list.count - count_of(r, NOT_RUN), r->list.count);
+  if (pto_interrupted()) return complain_interrupted(r);
   const int updated = r->is_update ? update(r) : PTO_EXIT_OK;
   return updated ? updated : code;
 }
@@ -412,10 +455,13 @@ static int regress(struct regress *r) {
   struct pto_error error;
   if (pto_output_probe(r->options.json_path, &error) || pto_report_page_probe(page, &error))
     return pto_complain(PTO_EXIT_USAGE, "regress: %s", error.sentence);
+  code = pto_shared_begin(&r->options, r->list.count, digest_of(r));
+  if (code) return code;
   pto_progress_line_begin("regress", !r->is_quiet);
   code = run_all(r);
   pto_progress_line_end();
-  return code ? code : report(r);
+  if (!pto_share_is_part(&r->options.share)) return code ? code : report(r);
+  return pto_shared_end(&r->options, code == PTO_EXIT_OK && pto_interrupted() ? complain_interrupted(r) : code);
 }
 
 static void fini(struct regress *r) {

@@ -250,7 +250,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
-  int code = pto_ranks_init(&ranks, asked, rank_count);
+  int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_OK) (void)pto_ranks_judge(&ranks);
   pto_progress_line_end();
@@ -290,6 +290,8 @@ static int run_any(struct run *run) {
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(run->options, &config);
   const uint32_t rank_count = run->options->ranks ? run->options->ranks : pto_ranks_wanted(&asked);
+  if (!rank_count && run->options->world_threads)
+    return pto_complain(PTO_EXIT_USAGE, "run: --world-threads is for several ranks (--ranks)");
   return rank_count ? run_ranks(run, &asked, rank_count) : run_program(run);
 }
 

@@ -21,6 +21,7 @@
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
+#include <cli/run/shared.h>
 #include <report/run/result.h>
 #include <check/session/subject.h>
 #include <runtime/base/base.h>
@@ -129,6 +130,19 @@ static int collect_rows(struct suite *suite) {
   return status;
 }
 
+/* What rows are. */
+static uint64_t digest_of(const struct suite *suite) {
+  uint64_t digest = 0;
+  for (size_t i = 0; i < suite->row_count; i++) {
+    const struct row *row = &suite->rows[i];
+    const char *const words[] = {row->program, row->case_name ? row->case_name : "", row->engine};
+    const uint32_t needs[] = {(uint32_t)row->expected_status, row->min_clusters};
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(words); k++) digest = pto_xxh64(words[k], strlen(words[k]) + 1, digest);
+    digest = pto_xxh64(needs, sizeof needs, digest);
+  }
+  return digest;
+}
+
 /* ---- one row ---- */
 
 struct words {
@@ -235,37 +249,60 @@ static void print_row_head(const struct suite *suite, const struct row *row) {
          row->case_name ? row->case_name : "", row->engine);
 }
 
-static int run_row(struct suite *suite, struct row *row) {
-  struct pto_child_result child;
-  struct pto_error error;
+/* Here, or by a shard. */
+static int make_run(struct suite *suite, struct row *row, struct pto_child_result *child, struct pto_error *error) {
   struct words words;
-  uint32_t clusters = row->expected_status ? 1 : suite->chip.cluster_count;
-  if (clusters < row->min_clusters) {
-    suite->skipped++;
-    row->outcome = PTO_JUNIT_SKIPPED;
-    print_row_head(suite, row);
-    print_figures(NULL);
-    printf("skipped: needs %" PRIu32 " clusters\n", row->min_clusters);
-    return PTO_OK;
-  }
+  json_t *result = pto_share_result(&suite->options.share, (uint64_t)(row - suite->rows), &row->seconds);
+  if (result) return pto_child_result_unpack(json_array_get(json_object_get(result, "runs"), 0), child, error);
   make_words(suite, row, &words);
   pto_progress_line_begin("suite", !suite->options.quiet);
   pto_progress_line_stage(row->program, (unsigned)(row - suite->rows) + 1, (unsigned)suite->row_count);
   const double begin = pto_clock_seconds();
-  int status = pto_child_run(words.items, 1000 * suite->row_timeout_s, &child, &error);
+  const int status = pto_child_run(words.items, 1000 * suite->row_timeout_s, child, error);
   row->seconds = pto_clock_seconds() - begin;
   pto_progress_line_end();
+  return status;
+}
+
+static void put_row(struct suite *suite, const struct row *row, const struct pto_child_result *child) {
+  json_t *runs = json_array();
+  if (child) json_array_append_new(runs, pto_child_result_pack(child));
+  pto_share_put(&suite->options.share, (uint64_t)(row - suite->rows), row->seconds, json_pack("{s:o}", "runs", runs));
+}
+
+static void tell_row(struct suite *suite, struct row *row, const struct pto_child_result *child) {
+  json_t *object = json_loads(child->json, 0, NULL);
+  print_row_head(suite, row);
+  print_figures(object);
+  judge(suite, row, child, object);
+  fflush(stdout);
+  json_array_append_new(suite->results, object ? object : json_null());
+}
+
+static void tell_skipped(struct suite *suite, struct row *row) {
+  suite->skipped++;
+  row->outcome = PTO_JUNIT_SKIPPED;
+  print_row_head(suite, row);
+  print_figures(NULL);
+  printf("skipped: needs %" PRIu32 " clusters\n", row->min_clusters);
+}
+
+static int run_row(struct suite *suite, struct row *row) {
+  struct pto_child_result child;
+  struct pto_error error;
+  const bool is_part = pto_share_is_part(&suite->options.share);
+  const uint32_t clusters = row->expected_status ? 1 : suite->chip.cluster_count;
+  if (clusters < row->min_clusters) {
+    is_part ? put_row(suite, row, NULL) : tell_skipped(suite, row);
+    return PTO_OK;
+  }
+  const int status = make_run(suite, row, &child, &error);
   if (pto_interrupted()) { /* the row was cut short */
     pto_child_result_fini(&child);
     return PTO_OK;
   }
   if (status) return pto_complain(status, "suite: %s", error.sentence);
-  json_t *object = json_loads(child.json, 0, NULL);
-  print_row_head(suite, row);
-  print_figures(object);
-  judge(suite, row, &child, object);
-  fflush(stdout);
-  json_array_append_new(suite->results, object ? object : json_null());
+  is_part ? put_row(suite, row, &child) : tell_row(suite, row, &child);
   pto_child_result_fini(&child);
   return PTO_OK;
 }
@@ -273,6 +310,7 @@ static int run_row(struct suite *suite, struct row *row) {
 /* ---- the table ---- */
 
 static void print_head(const struct suite *suite) {
+  printf("%zu runs on %s\n\n", suite->row_count, suite->chip.name);
   printf("%-*s  %-*s  %-7s %7s %7s %10s %13s %9s  %s\n", suite->program_width, "program", suite->case_width, "case",
          "engine", "tasks", "edges", "time", "on the chip", "max error", "result");
 }
@@ -315,17 +353,20 @@ static int run_suite(struct suite *suite) {
   if (collect_rows(suite)) return PTO_EXIT_USAGE;
   if (suite->row_count == 0) return pto_complain(PTO_EXIT_USAGE, "suite: there are no programs");
   suite->results = json_array();
-  printf("%zu runs on %s\n\n", suite->row_count, suite->chip.name);
-  print_head(suite);
+  const bool is_part = pto_share_is_part(&suite->options.share);
+  int code = pto_shared_begin(&suite->options, suite->row_count, digest_of(suite));
+  if (code) return code;
+  if (!is_part) print_head(suite);
   for (size_t i = 0; i < suite->row_count && !pto_interrupted(); i++)
-    if (run_row(suite, &suite->rows[i])) return PTO_EXIT_FAILED;
+    if (pto_share_has(&suite->options.share, i) && run_row(suite, &suite->rows[i])) return PTO_EXIT_FAILED;
+  if (is_part) return pto_shared_end(&suite->options, pto_interrupted() ? PTO_EXIT_INTERRUPTED : PTO_EXIT_OK);
   printf("\n%" PRIu32 " right, %" PRIu32 " failed as expected, %" PRIu32 " skipped, %" PRIu32 " not as expected\n",
          suite->ok, suite->expected_failures, suite->skipped, suite->bad);
   fflush(stdout);
   const char *junit_path = suite->options.junit_path;
   if (junit_path && pto_junit_write(junit_path, "ptosim suite", suite->row_count, put_case, suite, &error))
     return pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence);
-  int code = suite->options.json_path ? write_results(suite, suite->options.json_path) : PTO_EXIT_OK;
+  code = suite->options.json_path ? write_results(suite, suite->options.json_path) : PTO_EXIT_OK;
   if (pto_interrupted()) return PTO_EXIT_INTERRUPTED;
   return code ? code : suite->bad ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }

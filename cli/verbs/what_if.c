@@ -14,6 +14,7 @@
 #include <cli/run/at_once.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
+#include <cli/run/shared.h>
 #include <report/file/output_file.h>
 
 #define DEFAULT_CHIP "a2a3"
@@ -34,7 +35,8 @@ static void help(const struct pto_run_options *options) {
        "What PROGRAM would take in virtual time with each number of the chip halved and doubled, one at a time, "
        "largest\n"
        "effect first, and with 1 to all clusters and 16 to 16384 slots of a task ring.  Each is a run, exact; kernels\n"
-       "are priced and not run, where the program allows that.  `ptosim run --chip-set KEY=VALUE` is one of them.\n");
+       "are priced and not run, where the program allows that.  `ptosim run --chip-set KEY=VALUE` is one of them.\n"
+       "The heap stays as it is: `ptosim check --advise` tries windows and heaps.\n");
   pto_run_options_help(PTO_VERB_what_if, own_options);
   puts("\nLeaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
 }
@@ -60,8 +62,8 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_put_end(w, told->error, told->exit_code);
 }
 
-static int what_if(const struct what_if *v) {
-  const struct pto_run_options *options = &v->options;
+static int what_if(struct what_if *v) {
+  struct pto_run_options *options = &v->options;
   struct pto_config config;
   struct pto_session_options session = pto_run_options_session(options, &config);
   struct pto_what_if asked;
@@ -69,12 +71,22 @@ static int what_if(const struct what_if *v) {
   if (!config.chip) config.chip = DEFAULT_CHIP;
   session.text = NULL;
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  const int status = pto_what_if(&session, v->at_once, &asked, &error);
+  int shared = PTO_EXIT_OK, status = pto_what_if_begin(&session, &asked, &error);
+  if (status == PTO_OK && asked.plain.exit_code == PTO_EXIT_OK) {
+    shared = pto_shared_begin(options, asked.planned_count, asked.digest);
+    if (shared == PTO_EXIT_OK) status = pto_what_if_run(&asked, v->at_once, &options->share, &error);
+  }
   pto_progress_line_end();
+  if (shared) {
+    pto_what_if_fini(&asked);
+    return shared;
+  }
   int code = status ? pto_exit_of_setup(status) : asked.plain.exit_code;
   if (status == PTO_OK && code != PTO_EXIT_OK) pto_error_set(&error, asked.plain.status, "%s", asked.plain.sentence);
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "what-if: %s", error.sentence);
+  } else if (pto_share_is_part(&options->share)) {
+    code = pto_shared_end(options, PTO_EXIT_OK);
   } else if (!options->quiet && !pto_json_takes_stdout(options->json_path)) {
     printf("%s%s%s on ", options->programs.items[0], options->case_name ? ", case " : "",
            options->case_name ? options->case_name : "");
@@ -83,7 +95,7 @@ static int what_if(const struct what_if *v) {
   if (code == PTO_EXIT_OK && asked.is_interrupted) code = PTO_EXIT_INTERRUPTED;
   const struct told told = {v, &asked, &error, code};
   const struct pto_report_page_document document = {"what_if", put, &told};
-  code = pto_write_report(options->json_path, put, &told, code);
+  if (!pto_share_is_part(&options->share)) code = pto_write_report(options->json_path, put, &told, code);
   code = pto_write_page(options->exports[PTO_EXPORT_page], &document, code);
   pto_what_if_fini(&asked);
   return code;

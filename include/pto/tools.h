@@ -106,7 +106,8 @@ PTO_API PTO_MUST_CHECK int pto_session_account(struct pto_session *session, char
 /* ---- exports ---- */
 
 /* What config->record must have for an export (enum pto_record bits, 0: nothing); UINT32_MAX where none has this name.
- * Names: "trace", "report" (after pto_session_account), "dot", "deps-json", "waits-dot". */
+ * Names: "trace", "report" (after pto_session_account), "dot", "deps-json", "waits-dot".  The path's ending
+ * says in which format a trace is: .pftrace, .et, else JSON. */
 PTO_API uint32_t pto_export_record(const char *name);
 /* Writes it, after a run, well or not.  PTO_EINVAL: no such export; PTO_ENOTSUP: nothing was recorded for it. */
 PTO_API PTO_MUST_CHECK int pto_session_export(const struct pto_session *session, const char *name, const char *path,

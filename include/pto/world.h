@@ -15,7 +15,8 @@
  * Time.  One clock: what happens first on any chip is done first, at one instant the lower rank's, and messages take
  * what the chip's [fabric] says.  So a world gives the same bytes and the same timelines on every machine.
  *
- * Threads: one, that of pto_world_run, on which each rank has a stack of its own.  Ownership: the world's until it is
+ * Threads: that of pto_world_run and, where config.threads says so, others; each rank has a stack of its own on one of
+ * them.  Ownership: the world's until it is
  * destroyed, which is after all runtimes of its ranks; windows are the world's.
  */
 #ifndef PTO_WORLD_H
@@ -38,6 +39,7 @@ struct pto_world_config {
   uint32_t ranks;                   /* 1 … what the chip's [fabric] holds [1] */
   const char *chip;                 /* whose [fabric] joins the ranks ["tiny"] */
   const struct pto_chip *made_chip; /* of ptosim's own: instead of what `chip` says; borrowed while it is made */
+  uint32_t threads; /* that ranks run on, side by side; the same bytes and times as on one.  At most one a rank [1] */
 };
 
 /* PTO_OK; PTO_EINVAL with the sentence where the fabric does not hold so many ranks, or the chip is unknown;

@@ -57,6 +57,9 @@ struct paged {
   float scale; /* 1/√dim */
 };
 
+/* Of all requests.  A block is four tasks or more for each tile of heads: more take minutes. */
+#define PAGED_MOST_BLOCKS (UINT64_C(1) << 20)
+
 static inline uint64_t paged_divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 /* Reads a comma-separated list of positive numbers; returns how many, 0 where it is none. */
@@ -113,6 +116,10 @@ static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) 
     blocks += len_blocks;
     if (len_blocks > p->max_blocks) p->max_blocks = len_blocks;
   }
+  if (blocks > PAGED_MOST_BLOCKS)
+    return pto_program_fail(run, "the cached tokens take %llu blocks of %llu, and at most %llu are taken",
+                            (unsigned long long)blocks, (unsigned long long)p->block,
+                            (unsigned long long)PAGED_MOST_BLOCKS);
   uint64_t wanted = 0;
   status = READ_WHOLE_OPTIONS(run, {"pool_blocks", 0, INT32_MAX, &wanted});
   if (status != PTO_OK) return status;
@@ -134,127 +141,106 @@ static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
                         OUTPUT("out", PTO_FLOAT32, p->batch * p->heads, p->dim));
 }
 
-/* ---- golden: two passes over the whole context in double precision, no blocks, no running maximum ---- */
+/* ---- golden: two passes over the whole context in double precision, no running maximum ---- */
 
 struct paged_golden {
   const struct paged *p;
-  const double *k_pool, *v_pool, *block_table; /* the inputs */
-  const double *q;                             /* [group_heads, dim]: the rows of one KV head */
-  double *scores;                              /* [group_heads, pitch] */
-  uint64_t pitch; /* the most tokens of a request, and a cache line, so that rows do not share the places of a cache */
-  double *out;    /* [group_heads, dim], part of the golden */
+  const float *keys;   /* [pool_blocks, kv_heads, dim, block]; all dtypes' values are floats, which are less to move */
+  const float *values; /* [pool_blocks, block, kv_heads, dim] */
+  const double *block_table;
+  const double *q; /* [group_heads, dim]: the rows of one KV head, over √dim */
+  double *scores;  /* [group_heads, pitch] */
+  uint64_t pitch;  /* the most tokens of a request, and a cache line, so that rows do not share the places of a cache */
+  double *out;     /* [group_heads, dim], part of the golden */
 };
 
-/* What a pool has of one token of a request. */
-static inline const double *paged_token(const struct paged_golden *g, const double *pool, uint64_t request,
-                                        uint64_t token, uint64_t kv_head) {
-  const struct paged *p = g->p;
-  uint64_t index = (uint64_t)g->block_table[request * p->max_blocks + token / p->block];
-  return pool + ((index * p->block + token % p->block) * p->kv_heads + kv_head) * p->dim;
-}
+/* out[rows, columns] += a[rows, depth] · b[depth, columns]; each has a pitch of its own. */
+struct paged_product {
+  const double *a;
+  const float *b;
+  double *out;
+  uint64_t a_pitch, b_pitch, out_pitch, rows, depth, columns;
+};
 
 /* Four doubles, wherever they lie: the machine's vectors where it has them, two halves where it has not.  What is added
- * to what, in which order, is the same either way, and so are the bits: nothing is contracted (Makefile). */
+ * to what, in which order, is the same either way, and each product is added with one rounding: so the bits are too. */
 typedef double paged_four __attribute__((vector_size(32), aligned(8)));
-#define PAGED_AT(base, index) (*(const paged_four *)(const void *)((base) + (index)))
-enum { PAGED_ROWS = 4 }; /* query rows, or tokens, that are gone through together */
+typedef float paged_four_floats __attribute__((vector_size(16), aligned(4)));
+#define PAGED_AT(base) (*(paged_four *)(void *)(base))
+enum { PAGED_ROWS = 4, PAGED_FOURS = 2 }; /* of a tile, whose sums are in registers */
 
-/* Of `rows` ≤ PAGED_ROWS query rows with one key, the dots.  Four partial sums a row, so that additions do not wait. */
-static inline __attribute__((always_inline)) void paged_dots(const double *q, const double *key, uint64_t dim,
-                                                             uint64_t rows, double *dots) {
-  paged_four sums[PAGED_ROWS] = {{0}};
-  uint64_t i = 0;
-  for (; i + 4 <= dim; i += 4) {
+static inline __attribute__((always_inline)) void paged_tile(const struct paged_product *m, uint64_t row, uint64_t rows,
+                                                             uint64_t column, uint64_t fours) {
+  paged_four sums[PAGED_ROWS][PAGED_FOURS] = {{{0}}};
 #pragma GCC unroll 4
-    for (uint64_t h = 0; h < rows; h++) sums[h] += PAGED_AT(q, h * dim + i) * PAGED_AT(key, i);
-  }
-  for (; i < dim; i++)
-    for (uint64_t h = 0; h < rows; h++) sums[h][0] += q[h * dim + i] * key[i];
-  for (uint64_t h = 0; h < rows; h++) dots[h] = (sums[h][0] + sums[h][1]) + (sums[h][2] + sums[h][3]);
-}
-
-/* out += Σ weights · values over `count` ≤ PAGED_ROWS tokens, one after the other. */
-static inline __attribute__((always_inline)) void paged_add(const double *const *values, const double *weights,
-                                                            uint64_t dim, uint64_t count, double *out) {
-  uint64_t i = 0;
-  for (; i + 4 <= dim; i += 4) {
-    paged_four sum = PAGED_AT(out, i);
+  for (uint64_t h = 0; h < rows; h++)
+#pragma GCC unroll 2
+    for (uint64_t c = 0; c < fours; c++) sums[h][c] = PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c);
+  for (uint64_t k = 0; k < m->depth; k++) {
+#pragma GCC unroll 2
+    for (uint64_t c = 0; c < fours; c++) {
+      const float *b = m->b + k * m->b_pitch + column + 4 * c;
+      const paged_four right = __builtin_convertvector(*(const paged_four_floats *)(const void *)b, paged_four);
 #pragma GCC unroll 4
-    for (uint64_t t = 0; t < count; t++) sum += weights[t] * PAGED_AT(values[t], i);
-    *(paged_four *)(void *)(out + i) = sum;
-  }
-  for (; i < dim; i++)
-    for (uint64_t t = 0; t < count; t++) out[i] += weights[t] * values[t][i];
-}
-
-static inline __attribute__((always_inline)) void paged_golden_scores(const struct paged_golden *g, uint64_t request,
-                                                                      uint64_t kv_head, uint64_t len) {
-  const struct paged *p = g->p;
-  const double root = sqrt((double)p->dim);
-  for (uint64_t t = 0; t < len; t++) {
-    const double *key = paged_token(g, g->k_pool, request, t, kv_head);
-    for (uint64_t h = 0; h < p->group_heads; h += PAGED_ROWS) {
-      const uint64_t rows = p->group_heads - h < PAGED_ROWS ? p->group_heads - h : PAGED_ROWS;
-      const double *q = g->q + h * p->dim;
-      double dots[PAGED_ROWS];
-      if (rows == PAGED_ROWS) /* known to the compiler here */
-        paged_dots(q, key, p->dim, PAGED_ROWS, dots);
-      else
-        paged_dots(q, key, p->dim, rows, dots);
-      for (uint64_t k = 0; k < rows; k++) g->scores[(h + k) * g->pitch + t] = dots[k] / root;
+      for (uint64_t h = 0; h < rows; h++) {
+        const double left = m->a[(row + h) * m->a_pitch + k];
+        const paged_four sum = sums[h][c];
+        sums[h][c] = (paged_four){fma(left, right[0], sum[0]), fma(left, right[1], sum[1]), fma(left, right[2], sum[2]),
+                                  fma(left, right[3], sum[3])};
+      }
     }
   }
+#pragma GCC unroll 4
+  for (uint64_t h = 0; h < rows; h++)
+#pragma GCC unroll 2
+    for (uint64_t c = 0; c < fours; c++) PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c) = sums[h][c];
 }
 
-static inline __attribute__((always_inline)) void paged_golden_out(const struct paged_golden *g, uint64_t request,
-                                                                   uint64_t kv_head, uint64_t len) {
-  const struct paged *p = g->p;
-  for (uint64_t t = 0; t < len; t += PAGED_ROWS) {
-    const uint64_t count = len - t < PAGED_ROWS ? len - t : PAGED_ROWS;
-    const double *values[PAGED_ROWS] = {NULL};
-    for (uint64_t k = 0; k < count; k++) values[k] = paged_token(g, g->v_pool, request, t + k, kv_head);
-    for (uint64_t h = 0; h < p->group_heads; h++) {
-      const double *weights = g->scores + h * g->pitch + t;
-      if (count == PAGED_ROWS)
-        paged_add(values, weights, p->dim, PAGED_ROWS, g->out + h * p->dim);
-      else
-        paged_add(values, weights, p->dim, count, g->out + h * p->dim);
-    }
+static inline __attribute__((always_inline)) void paged_multiply(const struct paged_product *m) {
+  uint64_t column = 0;
+  for (uint64_t fours; column + 4 <= m->columns; column += 4 * fours) {
+    fours = column + 4 * PAGED_FOURS <= m->columns ? PAGED_FOURS : 1;
+    uint64_t row = 0;
+    for (; row + PAGED_ROWS <= m->rows && fours == PAGED_FOURS; row += PAGED_ROWS)
+      paged_tile(m, row, PAGED_ROWS, column, PAGED_FOURS); /* sizes that the compiler knows */
+    for (; row < m->rows; row++) paged_tile(m, row, 1, column, fours);
   }
+  for (; column < m->columns; column++)
+    for (uint64_t row = 0; row < m->rows; row++)
+      for (uint64_t k = 0; k < m->depth; k++)
+        m->out[row * m->out_pitch + column] =
+            fma(m->a[row * m->a_pitch + k], (double)m->b[k * m->b_pitch + column], m->out[row * m->out_pitch + column]);
 }
-
-static void paged_scores_plain(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
-  paged_golden_scores(g, request, kv_head, len);
-}
-static void paged_out_plain(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
-  paged_golden_out(g, request, kv_head, len);
-}
+static void paged_multiply_plain(const struct paged_product *m) { paged_multiply(m); }
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void paged_scores_avx2(const struct paged_golden *g, uint64_t request,
-                                                              uint64_t kv_head, uint64_t len) {
-  paged_golden_scores(g, request, kv_head, len);
-}
-__attribute__((target("avx2"))) static void paged_out_avx2(const struct paged_golden *g, uint64_t request,
-                                                           uint64_t kv_head, uint64_t len) {
-  paged_golden_out(g, request, kv_head, len);
-}
-static inline bool paged_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+__attribute__((target("avx2,fma"))) static void paged_multiply_fma(const struct paged_product *m) { paged_multiply(m); }
+static inline bool paged_has_fma(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #else
-#define paged_scores_avx2 paged_scores_plain
-#define paged_out_avx2 paged_out_plain
-static inline bool paged_has_avx2(void) { return false; }
+#define paged_multiply_fma paged_multiply_plain
+static inline bool paged_has_fma(void) { return false; }
 #endif
 
 static inline void paged_golden_group(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
   const struct paged *p = g->p;
-  (paged_has_avx2() ? paged_scores_avx2 : paged_scores_plain)(g, request, kv_head, len);
+  void (*const multiply)(const struct paged_product *) = paged_has_fma() ? paged_multiply_fma : paged_multiply_plain;
+  const double *blocks = g->block_table + request * p->max_blocks;
+  memset(g->scores, 0, p->group_heads * g->pitch * sizeof *g->scores);
+  for (uint64_t t = 0; t < len; t += p->block) {
+    const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
+    multiply(&(struct paged_product){g->q, g->keys + index * p->dim * p->block, g->scores + t, p->dim, p->block,
+                                     g->pitch, p->group_heads, p->dim, len - t < p->block ? len - t : p->block});
+  }
   for (uint64_t h = 0; h < p->group_heads; h++) {
     double *s = g->scores + h * g->pitch, most = s[0], sum = 0;
     for (uint64_t t = 1; t < len; t++) most = s[t] > most ? s[t] : most;
     for (uint64_t t = 0; t < len; t++) sum += s[t] = exp(s[t] - most);
-    for (uint64_t t = 0; t < len; t++) s[t] /= sum;
+    for (uint64_t t = 0; t < len; t++) s[t] *= 1 / sum;
   }
-  (paged_has_avx2() ? paged_out_avx2 : paged_out_plain)(g, request, kv_head, len);
+  for (uint64_t t = 0; t < len; t += p->block) {
+    const uint64_t index = (uint64_t)blocks[t / p->block] * p->block * p->kv_heads + kv_head;
+    multiply(&(struct paged_product){g->scores + t, g->values + index * p->dim, g->out, g->pitch, p->kv_heads * p->dim,
+                                     p->dim, p->group_heads, len - t < p->block ? len - t : p->block, p->dim});
+  }
 }
 
 /* A share of the requests, on a thread of its own: every `step`th from `first` on.  No two write the same bytes, and
@@ -304,19 +290,31 @@ static inline void paged_run_parts(struct paged_golden_part *parts, uint64_t cou
     if (parts[i].has_thread) pthread_join(parts[i].thread, NULL);
 }
 
+/* The keys with the tokens of a block side by side; NULL where there is no memory. */
+static inline const float *paged_turned_keys(struct pto_program_run *run, const struct paged *p) {
+  const float *keys = exact_floats(run, "k_pool");
+  float *turned = pto_program_alloc(run, p->pool_blocks * p->block * p->kv_heads * p->dim * sizeof *turned);
+  for (uint64_t b = 0; keys && turned && b < p->pool_blocks; b++)
+    for (uint64_t t = 0; t < p->block; t++)
+      for (uint64_t head = 0; head < p->kv_heads; head++)
+        for (uint64_t i = 0; i < p->dim; i++) turned[((b * p->kv_heads + head) * p->dim + i) * p->block + t] = *keys++;
+  return keys ? turned : NULL;
+}
+
 /* The `expect` of all of them: their state begins with a struct paged. */
 static inline int expect(struct pto_program_run *run) {
   const struct paged *p = pto_program_state(run, sizeof *p);
-  const double *q = exact_copy(run, "q"), *lens = exact_copy(run, "context_lens");
-  double *golden = golden_of(run, "out");
+  const double *lens = exact_copy(run, "context_lens");
+  double *q = exact_copy(run, "q"), *golden = golden_of(run, "out");
   const struct paged_golden g = {
       .p = p,
-      .k_pool = exact_copy(run, "k_pool"),
-      .v_pool = exact_copy(run, "v_pool"),
+      .keys = paged_turned_keys(run, p),
+      .values = exact_floats(run, "v_pool"),
       .block_table = exact_copy(run, "block_table"),
       .pitch = p->max_blocks * p->block + 8,
   };
-  if (!q || !lens || !golden || !g.k_pool || !g.v_pool || !g.block_table) return PTO_ENOMEM;
+  if (!q || !lens || !golden || !g.keys || !g.values || !g.block_table) return PTO_ENOMEM;
+  for (uint64_t i = 0; i < p->batch * p->heads * p->dim; i++) q[i] /= sqrt((double)p->dim);
   struct paged_golden_part parts[PTO_PAGED_MAX_PARTS];
   const uint64_t count = paged_part_count(p);
   for (uint64_t i = 0; i < count; i++) {

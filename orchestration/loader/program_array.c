@@ -147,10 +147,7 @@ static float float_to_odd(double value) {
   }
   uint32_t bits;
   memcpy(&bits, &near, sizeof bits);
-  if (bits & 1) return near;
-  /* The magnitude's neighbour on the side of the exact value is odd. */
-  bits += fabs(value) > fabs((double)near) ? 1u : -1u;
-  if (near == 0) bits = 1u | (signbit(value) ? UINT32_C(0x80000000) : 0);
+  bits = (bits - (fabs((double)near) > fabs(value))) | 1; /* cut off, and odd */
   memcpy(&near, &bits, sizeof near);
   return near;
 }
@@ -171,11 +168,12 @@ _Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: how it is read and set
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low bytes of an element are its first");
 
 double pto_array_get(const struct pto_array *array, uint64_t index) {
-  const uint32_t dtype = array->dtype, bits = pto_dtype_bits(dtype);
-  uint64_t raw = 0;
+  const uint32_t dtype = array->dtype;
   if (dtype == PTO_FLOAT32) return ((const float *)array->data)[index];
   if (dtype == PTO_FLOAT16) return pto_fp16_to_f32(((const uint16_t *)array->data)[index]);
   if (dtype == PTO_BFLOAT16) return pto_bf16_to_f32(((const uint16_t *)array->data)[index]);
+  const uint32_t bits = pto_dtype_bits(dtype);
+  uint64_t raw = 0;
   if (bits < 8)
     raw = ((const uint8_t *)array->data)[index / 2] >> (index % 2 * 4) & 15u;
   else
@@ -185,13 +183,14 @@ double pto_array_get(const struct pto_array *array, uint64_t index) {
 }
 
 void pto_array_set(struct pto_array *array, uint64_t index, double value) {
-  const uint32_t dtype = array->dtype, bits = pto_dtype_bits(dtype);
+  const uint32_t dtype = array->dtype;
   if (dtype == PTO_FLOAT32) {
     ((float *)array->data)[index] = (float)value;
   } else if (pto_dtype_is_float(dtype)) {
     const float once = float_to_odd(value);
     ((uint16_t *)array->data)[index] = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(once) : pto_bf16_from_f32(once);
   } else {
+    const uint32_t bits = pto_dtype_bits(dtype);
     const uint64_t raw = dtype == PTO_BOOL ? value != 0 : to_integer(value, bits, pto_dtype_is_signed(dtype));
     uint8_t *at = (uint8_t *)array->data + index * bits / 8;
     if (bits < 8)

@@ -10,7 +10,7 @@ _HOMES = {
     "library": ("Error", "errors", "version"),
     "tensors": ("Tensor", "accumulate", "hold", "inout", "input", "output"),
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
-    "runtime": ("Runtime", "Task"),
+    "runtime": ("Runtime",),
     "devices": ("Context", "DeviceTensor"),
     "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
     "onnx": ("from_onnx",),

@@ -28,21 +28,13 @@ _labels = {}  # C strings, the same
 # A struct pto_param as two words: mode and type of scalar, and the address or the scalar.
 assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param", "scalar_type") == 4
 assert ffi.offsetof("struct pto_param", "value") == 8
+_new, _task, _submit = ffi.new, ffi.typeof("struct pto_task *"), lib.pto_submit
 
 
 def _scalar_bits(kind, value):
     if kind == lib.PTO_SCALAR_F32:
         return int.from_bytes(struct.pack("<f", value), "little")
     return int(value) & 0xFFFFFFFFFFFFFFFF
-
-
-class Task:
-    """A task that was submitted, for `after`."""
-
-    __slots__ = ("c",)
-
-    def __init__(self, c):
-        self.c = c
 
 
 def _label(words):
@@ -53,15 +45,93 @@ def _label(words):
     return _labels[words]
 
 
+def _place(frame):
+    """The struct pto_place of a frame's line."""
+    key = frame.f_code.co_filename, frame.f_lineno
+    if key not in _places:
+        file = chars(key[0])
+        _places[key] = ffi.new("struct pto_place *", {"file": file, "line": key[1]}), file
+    return _places[key][0]
+
+
+class _Call:
+    """How a kernel is submitted: the struct pto_launch, and an array of parameters whose modes are the kernel's."""
+
+    def __init__(self, kernel, blocks, label, core, after=(), sync_start=False, when=None):
+        self.launch = launch = ffi.new("struct pto_launch *", {
+            "size": ffi.sizeof("struct pto_launch"), "block_count": blocks, "sync_start": sync_start, "label": _label(label)})
+        if isinstance(kernel, tuple):
+            launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
+            kernel = next(each for each in kernel if each is not None)
+        elif kernel.is_cube or core == "aic":
+            launch.aic = kernel.c
+        else:
+            launch.aiv0 = kernel.c
+        if after:
+            self.tasks = ffi.new("struct pto_task[]", [task[0] for task in after])
+            launch.after, launch.after_count = self.tasks, len(after)
+        if when is not None:
+            self.flag = when[0]
+            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
+            launch.predicate.compare = _compares[when[1]]
+        self.kernel, self.count = kernel, len(kernel.params)
+        self.params = ffi.new("struct pto_param[]", max(self.count, 1))
+        self.words = ffi.cast("uint64_t *", self.params)
+        self.slots = [(2 * place + 1, not scalar and bool(mode & _writes and mode != lib.PTO_HOLD), scalar)
+                      for place, (_, mode, scalar) in enumerate(kernel.params)]
+        self._put_modes()
+
+    def _put_modes(self):
+        for place, (_, mode, scalar) in enumerate(self.kernel.params):
+            self.words[2 * place] = lib.PTO_SCALAR | scalar << 32 if scalar else mode
+        self.has_modes = True
+
+    def fill(self, values, named):
+        """Writes the parameters."""
+        if named:
+            values = self._in_order(values, named)
+        if len(values) != self.count:
+            raise TypeError(f"{self.kernel!r} got {len(values)} parameters")
+        if not self.has_modes:
+            self._put_modes()
+        words = self.words
+        for value, (at, writes, scalar) in zip(values, self.slots):
+            if scalar:
+                words[at] = _scalar_bits(scalar, value)
+            elif type(value) is Tensor and not (writes and value.is_read_only):
+                words[at] = value.address
+            else:
+                self._put_other(at, value)
+
+    def _put_other(self, at, value):
+        """A tensor with a mode around it; and what is refused."""
+        name, mode, _ = self.kernel.params[at // 2]
+        if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
+            mode, value = value[0].value, value[1]
+            self.has_modes = False
+        if type(value) is not Tensor:
+            raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
+        if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
+            raise errors.EINVAL(f"{self.kernel.name}: {name} is written, and its array is read-only")
+        self.words[at - 1], self.words[at] = mode, value.address
+
+    def _in_order(self, values, named):
+        values = list(values) + [None] * len(named)
+        for name, value in named.items():
+            place = self.kernel.place.get(name)
+            if place is None or place >= len(values) or values[place] is not None:
+                raise TypeError(f"{self.kernel!r} has no further parameter {name!r}")
+            values[place] = value
+        return values
+
+
 class Orchestrating:
     """What an orchestration does with a runtime, whoever made it.  `c` is the struct pto_runtime *."""
 
     def __init__(self, c):
         self.c = c
-        self._params = ffi.new("struct pto_param[]", lib.PTO_PYTHON_MAX_PARAMS)
-        self._words = ffi.cast("uint64_t *", self._params)
-        self._launches = {}  # by kernel and what else they are made of, where that is no more than it
-        self._code = self._line = None  # the place that was told last
+        self._calls = {}  # by kernel, blocks, label and core
+        self._code = self._lasti = self._place = None  # the place that was told last
         self._held = []  # arrays, as long as their registrations may last
         self.exception = None
 
@@ -69,17 +139,15 @@ class Orchestrating:
         if status < 0:
             raise failure(status, text(lib.pto_last_error(self.c)))
 
-    def _at(self, depth=2):
-        """Names the caller's line as where the next call is made."""
-        frame = sys._getframe(depth)
-        if frame.f_code is self._code and frame.f_lineno == self._line:
-            return
-        self._code, self._line = frame.f_code, frame.f_lineno
-        key = frame.f_code.co_filename, frame.f_lineno
-        if key not in _places:
-            file = chars(key[0])
-            _places[key] = ffi.new("struct pto_place *", {"file": file, "line": key[1]}), file
-        lib.pto_call_from(self.c, _places[key][0])
+    def _at(self, frame):
+        """Tells where the next call is made: the line of a frame."""
+        self._code, self._lasti = frame.f_code, frame.f_lasti
+        self._tell(_place(frame))
+
+    def _tell(self, place):
+        if place is not self._place:
+            self._place = place
+            lib.pto_call_from(self.c, place)
 
     # ---- tensors ----
 
@@ -110,7 +178,7 @@ class Orchestrating:
     def read(self, tensor, *index):
         """One element, once its writers are done: a number of numpy."""
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
-        self._at()
+        self._at(sys._getframe(1))
         self._check(lib.pto_read_element(self.c, tensor.c, list(index), ffi.cast("void *", value.ctypes.data)))
         return value[()]
 
@@ -118,108 +186,65 @@ class Orchestrating:
         """Writes one element, once writers and readers are done."""
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
         index = [index] if isinstance(index, int) else list(index)
-        self._at()
+        self._at(sys._getframe(1))
         self._check(lib.pto_write_element(self.c, tensor.c, index, ffi.cast("void *", value.ctypes.data)))
 
     # ---- tasks ----
 
-    def _launch(self, kernel, blocks, after, label, sync_start, when, core):
-        """A struct pto_launch, and what it borrows."""
-        launch = ffi.new("struct pto_launch *", {"size": ffi.sizeof("struct pto_launch"), "block_count": blocks,
-                                                 "sync_start": sync_start, "label": _label(label)})
-        if isinstance(kernel, tuple):
-            launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
-        elif kernel.is_cube or core == "aic":
-            launch.aic = kernel.c
-        else:
-            launch.aiv0 = kernel.c
-        tasks = ffi.new("struct pto_task[]", [task.c[0] for task in after]) if after else None
-        if after:
-            launch.after, launch.after_count = tasks, len(after)
-        if when is not None:
-            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
-            launch.predicate.compare = _compares[when[1]]
-        return launch, tasks
-
-    def _build(self, kernel, words, values, named):
-        """Writes the parameters of a kernel; how many."""
-        count = len(values) + len(named)
-        if count != len(kernel.params):
-            raise TypeError(f"{kernel!r} got {count} parameters")
-        if named:
-            values = list(values) + [None] * len(named)
-            for name, value in named.items():
-                place = kernel.place.get(name)
-                if place is None or values[place] is not None:
-                    raise TypeError(f"{kernel!r} has no further parameter {name!r}")
-                values[place] = value
-        at = 0
-        for value, (name, mode, scalar) in zip(values, kernel.params):
-            if scalar:
-                words[at], words[at + 1] = lib.PTO_SCALAR | scalar << 32, _scalar_bits(scalar, value)
-            else:
-                if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
-                    mode, value = value[0].value, value[1]
-                if type(value) is not Tensor:
-                    raise TypeError(f"{kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
-                if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
-                    raise errors.EINVAL(f"{kernel.name}: {name} is written, and its array is read-only")
-                words[at], words[at + 1] = mode, value.address
-            at += 2
-        return count
-
-    def _submit(self, launch, params, count):
-        task = ffi.new("struct pto_task *")
-        status = lib.pto_submit(self.c, launch, params, count, task)
-        if status:
-            self._check(status)
-        return Task(task)
-
     def submit(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
-        """Submits a task; returns it.
+        """Submits a task; returns a handle of it, for `after`.
 
         kernel: one, or (aic, aiv0, aiv1) with None for a core that has nothing to do.  values, named: its parameters in
         their order, or by name; tensors, and numbers for scalars.  What the task does to a tensor is what the kernel's list
         says, or what stands around it: pto.inout(t).  blocks: copies with their block_index.  after: tasks that come before.
         when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.
         """
-        key = kernel, blocks, label, core
+        call = self._calls.get((kernel, blocks, label, core))
         if after or sync_start or when is not None:
-            launch = self._launch(kernel, blocks, after, label, sync_start, when, core)
-        else:
-            launch = self._launches.get(key)
-            if launch is None:
-                launch = self._launches[key] = self._launch(kernel, blocks, after, label, sync_start, when, core)
-        if type(kernel) is tuple:
-            kernel = next(each for each in kernel if each is not None)
-        count = self._build(kernel, self._words, values, named)
-        self._at()
-        return self._submit(launch[0], self._params, count)
+            call = _Call(kernel, blocks, label, core, after, sync_start, when)
+        elif call is None:
+            call = self._calls[kernel, blocks, label, core] = _Call(kernel, blocks, label, core)
+        call.fill(values, named)
+        frame = sys._getframe(1)
+        if frame.f_lasti != self._lasti or frame.f_code is not self._code:
+            self._at(frame)
+        task = _new(_task)
+        status = _submit(self.c, call.launch, call.params, call.count, task)
+        if status:
+            self._check(status)
+        return task
 
     def prepare(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
-        """The same as a function without parameters, which submits the task each time it is called."""
-        launch = self._launch(kernel, blocks, after, label, sync_start, when, core)
-        if type(kernel) is tuple:
-            kernel = next(each for each in kernel if each is not None)
-        params = ffi.new("struct pto_param[]", max(len(kernel.params), 1))
-        count = self._build(kernel, ffi.cast("uint64_t *", params), values, named)
+        """The same as a function without parameters, which submits the task each time it is called.
 
-        def submit(_tensors=(values, named)):
-            self._at()
-            return self._submit(launch[0], params, count)
+        Findings name the line of this call.
+        """
+        call = _Call(kernel, blocks, label, core, after, sync_start, when)
+        call.fill(values, named)
+        launch, params, count, place = call.launch, call.params, call.count, _place(sys._getframe(1))
+
+        def submit(_kept=(call, values, named)):
+            if self._place is not place:
+                self._code = None
+                self._tell(place)
+            task = _new(_task)
+            status = _submit(self.c, launch, params, count, task)
+            if status:
+                self._check(status)
+            return task
         return submit
 
     def barrier(self, *after):
         """A task without a kernel that is done when all of `after` are."""
-        task = ffi.new("struct pto_task *")
-        self._at()
-        self._check(lib.pto_submit_barrier(self.c, [each.c[0] for each in after], len(after), task))
-        return Task(task)
+        task = _new(_task)
+        self._at(sys._getframe(1))
+        self._check(lib.pto_submit_barrier(self.c, [each[0] for each in after], len(after), task))
+        return task
 
     @contextlib.contextmanager
     def scope(self, manual=False, label=None):
         """Owns the tasks submitted in it.  In a manual scope explicit dependencies alone order its tasks."""
-        self._at(4)
+        self._at(sys._getframe(3))
         self._check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
         if label is not None:
             lib.pto_scope_label(self.c, _label(label))
@@ -234,7 +259,7 @@ class Orchestrating:
 
     def called(self, orchestration, *arguments):
         """Calls it within a run; the status for the library.  An exception is kept."""
-        self._code = None  # the begin of a run forgets the place
+        self._code = self._place = None  # the begin of a run forgets the place
         try:
             orchestration(self, *arguments)
             return lib.PTO_OK

@@ -28,7 +28,7 @@
  * written for every run, also for one whose kernel is stuck; its writer is given no trace. */
 #define PTO_EXPORT_LIST(X)                                                                                             \
   /* The graph has the names of the kernels in a timeline. */                                                          \
-  X(trace, "trace", "FILE.json", "writes the timeline, for Perfetto",                                                  \
+  X(trace, "trace", "FILE", "writes the timeline: .pftrace for Perfetto, .et for Chakra, else JSON",                   \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_trace)                                    \
   X(page, "report", "FILE.html", "writes a page that shows the result, for a browser; of a run with --stats",          \
     PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, pto_export_page)                                     \

@@ -332,6 +332,15 @@ static void put_metadata(struct chakra *c) {
   pto_protobuf_end(&c->out);
 }
 
+static void put_all(struct chakra *c) {
+  put_metadata(c);
+  for (uint64_t i = 0; i < c->trace->tasks.count; i++) {
+    put_moves(c, i);
+    put_task(c, pto_trace_log_at(&c->trace->tasks, i));
+  }
+  put_moves(c, c->trace->tasks.count);
+}
+
 int pto_trace_write_chakra(const struct pto_trace_events *events, int fd) {
   struct chakra c = {.trace = events->trace,
                      .events = events,
@@ -339,13 +348,10 @@ int pto_trace_write_chakra(const struct pto_trace_events *events, int fd) {
                      .next_move = (uint32_t)events->trace->tasks.count,
                      .nanosecond = events->trace->is_virtual ? 1000 : 1};
   pto_protobuf_init(&c.out, fd);
-  c.is_out_of_memory = !find_moved(&c);
-  put_metadata(&c);
-  for (uint64_t i = 0; i < c.trace->tasks.count; i++) {
-    put_moves(&c, i);
-    put_task(&c, pto_trace_log_at(&c.trace->tasks, i));
-  }
-  put_moves(&c, c.trace->tasks.count);
+  if (find_moved(&c))
+    put_all(&c);
+  else
+    c.is_out_of_memory = true;
   const int failure = pto_protobuf_finish(&c.out);
   free(c.moved);
   free(c.uses);

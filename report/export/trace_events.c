@@ -72,7 +72,7 @@ static void put_processes(struct walk *w) {
 static void put_call(struct walk *w, const struct pto_trace_span *span, struct pto_event_track track) {
   const struct pto_trace_task *task = pto_trace_task_at(w->trace, span->task);
   const struct pto_kernel *kernel = pto_trace_task_kernel(w->trace, span->task, span->role);
-  const char *group = pto_export_group(w->info, span->task), *name = kernel ? kernel->name : "task";
+  const char *group = pto_export_group(w->info, span->task), *name = kernel && kernel->name ? kernel->name : "task";
   const struct pto_task_calls *calls = task ? &w->events->calls[span->task] : NULL;
   struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
   uint32_t count = 0;

@@ -54,7 +54,7 @@ enum name_kind { NAMES_OF_CATEGORIES = 1, NAMES_OF_EVENTS = 2, NAMES_OF_ARGS = 3
 #define CONTROL_UUID UINT64_C(1)
 #define COUNTER_UUID (CONTROL_UUID + PTO_EVENT_CONTROL_TRACKS)
 #define CORE_UUID UINT64_C(128)
-#define LANE_UUID (UINT64_C(1) << 16) /* times the lane, to be added */
+#define LANE_UUID (UINT64_C(1) << 20) /* times the lane, to be added */
 #define PROCESS_UUID (UINT64_C(1) << 32)
 #define GROUP_UUID (UINT64_C(2) << 32)
 

@@ -57,6 +57,17 @@ static char *make_sentence(const char *remedy, const char *format, va_list args)
   return strdup(text);
 }
 
+const char *pto_finding_say_places(const struct pto_finding *finding, char *text, size_t size) {
+  const bool has_two = finding->places[1].own.file[0];
+  char first[2 * PTO_SOURCE_FILE_SIZE], second[2 * PTO_SOURCE_FILE_SIZE];
+  text[0] = '\0';
+  if (!finding->places[0].own.file[0] || (!has_two && finding->tasks[1] != PTO_FINDING_NONE)) return text;
+  pto_source_call_name(&finding->places[0], first, sizeof first);
+  if (has_two) pto_source_call_name(&finding->places[1], second, sizeof second);
+  snprintf(text, size, "; submitted at %s%s%s", first, has_two ? " and " : "", has_two ? second : "");
+  return text;
+}
+
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) {
   va_list args;
@@ -121,6 +132,14 @@ void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint3
   if (findings->is_short) fputs("memory ran out: there are more than are told here\n", stream);
 }
 
+static void put_number(struct pto_json_writer *w, const char *key, uint64_t value) {
+  pto_json_key(w, key);
+  if (value == PTO_FINDING_NONE)
+    pto_json_null(w);
+  else
+    pto_json_u64(w, value);
+}
+
 static void put_numbers(struct pto_json_writer *w, const char *key, const uint64_t values[2]) {
   pto_json_put_array(w, key);
   for (int i = 0; i < 2; i++) {
@@ -129,6 +148,30 @@ static void put_numbers(struct pto_json_writer *w, const char *key, const uint64
     else
       pto_json_u64(w, values[i]);
   }
+  pto_json_array_end(w);
+}
+
+/* NULL: without a key. */
+static void put_place(struct pto_json_writer *w, const char *key, const struct pto_source_place *place,
+                      const struct pto_source_place *callee) {
+  if (key) pto_json_key(w, key);
+  if (!place->file[0]) {
+    pto_json_null(w);
+    return;
+  }
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "file", place->file);
+  pto_json_put_string(w, "function", place->function[0] ? place->function : NULL);
+  put_number(w, "line", place->line ? place->line : PTO_FINDING_NONE);
+  put_number(w, "offset", place->line ? PTO_FINDING_NONE : place->offset);
+  if (callee) put_place(w, "callee", callee, NULL);
+  pto_json_object_end(w);
+}
+
+static void put_texts(struct pto_json_writer *w, const char *key, const char *first, const char *second) {
+  pto_json_put_array(w, key);
+  pto_json_string(w, first[0] ? first : NULL);
+  pto_json_string(w, second[0] ? second : NULL);
   pto_json_array_end(w);
 }
 
@@ -143,6 +186,11 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
     put_numbers(w, "tasks", finding->tasks);
     put_numbers(w, "params", finding->params);
+    pto_json_put_array(w, "places");
+    for (int k = 0; k < 2; k++) put_place(w, NULL, &finding->places[k].own, &finding->places[k].callee);
+    pto_json_array_end(w);
+    put_texts(w, "kernels", finding->kernels[0], finding->kernels[1]);
+    put_texts(w, "arrays", finding->arrays[0], finding->arrays[1]);
     pto_json_put_string(w, "sentence", finding->sentence);
     pto_json_put_string(w, "remedy", finding->remedy);
     pto_json_put_u64(w, "more", finding->more);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <formats/json_writer.h>
+#include <report/findings/source_lines.h>
 
 /* X(kind, name in JSON and at the head of the line, whether it is a note alone, what it means) */
 #define PTO_FINDING_LIST(X)                                                                                            \
@@ -58,15 +59,19 @@ enum pto_finding_kind {
 #define PTO_FINDING_OF_RUN(of)                                                                                         \
   .kind = (of), .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE}, .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}
 
+/* Fields of two are of the earlier task and the later one; of the host too, which has no number. */
 struct pto_finding {
-  uint32_t kind;      /* enum pto_finding_kind */
-  uint64_t tasks[2];  /* numbers in submission order, the earlier first; PTO_FINDING_NONE */
-  uint64_t params[2]; /* of tasks[i]; PTO_FINDING_NONE */
-  uint64_t group;     /* equal: the same mistake */
-  bool is_manual;     /* between two tasks of manual scopes, whose declarations order nothing */
-  char *sentence;     /* without the kind's name; ends with the line to add, where one is known */
-  char *remedy;       /* that line alone: "add `after` task 17"; NULL: none is known */
-  uint64_t more;      /* of the first of a group: how many others there are */
+  uint32_t kind;                    /* enum pto_finding_kind */
+  uint64_t tasks[2];                /* numbers in submission order; PTO_FINDING_NONE */
+  uint64_t params[2];               /* of tasks[i]; PTO_FINDING_NONE */
+  struct pto_source_call places[2]; /* where tasks[i] was submitted */
+  char kernels[2][48];              /* what tasks[i] runs; "": not known */
+  char arrays[2][80];               /* what they touch, as the sentence says it: "buffer 5 (x)"; "": not known */
+  uint64_t group;                   /* equal: the same mistake */
+  bool is_manual;                   /* between two tasks of manual scopes, whose declarations order nothing */
+  char *sentence;                   /* without the kind's name; ends with the line to add, where one is known */
+  char *remedy;                     /* that line alone: "add `after` task 17"; NULL: none is known */
+  uint64_t more;                    /* of the first of a group: how many others there are */
 };
 
 struct pto_findings {
@@ -81,10 +86,13 @@ struct pto_findings {
 void pto_findings_init(struct pto_findings *findings);
 void pto_findings_fini(struct pto_findings *findings);
 
-/* Keeps a copy of `finding` (kind, tasks, params, group; its sentence and remedy are ignored) with this sentence.
- * `remedy` may be NULL; else it follows the sentence, after "; ". */
+/* Keeps a copy of `finding` (its sentence and remedy are ignored) with this sentence.  `remedy` may be NULL; else it
+ * follows the sentence, after "; ". */
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) PTO_PRINTF(4, 5);
+/* "; submitted at a.c:12", "; submitted at a.c:12 and a.c:19" of two tasks, "" where a place is missing: what a
+ * sentence says of its places.  Returns `text`. */
+const char *pto_finding_say_places(const struct pto_finding *finding, char *text, size_t size);
 /* Whether it will be counted alone, so that it needs no sentence. */
 bool pto_findings_counts_alone(const struct pto_findings *findings, const struct pto_finding *finding);
 /* Whether the finding of this index is the first of its group: the one that says how many there are. */
@@ -97,8 +105,7 @@ const char *pto_finding_kind_meaning(uint32_t kind);
 /* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it; notes last.  At most
  * `max_lines` (0: all), then how many were left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
-/* Keys "findings" (an array of kind, note, tasks, params, sentence, remedy, more) and "finding_count" into the object
- * that is open. */
+/* Keys "findings" (an array, docs/json.md) and "finding_count" into the object that is open. */
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);
 
 #endif

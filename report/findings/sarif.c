@@ -2,13 +2,12 @@
 #include <report/findings/sarif.h>
 
 #include <ctype.h>
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <pto/version.h>
 #include <report/file/output_file.h>
-
-#define PLACE_SIZE 256
+#include <runtime/base/text.h>
 
 struct sarif {
   const struct pto_findings *findings;
@@ -16,79 +15,96 @@ struct sarif {
   bool has_run;
 };
 
-struct place {
-  char file[PLACE_SIZE];
-  uint64_t line;
-};
-
-static bool is_of_path(char c) { return isalnum((unsigned char)c) || strchr("_./+-", c); }
-
-/* The next "moe.c:123" of *text, which moves behind it; false: there is none. */
-static bool next_place(const char **text, struct place *place) {
-  for (const char *colon = *text; (colon = strchr(colon, ':')) != NULL; colon++) {
-    const char *begin = colon;
-    char *end;
-    if (!isdigit((unsigned char)colon[1])) continue;
-    while (begin > *text && is_of_path(begin[-1])) begin--;
-    const size_t length = (size_t)(colon - begin);
-    const char *dot = memchr(begin, '.', length);
-    if (!dot || dot == begin || !isalpha((unsigned char)dot[1]) || length >= PLACE_SIZE) continue;
-    place->line = strtoull(colon + 1, &end, 10);
-    snprintf(place->file, sizeof place->file, "%.*s", (int)length, begin);
-    *text = end;
-    if (place->line) return true;
-    colon = end - 1;
-  }
-  return false;
-}
-
 static void put_text(struct pto_json_writer *w, const char *key, const char *text) {
   pto_json_put_object(w, key);
   pto_json_put_string(w, "text", text);
   pto_json_object_end(w);
 }
 
-static void put_physical(struct pto_json_writer *w, const char *uri, uint64_t line) {
+/* A path as a URI: relative, or of this machine. */
+static void put_uri(struct pto_json_writer *w, const char *path) {
+  char uri[3 * PTO_SOURCE_FILE_SIZE + 8] = "";
+  if (path[0] == '/') pto_text_append(uri, sizeof uri, "file://");
+  for (; *path; path++) {
+    const bool is_plain = isalnum((unsigned char)*path) || strchr("/._-+~", *path);
+    pto_text_append(uri, sizeof uri, is_plain ? "%c" : "%%%02X", (unsigned char)*path);
+  }
+  pto_json_put_string(w, "uri", uri);
+}
+
+/* Of a loaded file without lines: the file alone. */
+static void put_physical(struct pto_json_writer *w, const struct pto_source_place *place) {
+  if (!place->file[0]) return;
   pto_json_put_object(w, "physicalLocation");
   pto_json_put_object(w, "artifactLocation");
-  pto_json_put_string(w, "uri", uri);
+  put_uri(w, place->file);
   pto_json_object_end(w);
-  if (line) {
+  if (place->line) {
     pto_json_put_object(w, "region");
-    pto_json_put_u64(w, "startLine", line);
+    pto_json_put_u64(w, "startLine", place->line);
     pto_json_object_end(w);
   }
   pto_json_object_end(w);
 }
 
-/* The first place, with the program and the later task; then the others. */
+static void put_logical(struct pto_json_writer *w, const char *name, const char *program, const char *kind) {
+  char qualified[256];
+  if (!name[0]) return;
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "name", name);
+  if (program) {
+    snprintf(qualified, sizeof qualified, "%s/%s", program, name);
+    pto_json_put_string(w, "fullyQualifiedName", qualified);
+  }
+  if (kind) pto_json_put_string(w, "kind", kind);
+  pto_json_object_end(w);
+}
+
+/* Task, array and function of one side; of a finding without any the program. */
+static void put_logicals(struct pto_json_writer *w, const struct sarif *sarif, const struct pto_finding *finding,
+                         int side) {
+  const char *kernel = finding->kernels[side], *function = finding->places[side].own.function;
+  char task[96] = "";
+  if (finding->tasks[side] != PTO_FINDING_NONE) snprintf(task, sizeof task, "task %" PRIu64, finding->tasks[side]);
+  pto_json_put_array(w, "logicalLocations");
+  put_logical(w, task, sarif->program, NULL);
+  put_logical(w, kernel, NULL, "function");
+  put_logical(w, finding->arrays[side], NULL, "variable");
+  put_logical(w, function, NULL, "function");
+  if (!task[0] && !kernel[0] && !function[0] && !finding->arrays[side][0])
+    put_logical(w, sarif->program, NULL, "module");
+  pto_json_array_end(w);
+}
+
+static bool has_place(const struct pto_finding *finding, int side) { return finding->places[side].own.file[0]; }
+
+static void put_related(struct pto_json_writer *w, const struct sarif *sarif, const struct pto_finding *finding,
+                        int side, bool is_callee) {
+  const struct pto_source_call *place = &finding->places[side];
+  const struct pto_source_place *one = is_callee ? &place->callee : &place->own;
+  if (!one->file[0]) return;
+  pto_json_object_begin(w);
+  put_physical(w, one);
+  if (!is_callee) put_logicals(w, sarif, finding, side);
+  put_text(w, "message", is_callee ? "the call within" : "the earlier one");
+  pto_json_object_end(w);
+}
+
+/* The later task's place, where the remedy belongs; then the others. */
 static void put_places(struct pto_json_writer *w, const struct sarif *sarif, const struct pto_finding *finding) {
-  const char *rest = finding->sentence;
-  struct place place;
-  const uint64_t task = finding->tasks[1] == PTO_FINDING_NONE ? finding->tasks[0] : finding->tasks[1];
-  char name[32];
+  const int later = finding->tasks[1] != PTO_FINDING_NONE || has_place(finding, 1);
   pto_json_put_array(w, "locations");
   pto_json_object_begin(w);
-  if (next_place(&rest, &place)) put_physical(w, place.file, place.line);
-  pto_json_put_array(w, "logicalLocations");
-  pto_json_object_begin(w);
-  snprintf(name, sizeof name, "task %llu", (unsigned long long)task);
-  pto_json_put_string(w, "name", task == PTO_FINDING_NONE ? sarif->program : name);
-  if (task == PTO_FINDING_NONE)
-    pto_json_put_string(w, "kind", "module");
-  else
-    pto_json_put_string(w, "fullyQualifiedName", sarif->program);
+  put_physical(w, &finding->places[later].own);
+  put_logicals(w, sarif, finding, later);
   pto_json_object_end(w);
   pto_json_array_end(w);
-  pto_json_object_end(w);
-  pto_json_array_end(w);
-  if (!next_place(&rest, &place)) return;
   pto_json_put_array(w, "relatedLocations");
-  do {
-    pto_json_object_begin(w);
-    put_physical(w, place.file, place.line);
-    pto_json_object_end(w);
-  } while (next_place(&rest, &place));
+  put_related(w, sarif, finding, later, true);
+  if (later) {
+    put_related(w, sarif, finding, 0, false);
+    put_related(w, sarif, finding, 0, true);
+  }
   pto_json_array_end(w);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Findings as SARIF 2.1.0 (OASIS, 27 March 2020), which forges and editors show beside the code.
  *
- * A rule is a kind of finding.  A result stands at the first place that its sentence names ("moe.c:123"), the other
- * places are related ones; without any it stands at the program.  Findings of one group have one fingerprint.  Owns
+ * A rule is a kind of finding.  A result stands where its later task was submitted, the place of the earlier one is
+ * related; a finding without a place stands at the program.  Findings of one group have one fingerprint.  Owns
  * nothing; one thread.
  */
 #ifndef PTO_REPORT_FINDINGS_SARIF_H

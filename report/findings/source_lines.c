@@ -2,14 +2,15 @@
 #include <report/findings/source_lines.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <runtime/base/base.h>
+#include <runtime/base/text.h>
 #include <runtime/trace/place.h>
 
 #if PTO_HAVE_DW
@@ -17,13 +18,16 @@
 #include <elfutils/libdwfl.h>
 #endif
 
-#define PTO_PLACE_TEXT 128 /* of a file and a line */
+/* Findings are many where calls are few, and libdw takes milliseconds to find one. */
+#define MOST_KNOWN 256u
 
 struct pto_source_lines {
+  struct known {
+    const void *call, *outer; /* NULL: free */
+    struct pto_source_call found;
+  } known[MOST_KNOWN];
 #if PTO_HAVE_DW
   Dwfl *dwfl; /* NULL: nothing could be read */
-#else
-  int unused;
 #endif
 };
 
@@ -46,19 +50,62 @@ static void read_process(struct pto_source_lines *lines) {
   lines->dwfl = NULL;
 }
 
-static bool name_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
+/* The path from where it was compiled, or from here, if it lies below; else the whole; without room the last part. */
+static void set_file(struct pto_source_place *place, const char *path, const char *compiled_in) {
+  char here[PATH_MAX];
+  const char *const bases[] = {compiled_in, getcwd(here, sizeof here)};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(bases); i++) {
+    const size_t length = bases[i] ? strlen(bases[i]) : 0;
+    if (length && strncmp(path, bases[i], length) == 0 && path[length] == '/') path += length + 1;
+  }
+  snprintf(place->file, sizeof place->file, "%s", strlen(path) < sizeof place->file ? path : last_part(path));
+}
+
+static const char *compiled_in(Dwarf_Die *unit) {
+  Dwarf_Attribute attribute;
+  return unit ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)) : NULL;
+}
+
+/* Scopes around an address, the innermost first; `*scopes` is the caller's to free. */
+static int scopes_at(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Die **unit, Dwarf_Die **scopes) {
+  Dwarf_Addr bias;
+  *scopes = NULL;
+  *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL;
+  return *unit ? dwarf_getscopes(*unit, address - bias, scopes) : 0;
+}
+
+static bool is_inlined(Dwarf_Die *scope) { return dwarf_tag(scope) == DW_TAG_inlined_subroutine; }
+static bool is_function(Dwarf_Die *scope) { return dwarf_tag(scope) == DW_TAG_subprogram; }
+
+static void set_function(struct pto_source_place *place, const char *name) {
+  snprintf(place->function, sizeof place->function, "%s", name ? name : "");
+}
+
+/* The innermost function, inlined or not; where debug information has none, the symbol. */
+static void find_function(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  Dwarf_Die *unit, *scopes;
+  const int count = scopes_at(lines, address, &unit, &scopes);
+  const char *name = NULL;
+  for (int i = 0; i < count && !name; i++)
+    if (is_inlined(&scopes[i]) || is_function(&scopes[i])) name = dwarf_diename(&scopes[i]);
+  free(scopes);
+  Dwfl_Module *module = !name && lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
+  set_function(place, module ? dwfl_module_addrname(module, address) : name);
+}
+
+static bool find_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
   Dwfl_Line *line = lines->dwfl ? dwfl_getsrc(lines->dwfl, address) : NULL;
   int number;
   const char *path = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
   if (!path || number <= 0) return false;
-  snprintf(text, size, "%s:%d", last_part(path), number);
+  Dwarf_Addr bias;
+  set_file(place, path, compiled_in(dwfl_addrdie(lines->dwfl, address, &bias)));
+  place->line = (uint64_t)number;
   return true;
 }
 
-static bool is_inlined(Dwarf_Die *scope) { return dwarf_tag(scope) == DW_TAG_inlined_subroutine; }
-
 /* The line of a call that was inlined. */
-static bool name_inlined_call(Dwarf_Die *unit, Dwarf_Die *scope, char *text, size_t size) {
+static bool find_inlined_call(Dwarf_Die *unit, Dwarf_Die *scope, struct pto_source_place *place) {
   Dwarf_Attribute attribute;
   Dwarf_Word line, file;
   Dwarf_Files *files;
@@ -66,49 +113,37 @@ static bool name_inlined_call(Dwarf_Die *unit, Dwarf_Die *scope, char *text, siz
       dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &file) || dwarf_getsrcfiles(unit, &files, NULL))
     return false;
   const char *path = dwarf_filesrc(files, file, NULL, NULL);
-  if (path) snprintf(text, size, "%s:%" PRIu64, last_part(path), (uint64_t)line);
-  return path != NULL;
+  if (!path) return false;
+  set_file(place, path, compiled_in(unit));
+  place->line = line;
+  return true;
 }
 
 /* The line in the function that the address is in, where the code there was inlined from others; else nothing. */
-static bool name_outer_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
-  Dwarf_Addr bias;
-  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL, *scopes = NULL;
-  const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-  bool is_named = false;
-  for (int i = 0; i < count && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
-    if (is_inlined(&scopes[i])) is_named = name_inlined_call(unit, &scopes[i], text, size);
+static bool find_outer_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  Dwarf_Die *unit, *scopes;
+  const int count = scopes_at(lines, address, &unit, &scopes);
+  bool is_found = false;
+  int i = 0;
+  for (; i < count && !is_function(&scopes[i]); i++)
+    if (is_inlined(&scopes[i])) is_found = find_inlined_call(unit, &scopes[i], place);
+  if (is_found) set_function(place, i < count ? dwarf_diename(&scopes[i]) : NULL);
   free(scopes);
-  return is_named;
-}
-
-/* The innermost function, inlined or not. */
-static const char *function_at(const struct pto_source_lines *lines, uintptr_t address) {
-  Dwarf_Addr bias;
-  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL, *scopes = NULL;
-  const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-  const char *name = NULL;
-  for (int i = 0; i < count && !name; i++)
-    if (is_inlined(&scopes[i]) || dwarf_tag(&scopes[i]) == DW_TAG_subprogram) name = dwarf_diename(&scopes[i]);
-  free(scopes);
-  if (name || !lines->dwfl) return name;
-  Dwfl_Module *module = dwfl_addrmodule(lines->dwfl, address);
-  return module ? dwfl_module_addrname(module, address) : NULL;
+  return is_found;
 }
 
 static void forget_process(struct pto_source_lines *lines) { dwfl_end(lines->dwfl); }
 #else
-static void read_process(struct pto_source_lines *lines) { lines->unused = 0; }
-static bool name_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
-  (void)lines, (void)address, (void)text, (void)size;
+static void read_process(struct pto_source_lines *lines) { (void)lines; }
+static bool find_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  (void)lines, (void)address, (void)place;
   return false;
 }
-static bool name_outer_line(const struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
-  return name_line(lines, address, text, size);
+static bool find_outer_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  return find_line(lines, address, place);
 }
-static const char *function_at(const struct pto_source_lines *lines, uintptr_t address) {
-  (void)lines, (void)address;
-  return NULL;
+static void find_function(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  (void)find_line(lines, address, place);
 }
 static void forget_process(struct pto_source_lines *lines) { (void)lines; }
 #endif
@@ -160,37 +195,79 @@ void pto_source_lines_destroy(struct pto_source_lines *lines) {
   free(lines);
 }
 
-static void name_address(struct pto_source_lines *lines, uintptr_t address, char *text, size_t size) {
-  text[0] = '\0';
-  if (!address || (lines && name_line(lines, address, text, size))) return;
+static void find_address(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+  if (!address) return;
+  if (lines) find_function(lines, address, place);
+  if (lines && find_line(lines, address, place)) return;
   const struct object object = object_of(address);
-  if (object.name) snprintf(text, size, "%s+0x%" PRIxPTR, object.name, address - object.base);
+  if (!object.name) return;
+  snprintf(place->file, sizeof place->file, "%s", object.name);
+  place->offset = address - object.base;
+}
+
+static void name_place(const struct pto_source_place *place, char *text, size_t size) {
+  text[0] = '\0';
+  if (place->line)
+    snprintf(text, size, "%s:%" PRIu64, last_part(place->file), place->line);
+  else if (place->file[0])
+    snprintf(text, size, "%s+0x%" PRIx64, place->file, place->offset);
+}
+
+static bool is_same(const struct pto_source_place *a, const struct pto_source_place *b) {
+  return a->line == b->line && a->offset == b->offset && strcmp(a->file, b->file) == 0;
+}
+
+static void find_call(const struct pto_source_lines *lines, const void *call, const void *outer,
+                      struct pto_source_call *found) {
+  const uintptr_t address = (uintptr_t)call, outer_address = (uintptr_t)(outer ? outer : call);
+  const struct pto_place *given = pto_place_of(call);
+  memset(found, 0, sizeof *found);
+  if (!address) return;
+  if (given) {
+    snprintf(found->own.file, sizeof found->own.file, "%s",
+             strlen(given->file) < sizeof found->own.file ? given->file : last_part(given->file));
+    found->own.line = given->line;
+    return;
+  }
+  /* the call is what stands before the address that it returns to */
+  find_address(lines, address - 1, &found->callee);
+  if (!lines || !find_outer_line(lines, outer_address - 1, &found->own))
+    find_address(lines, outer_address - 1, &found->own);
+  if (is_same(&found->own, &found->callee)) memset(&found->callee, 0, sizeof found->callee);
+}
+
+void pto_source_lines_find(struct pto_source_lines *lines, const void *call, const void *outer,
+                           struct pto_source_call *found) {
+  struct known *known =
+      lines ? &lines->known[pto_mix64((uintptr_t)call ^ pto_mix64((uintptr_t)outer)) % MOST_KNOWN] : NULL;
+  if (known && call && known->call == call && known->outer == outer) {
+    *found = known->found;
+    return;
+  }
+  find_call(lines, call, outer, found);
+  if (known) *known = (struct known){call, outer, *found};
+}
+
+const char *pto_source_call_name(const struct pto_source_call *found, char *text, size_t size) {
+  char callee[PTO_SOURCE_FILE_SIZE + 32];
+  name_place(&found->own, text, size);
+  name_place(&found->callee, callee, sizeof callee);
+  if (callee[0]) pto_text_append(text, size, " (%s)", callee);
+  return text;
 }
 
 const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,
                                   size_t size) {
-  char inner[PTO_PLACE_TEXT];
-  const uintptr_t address = (uintptr_t)call, outer_address = (uintptr_t)(outer ? outer : call);
-  const struct pto_place *place = pto_place_of(call);
-  text[0] = '\0';
-  if (!address) return text;
-  if (place) {
-    snprintf(text, size, "%s:%" PRIu32, last_part(place->file), place->line);
-    return text;
-  }
-  /* the call is what stands before the address that it returns to */
-  name_address(lines, address - 1, inner, sizeof inner);
-  if (!lines || !name_outer_line(lines, outer_address - 1, text, size))
-    name_address(lines, outer_address - 1, text, size);
-  const size_t used = strlen(text);
-  if (strcmp(text, inner) != 0) snprintf(text + used, size - used, " (%s)", inner);
-  return text;
+  struct pto_source_call found;
+  pto_source_lines_find(lines, call, outer, &found);
+  return pto_source_call_name(&found, text, size);
 }
 
 const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size) {
-  char line[PTO_PLACE_TEXT];
-  const char *function = lines ? function_at(lines, (uintptr_t)address) : NULL;
-  name_address(lines, (uintptr_t)address, line, sizeof line);
-  snprintf(text, size, "%s%s%s%s", function ? function : "", function ? " (" : "", line, function ? ")" : "");
+  struct pto_source_place place = {.file = ""};
+  char line[PTO_SOURCE_FILE_SIZE + 32];
+  find_address(lines, (uintptr_t)address, &place);
+  name_place(&place, line, sizeof line);
+  snprintf(text, size, place.function[0] ? "%s (%s)" : "%s%s", place.function, line);
   return text;
 }

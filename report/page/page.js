@@ -99,10 +99,10 @@ async function draw() {
 function drawResult() {
   const stats = RESULT.stats || {}, makespan = stats.makespan_us;
   if (stats.verdict) {
-    const {bound_by, share, us, gains} = stats.verdict;
-    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of the run, ${timeText(us)}`);
+    const {bound_by, of, share, us, gains} = stats.verdict, whole = of === "the critical path" ? "the run" : `the time of ${of}`;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}`);
     d3.select("#advice").selectAll("li").data(gains).enter().append("li")
-      .text(d => `${d.what} in half the time: the run takes ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+      .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);

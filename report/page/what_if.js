@@ -23,7 +23,7 @@ PARTS.push({
     drawTable(box.append("div").attr("class", "chart").append("table").attr("id", "what-if-numbers").node(), [
       {name: "number", value: row => row.key}, {name: "is", value: row => row.value, text: row => `${row.value} ${row.unit}`},
       side("half of it", "half"), side("twice as much", "twice"),
-      {name: "elasticity", value: row => row.elasticity, text: row => d3.format("+.3f")(row.elasticity)}
+      {name: "elasticity", value: row => row.elasticity ?? 0, text: row => row.elasticity === null ? "-" : d3.format("+.3f")(row.elasticity)}
     ], changed, 1000);
     const same = numbers.filter(key => !changed.includes(key)).map(key => key.key);
     if (same.length) box.append("p").text(`Without effect: ${same.join(", ")}.`);

@@ -155,6 +155,26 @@ static bool account_thread(const struct maker *m, uint32_t thread) {
   return has_memory;
 }
 
+/* Of what counted as one activity, `time` counts as another. */
+static void move_time(struct pto_account *account, uint32_t from, uint32_t to, uint64_t time) {
+  time = pto_min_u64(time, account->times[from]);
+  account->times[from] -= time;
+  account->times[to] += time;
+}
+
+/* Submits by their parts; and what follows a submit or comes before one is not the orchestration's own code. */
+static void split_submits(const struct maker *m) {
+  const uint64_t *parts = m->trace->submit_parts;
+  struct pto_account *account = m->accounts->items;
+  const uint64_t waits = account->times[PTO_ACTIVITY_wait_window] + account->times[PTO_ACTIVITY_wait_heap];
+  const uint64_t allocation = parts[PTO_SUBMIT_ALLOCATION];
+  move_time(account, PTO_ACTIVITY_submit, PTO_ACTIVITY_params, parts[PTO_SUBMIT_PARAMS]);
+  move_time(account, PTO_ACTIVITY_submit, PTO_ACTIVITY_lookups, parts[PTO_SUBMIT_LOOKUPS]);
+  move_time(account, PTO_ACTIVITY_submit, PTO_ACTIVITY_allocation, allocation - pto_min_u64(waits, allocation));
+  move_time(account, PTO_ACTIVITY_own_code, PTO_ACTIVITY_dispatch, parts[PTO_SUBMIT_DISPATCH]);
+  move_time(account, PTO_ACTIVITY_own_code, PTO_ACTIVITY_completion, parts[PTO_SUBMIT_COMPLETIONS]);
+}
+
 static uint64_t last_end(const struct pto_trace *trace) {
   uint64_t last = 0;
   for (uint64_t i = 0; i < trace->control.count; i++)
@@ -174,6 +194,7 @@ int pto_accounts_of_threads(const struct pto_trace *trace, struct pto_accounts *
   bool has_memory = accounts->items && m.submitted && m.produced && find_producers(&m);
   if (has_memory) find_submits(&m);
   for (uint32_t i = 0; has_memory && i < trace->span_log_count; i++) has_memory = account_thread(&m, i);
+  if (has_memory && accounts->count) split_submits(&m);
   free(m.submitted);
   free(m.produced);
   if (!has_memory) return pto_error_set(error, PTO_ENOMEM, "no memory for where the time went");
@@ -192,7 +213,7 @@ bool pto_accounts_find_bound(const struct pto_accounts *accounts, struct pto_thr
     kernels += accounts->items[i].times[PTO_ACTIVITY_kernel];
     handed += accounts->items[i].times[PTO_ACTIVITY_wait_scheduler];
   }
-  for (uint32_t i = PTO_ACTIVITY_submit; i <= PTO_ACTIVITY_own_code; i++) control += accounts->items[0].times[i];
+  for (uint32_t i = PTO_ACTIVITY_submit; i <= PTO_ACTIVITY_dispatch; i++) control += accounts->items[0].times[i];
   const double makespan = (double)accounts->makespan, others = makespan * (accounts->count - 1);
   const struct pto_thread_bound found[] = {
       {"kernels", "all threads", (double)kernels / (makespan * accounts->count)},

@@ -182,9 +182,12 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
   for (uint32_t i = 0; i < path->gain_count; i++) {
     const uint64_t gain = path->gains[i].gain;
     const char *keys = path->gains[i].keys;
-    fprintf(to, "             %s in half the time: %s less (%.1f %%)%s%s\n", path->gains[i].what,
+    fprintf(to, "             %s in half the time: about %s less (%.1f %%)%s%s\n", path->gains[i].what,
             time_text(t, gain, text), percent(gain, path->makespan), keys ? "; of the chip: " : "", keys ? keys : "");
   }
+  if (path->gain_count)
+    fputs("             with the order of events held: `ptosim what-if` with the same options halves each number\n",
+          to);
   fprintf(to, "  path     ");
   bool is_first = true;
   uint64_t told = 0;

@@ -93,8 +93,69 @@ static void test_each_moment_of_a_thread_counts_for_the_innermost_thing(void **s
   assert_int_equal(times[PTO_ACTIVITY_kernel], 30);
   assert_int_equal(times[PTO_ACTIVITY_scope], 1);
   assert_int_equal(others[PTO_ACTIVITY_kernel], 40);
-  assert_int_equal(others[PTO_ACTIVITY_no_work], 61);
+  assert_int_equal(others[PTO_ACTIVITY_wait_orchestrator], 30);
+  assert_int_equal(others[PTO_ACTIVITY_no_work], 31);
   pto_timeline_stats_fini(&t);
+}
+
+static void add_submit(struct pto_trace *trace, uint32_t task, uint64_t begin, uint64_t end) {
+  *(struct pto_trace_control *)pto_trace_log_append(&trace->control) =
+      (struct pto_trace_control){.begin = begin, .end = end, .activity = PTO_CONTROL_SUBMIT, .task = task};
+}
+
+/* Task 0 from 20 to 60 on thread 0; task 1 after it, on thread 1 from 75 to 80, and task 2, submitted until 95, from
+ * 100 on. */
+static void test_a_worker_waits_for_submits_producers_and_its_turn(void **state) {
+  struct pto_trace *trace = *state;
+  struct pto_timeline_stats t;
+  struct pto_error error;
+  for (uint32_t i = 0; i < 3; i++) add_task(trace, &matmul, NULL);
+  add_submit(trace, 0, 0, 10);
+  add_submit(trace, 1, 10, 15);
+  add_submit(trace, 2, 70, 95);
+  *(struct pto_trace_edge *)pto_trace_log_append(&trace->edges) =
+      (struct pto_trace_edge){.producer = 0, .consumer = 1, .reason = PTO_EDGE_RAW, .is_first = 1};
+  ((struct pto_trace_task *)pto_trace_log_at(&trace->tasks, 1))->edge_count = 1;
+  add_span(trace, 0, (struct pto_trace_span){.begin = 20, .end = 60, .task = 0, .core = 0});
+  add_span(trace, 1, (struct pto_trace_span){.begin = 75, .end = 80, .task = 1, .core = 3});
+  add_span(trace, 1, (struct pto_trace_span){.begin = 100, .end = 120, .task = 2, .core = 3});
+  trace->submit_parts[PTO_SUBMIT_PARAMS] = 4;
+  trace->submit_parts[PTO_SUBMIT_ALLOCATION] = 3;
+  trace->submit_parts[PTO_SUBMIT_LOOKUPS] = 8;
+  trace->submit_parts[PTO_SUBMIT_DISPATCH] = 6;
+  trace->submit_parts[PTO_SUBMIT_COMPLETIONS] = 5;
+  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  const uint64_t *control = t.accounts.items[0].times, *worker = t.accounts.items[1].times;
+  assert_int_equal(worker[PTO_ACTIVITY_wait_orchestrator], 15 + (95 - 80));
+  assert_int_equal(worker[PTO_ACTIVITY_wait_dependency], 60 - 15);
+  assert_int_equal(worker[PTO_ACTIVITY_wait_scheduler], (75 - 60) + (100 - 95));
+  assert_int_equal(worker[PTO_ACTIVITY_kernel], 25);
+  assert_int_equal(worker[PTO_ACTIVITY_no_work], 0);
+  assert_int_equal(control[PTO_ACTIVITY_params], 4);
+  assert_int_equal(control[PTO_ACTIVITY_allocation], 3);
+  assert_int_equal(control[PTO_ACTIVITY_lookups], 8);
+  assert_int_equal(control[PTO_ACTIVITY_submit], 40 - 15);
+  assert_int_equal(control[PTO_ACTIVITY_dispatch] + control[PTO_ACTIVITY_completion], 11);
+  assert_int_equal(control[PTO_ACTIVITY_own_code], 120 - 40 - 40 - 11);
+  assert_int_equal(t.accounts.chain, 40 + 5);
+  pto_timeline_stats_fini(&t);
+}
+
+static void bound_is(const char *what, uint64_t kernels, uint64_t submits, uint64_t handed, uint64_t chain) {
+  struct pto_account items[2] = {{.times = {[PTO_ACTIVITY_submit] = submits, [PTO_ACTIVITY_kernel] = kernels}},
+                                 {.times = {[PTO_ACTIVITY_wait_scheduler] = handed, [PTO_ACTIVITY_kernel] = kernels}}};
+  const struct pto_accounts accounts = {.makespan = 1000, .chain = chain, .items = items, .count = 2};
+  struct pto_thread_bound bound;
+  assert_int_equal(pto_accounts_find_bound(&accounts, &bound), what != NULL);
+  if (what) assert_non_null(strstr(bound.what, what));
+}
+
+static void test_what_takes_most_of_its_time_bounds_a_run_on_threads(void **state) {
+  bound_is("kernels", 800, 200, 200, 100);
+  bound_is("the orchestration", 100, 900, 0, 100);
+  bound_is("the longest chain", 450, 10, 0, 760);
+  bound_is("the way of ready tasks", 100, 100, 900, 0);
+  bound_is(NULL, 740, 260, 260, 700);
 }
 
 static void test_an_empty_timeline_has_no_shares(void **state) {
@@ -188,7 +249,11 @@ static void test_the_json_has_the_same_figures(void **state) {
   assert_string_equal(json_string_value(json_object_get(thread, "resource")), "thread 0");
   assert_true(is_near(json_number_value(json_object_get(us, "submit")), 0.05));
   assert_true(is_near(json_number_value(json_object_get(us, "kernel")), 0.24)); /* within it is a wait */
-  assert_true(json_is_null(json_object_get(object, "verdict")) && json_is_null(json_object_get(object, "path")));
+  json_t *verdict = json_object_get(object, "verdict");                         /* task 1 is a chain of its own */
+  assert_string_equal(json_string_value(json_object_get(verdict, "bound_by")), "the longest chain of kernels");
+  assert_true(is_near(json_number_value(json_object_get(verdict, "share")), 700.0 / 900));
+  assert_int_equal(json_array_size(json_object_get(verdict, "gains")), 0);
+  assert_true(json_is_null(json_object_get(object, "path")));
   assert_int_equal(json_array_size(json_object_get(object, "kernels")), 2);
   json_t *stalls = json_object_get(object, "stalls"), *heap = json_object_get(stalls, "heap");
   assert_int_equal(json_object_size(stalls), PTO_STALL_COUNT - 1);
@@ -204,6 +269,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_times_add_up_by_core_kind_and_by_kernel),
       TEST(test_each_moment_of_a_thread_counts_for_the_innermost_thing),
+      TEST(test_a_worker_waits_for_submits_producers_and_its_turn),
+      TEST(test_what_takes_most_of_its_time_bounds_a_run_on_threads),
       TEST(test_an_empty_timeline_has_no_shares),
       TEST(test_more_kernels_than_fit_at_first_are_all_there),
       TEST(test_a_cut_off_trace_says_so_and_unnamed_tasks_do_no_harm),

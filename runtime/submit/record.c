@@ -161,10 +161,25 @@ void pto_record_charges(struct pto_runtime *rt, const struct pto_submit_request 
                                                                             .activity = (uint8_t)parts[i].activity});
 }
 
+void pto_record_part_end(struct pto_runtime *rt, enum pto_submit_part part, uint64_t kernels) {
+  struct pto_trace *trace = &rt->trace;
+  if (!pto_trace_has_submit_parts(trace)) return;
+  const uint64_t now = pto_trace_now(trace), time = now - trace->part_begin;
+  uint64_t in_kernels = 0;
+  for (uint64_t i = kernels; i < pto_record_kernels(rt); i++) {
+    const struct pto_trace_span *span = pto_trace_log_at(&trace->spans[0], i);
+    in_kernels += span->end - span->begin;
+  }
+  trace->submit_parts[part] += time - pto_min_u64(in_kernels, time);
+  trace->part_begin = now;
+}
+
 /* The kernel of a task that is run at once begins where its submit ends. */
-void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time, uint64_t number) {
+uint64_t pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,
+                         uint64_t number) {
   const uint64_t end_time = pto_progress_record(
       rt, (struct pto_trace_control){.begin = begin_time, .activity = PTO_CONTROL_SUBMIT, .task = (uint32_t)number});
   pto_progress_sample(rt);
   rt->trace.control.last_time = slot->pending == 1 && (slot->flags & PTO_TASK_SINGLE) ? end_time : 0;
+  return end_time;
 }

@@ -19,8 +19,16 @@ PTO_COLD void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t
 /* What the submit has taken of virtual time since `begin`, where segments are recorded. */
 PTO_COLD void pto_record_charges(struct pto_runtime *rt, const struct pto_submit_request *request, uint64_t begin,
                                  uint32_t allocated, uint64_t edges);
-/* The submit's place on the timeline. */
-PTO_COLD void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,
-                              uint64_t number);
+/* A part of a submit began then.  Where parts are recorded: adds the time since to that part, without the kernels that
+ * this thread has run in it, and lets the next one begin; `kernels`: how many it had run when the part began. */
+static inline void pto_record_part_begin(struct pto_runtime *rt, uint64_t time) { rt->trace.part_begin = time; }
+PTO_COLD void pto_record_part_end(struct pto_runtime *rt, enum pto_submit_part part, uint64_t kernels);
+/* How many kernels the control thread has run. */
+static inline uint64_t pto_record_kernels(const struct pto_runtime *rt) {
+  return rt->trace.span_log_count ? rt->trace.spans[0].count : 0;
+}
+/* The submit's place on the timeline; gives its end. */
+PTO_COLD uint64_t pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,
+                                  uint64_t number);
 
 #endif

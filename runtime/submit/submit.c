@@ -183,6 +183,13 @@ struct more {
   uint64_t first_edge, edges; /* of the record, of the run: before its own */
 };
 
+static PTO_NOINLINE int reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
+                                struct more *more) {
+  pto_record_part_begin(rt, more->begin_time);
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_PARAMS, pto_record_kernels(rt));
+  return pto_space_reserve(rt, submit, slot_out, &more->piece);
+}
+
 static PTO_COLD void keep_label(struct pto_runtime *rt, uint32_t slot_index, const char *label) {
   struct pto_task_cold *cold = &rt->rings.cold[slot_index];
   cold->label = label;
@@ -196,23 +203,32 @@ static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_w
   if (launch->label) keep_label(rt, slot_index, launch->label);
   if (request->kind == PTO_TASK_EMPTY) rt->rings.slots[slot_index].number = (uint32_t)(rt->task_count - 1);
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_ALLOCATION, pto_record_kernels(rt));
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
   if (pto_trace_has_graph(&rt->trace))
     more->first_edge = pto_record_task(rt, submit, request, slot_index, more->begin_time);
   more->edges = rt->hazards.edges;
+  pto_record_part_begin(rt, pto_progress_now(rt));
   return status;
 }
 
-static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
-                                     const struct pto_submit_request *request, uint32_t slot_index,
-                                     const struct more *more) {
+/* The task is handed on, too. */
+static PTO_NOINLINE int after_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
+                                    const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
   const uint64_t number = rt->task_count - 1;
+  struct pto_task_slot *slot = &rt->rings.slots[slot_index];
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_LOOKUPS, pto_record_kernels(rt));
   if (pto_trace_has_graph(&rt->trace)) pto_record_edges(rt, number, more->first_edge);
   if (submit->advances) advance_versions(rt, submit);
   pto_params_settle(rt, submit, slot_index);
   if (rt->call_list) pto_call_list_add_submit(rt->call_list, request);
   if (rt->port->is_virtual) charge_submit(rt, submit, request, rt->hazards.edges - more->edges);
-  if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
+  if (rt->trace.record) pto_record_part_begin(rt, pto_record_time(rt, slot, more->begin_time, number));
+  if (--slot->pending > 0) return PTO_OK;
+  const uint64_t kernels = pto_record_kernels(rt);
+  pto_progress_submitted(rt, slot_index);
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_DISPATCH, kernels);
+  return PTO_OK;
 }
 
 /* Whether the run goes on; takes in what has completed. */
@@ -221,7 +237,10 @@ static PTO_NOINLINE int check_and_poll(struct pto_runtime *rt) {
   const int status = pto_runtime_check(rt);
   if (status) return status;
   if (PTO_UNLIKELY(rt->config.stop != NULL) && pto_runtime_stops(rt)) return rt->error.status;
+  const uint64_t kernels = pto_record_kernels(rt);
+  pto_record_part_begin(rt, pto_progress_now(rt));
   if (!rt->port->is_virtual || rt->port->clock >= rt->port->quiet_until) pto_progress_poll(rt);
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_COMPLETIONS, kernels);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }
 
@@ -248,7 +267,7 @@ static PTO_INLINE int submit_one(struct pto_runtime *rt, const struct pto_submit
   }
   uint32_t slot_index;
   if (PTO_UNLIKELY(has_more || pto_task_ring_is_full(&rt->rings, rt->ring))) {
-    if (!status) status = pto_space_reserve(rt, submit, &slot_index, &more.piece);
+    if (!status) status = reserve(rt, submit, &slot_index, &more);
     if (status) return pto_params_drop(rt, submit, status);
   } else {
     slot_index = pto_task_ring_alloc(&rt->rings, rt->ring);
@@ -266,8 +285,8 @@ static PTO_INLINE int submit_one(struct pto_runtime *rt, const struct pto_submit
   if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return pto_params_drop(rt, submit, fail_chunks(rt, submit));
   slot->payload = submit->payload;
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
-  if (PTO_UNLIKELY(has_more)) after_edges(rt, submit, request, slot_index, &more);
   PTO_PROBE2(submit, number, slot_index);
+  if (PTO_UNLIKELY(has_more)) return after_edges(rt, submit, request, slot_index, &more);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }

@@ -62,7 +62,7 @@
   X(wait_dependency, "waiting for producers", WAIT)                                                                    \
   X(wait_scheduler, "waiting for schedulers", WAIT)                                                                    \
   X(wait_core, "waiting for cores", WAIT)                                                                              \
-  X(no_work, "nothing to do", WAIT) /* after its last segment; on threads, between kernels */                          \
+  X(no_work, "nothing to do", WAIT) /* after its last segment */                                                       \
   X(other, "other", WAIT)           /* not explained */
 
 enum pto_activity {

@@ -108,6 +108,7 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->segments);
   log_empty(&trace->costs);
   trace->rates = (struct pto_trace_rates){0};
+  memset(trace->submit_parts, 0, sizeof trace->submit_parts);
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
   trace->buffer_end = 0;
   trace->is_virtual = is_virtual;
@@ -156,6 +157,7 @@ void pto_trace_end_run(struct pto_trace *trace) {
     struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
     task->submit_time = scaled(task->submit_time, rate);
   }
+  for (uint32_t i = 0; i < PTO_SUBMIT_PARTS; i++) trace->submit_parts[i] = scaled(trace->submit_parts[i], rate);
   trace->is_in_ticks = false;
 }
 

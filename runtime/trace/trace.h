@@ -189,14 +189,26 @@ struct pto_trace_control {
 };
 _Static_assert(sizeof(struct pto_trace_control) == 32, "two a cache line: one is written at each recorded submit");
 
+/* Parts of submits in real time, where graph and timeline are recorded; a submit's rest is its record, for the most. */
+enum pto_submit_part {
+  PTO_SUBMIT_PARAMS = 0, /* checks, and what the parameters touch */
+  PTO_SUBMIT_ALLOCATION, /* its slot and memory; waits for them, too */
+  PTO_SUBMIT_LOOKUPS,    /* of its producers, with the edges */
+  PTO_SUBMIT_DISPATCH,   /* of a task that is ready at once: behind the submit's record, as the next, without kernels */
+  PTO_SUBMIT_COMPLETIONS,
+  PTO_SUBMIT_PARTS
+};
+
 struct pto_trace {
   uint32_t record; /* enum pto_record bits */
   bool is_virtual; /* unit of the times: ps, else ns */
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
-  struct pto_trace_log segments; /* in virtual time; runtime/trace/segment.h */
-  struct pto_trace_log costs;    /* recorded with segments: what calls cost, summed */
-  struct pto_trace_rates rates;  /* recorded with them; else zeroed */
-  struct pto_trace_log *spans;   /* one a worker thread; span_log_count of them */
+  struct pto_trace_log segments;           /* in virtual time; runtime/trace/segment.h */
+  struct pto_trace_log costs;              /* recorded with segments: what calls cost, summed */
+  struct pto_trace_rates rates;            /* recorded with them; else zeroed */
+  uint64_t submit_parts[PTO_SUBMIT_PARTS]; /* time, summed over submits; control thread, as the next */
+  uint64_t part_begin;                     /* of the part that goes on */
+  struct pto_trace_log *spans;             /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */
   uint64_t start_ticks;         /* at the same moment */
@@ -246,6 +258,10 @@ static inline bool pto_trace_has_timeline(const struct pto_trace *trace) {
 }
 static inline bool pto_trace_has_segments(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && trace->is_virtual && trace->segments.capacity);
+}
+static inline bool pto_trace_has_submit_parts(const struct pto_trace *trace) {
+  const uint32_t both = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  return !trace->is_virtual && (trace->record & both) == both;
 }
 static inline bool pto_trace_has_graph(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_GRAPH));

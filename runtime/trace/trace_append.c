@@ -125,6 +125,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   append(&sum->segments, &part->segments, shift_segment, &shift);
   append(&sum->costs, &part->costs, shift_cost, &shift);
   sum->rates = part->rates;
+  for (uint32_t i = 0; i < PTO_SUBMIT_PARTS; i++) sum->submit_parts[i] += part->submit_parts[i];
   for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)
     append(&sum->spans[worker % sum->span_log_count], &part->spans[worker], shift_span, &shift);
   sum->buffer_end = shift.buffer_end;

@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct loader {
   const char *label; /* how messages call the file */
   FILE *file;
   uint32_t line;
+  bool is_sheet;                /* `file` is what a sheet was written to */
   bool is_too_long;             /* the parser's buffer ended before the line did */
   char comment[256];            /* of the line that the parser has */
   struct pto_chip_sheet *sheet; /* NULL: none is wanted */
@@ -32,11 +34,19 @@ struct loader {
   struct pto_error *error; /* status PTO_OK until the first fault */
 };
 
+/* Of a file with the line; of a sheet, whose text nobody has seen, without. */
+PTO_PRINTF(2, 3) static void fault(struct loader *loader, const char *format, ...) {
+  char text[PTO_SENTENCE_SIZE], line[32] = "";
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (!loader->is_sheet) snprintf(line, sizeof line, " line %u", loader->line);
+  pto_error_set(loader->error, PTO_EINVAL, "%s%s: %.800s", loader->label, line, text);
+}
+
 /* Keeps the first fault only: what follows it is often its consequence. */
-#define FAULT(loader, format, ...)                                                                                     \
-  ((loader)->error->status == PTO_OK ? (void)pto_error_set((loader)->error, PTO_EINVAL, "%s line %u: " format,         \
-                                                           (loader)->label, (loader)->line, __VA_ARGS__)               \
-                                     : (void)0)
+#define FAULT(loader, format, ...) ((loader)->error->status == PTO_OK ? fault((loader), format, __VA_ARGS__) : (void)0)
 
 static void check_section(struct loader *loader, const char *text) {
   size_t length = strcspn(text, "]");
@@ -148,14 +158,16 @@ static bool read_value(struct loader *loader, const struct pto_chip_key *key, co
           key->words[2] ? " nor " : "", key->words[2] ? key->words[2] : "");
     return false;
   }
+  const struct pto_chip_note note = {.section = key->section, .key = key->name};
+  const char *unit = pto_chip_note_unit(&note);
   size_t digits = strspn(value, "0123456789");
   errno = 0;
   *number = strtoull(value, NULL, 10);
   if (digits == 0 || value[digits] != '\0') {
-    FAULT(loader, "%s = '%s' is not a whole number", key->name, value);
+    FAULT(loader, "%s = '%s' is not a whole number%s%s", key->name, value, unit[0] ? " of " : "", unit);
   } else if (errno == ERANGE || *number < key->min || *number > key->max) {
-    FAULT(loader, "%s = %s is not within %llu to %llu", key->name, value, (unsigned long long)key->min,
-          (unsigned long long)key->max);
+    FAULT(loader, "%s = %s is not within %llu to %llu%s%s", key->name, value, (unsigned long long)key->min,
+          (unsigned long long)key->max, unit[0] ? " " : "", unit);
   }
   return loader->error->status == PTO_OK;
 }
@@ -315,11 +327,12 @@ int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_er
 }
 
 /* Takes the file, which may be NULL where memory is short. */
-static int load_file(FILE *file, const char *label, struct pto_chip *chip, struct pto_chip_sheet *sheet,
+static int load_file(FILE *file, const char *label, bool is_sheet, struct pto_chip *chip, struct pto_chip_sheet *sheet,
                      struct pto_error *error) {
   struct loader loader;
   memset(&loader, 0, sizeof loader);
   loader.label = label;
+  loader.is_sheet = is_sheet;
   loader.file = file;
   loader.sheet = sheet;
   loader.error = error;
@@ -374,7 +387,7 @@ int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct 
   pto_error_clear(error);
   FILE *file = open_shipped(name_or_path, &is_shipped);
   if (!is_shipped && !(file = fopen(name_or_path, "re"))) return refuse_unknown(name_or_path, error);
-  return load_file(file, name_or_path, chip, sheet, error);
+  return load_file(file, name_or_path, false, chip, sheet, error);
 }
 
 /* ---- sheets ---- */
@@ -467,7 +480,7 @@ int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, s
   FILE *file = open_memstream(&text, &size);
   if (file) pto_chip_sheet_write(sheet, file);
   const bool is_written = file && fclose(file) == 0;
-  const int status = load_file(is_written ? fmemopen(text, size, "r") : NULL, label, chip, NULL, error);
+  const int status = load_file(is_written ? fmemopen(text, size, "r") : NULL, label, true, chip, NULL, error);
   free(text);
   return status;
 }

@@ -16,7 +16,7 @@ void pto_fabric_links_init(struct pto_fabric_links *links, const struct pto_chip
 
 enum pto_chip_tier pto_fabric_links_tier(const struct pto_fabric_links *links, uint32_t link) {
   enum pto_chip_tier tier = PTO_CHIP_PACKAGE;
-  while (link >= links->first[tier + 1]) tier++;
+  while (tier < PTO_CHIP_NODES && link >= links->first[tier + 1]) tier++;
   return tier;
 }
 
@@ -28,7 +28,7 @@ uint64_t pto_fabric_links_capacity(const struct pto_fabric_links *links, uint32_
 /* The smallest that both are in. */
 static enum pto_chip_tier tier_of(const struct pto_fabric_links *links, uint32_t source, uint32_t target) {
   enum pto_chip_tier tier = PTO_CHIP_PACKAGE;
-  while (source / links->group[tier] != target / links->group[tier]) tier++;
+  while (tier < PTO_CHIP_NODES && source / links->group[tier] != target / links->group[tier]) tier++;
   return tier;
 }
 

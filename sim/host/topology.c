@@ -193,7 +193,7 @@ static const char *spread(struct pto_topology *topology, uint32_t threads) {
   topology->claims[count] = -1;
   if (count == threads) return NULL;
   drop_claims(topology);
-  return "find too few CPUs that no other run has";
+  return "are not bound: other runs have too many of the CPUs";
 }
 
 static int take_cpu(struct pto_topology *topology, unsigned long cpu, uint32_t *count, struct pto_error *error) {

@@ -75,10 +75,12 @@ static void test_threads_are_pinned_only_where_it_is_asked_for_and_each_can_have
   check_place("spread", cpus + 1, false, "threads are more than the CPUs");
 }
 
-/* Of two topologies at a time, as of two runs. */
+/* Of two topologies at a time, as of two runs.  Tests beside this one claim CPUs too; not so in a network of its own,
+ * which claims belong to, where that may be had. */
 static void test_two_runs_spread_to_other_cpus(void **state) {
   static struct pto_topology second;
   struct pto_error error;
+  const bool is_alone = unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
   pto_topology_init(&topology);
   assert_int_equal(pto_topology_place(&topology, "spread", 1, &error), PTO_OK);
   if (topology.is_placed) {
@@ -90,13 +92,13 @@ static void test_two_runs_spread_to_other_cpus(void **state) {
     assert_int_equal(pto_topology_place(&second, "spread", topology.cpu_count, &error), PTO_OK);
     assert_false(second.is_placed);
     if (!strstr(pto_topology_report(&second), "quota"))
-      assert_non_null(strstr(pto_topology_report(&second), "too few CPUs that no other run has"));
+      assert_non_null(strstr(pto_topology_report(&second), "other runs have too many of the CPUs"));
     pto_topology_fini(&second);
     const uint16_t first = topology.cpus[0];
     pto_topology_fini(&topology);
     pto_topology_init(&topology); /* what was claimed is free again */
     assert_int_equal(pto_topology_place(&topology, "spread", 1, &error), PTO_OK);
-    assert_int_equal(topology.cpus[0], first);
+    if (is_alone) assert_int_equal(topology.cpus[0], first);
   }
   pto_topology_fini(&topology);
 }

@@ -89,6 +89,11 @@ holds 'a baseline is made' says 0 '2 cases written' regress "$work/list" --updat
 holds 'with memory and parts' grep -qE '"window": [0-9]+, "heap_bytes": [0-9]+, "parts": \{"kernel ' "$work/list.baseline"
 cp "$work/list.baseline" "$work/before.baseline"
 holds 'nothing changed' says 0 '2 as in' regress "$work/list"
+sed -i "s/^bgemm .*/& --chip-set submit=155530/" "$work/list"
+sed "s/^\"bgemm $on/& --chip-set submit=155530/" "$work/before.baseline" >"$work/submits.baseline"
+holds 'regress names submits that take longer' says 1 'slower\); orchestrator submit \+[0-9.]+ us \(\+[0-9.]+ %\)$' \
+  regress "$work/list" --baseline "$work/submits.baseline"
+sed -i 's/ --chip-set.*//' "$work/list"
 cp "$work/slow.so" "$work/now/three.so"
 holds 'regress names the kernel' says 1 "\(\+[0-9.]+ %, slower\); $named" regress "$work/list"
 holds 'within a tolerance nothing is changed' says 0 '2 as in' regress "$work/list" --tolerance 3%

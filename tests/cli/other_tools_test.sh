@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# --sarif and --junit: the same list of findings as --json has, one result each, at the places that its sentence names; and a
-# testcase that is right, fails or has an error as the exit status says.
+# --sarif and --junit: the same list of findings as --json has, one result each, at the same places; and a testcase that is
+# right, fails or has an error as the exit status says.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
@@ -30,10 +30,19 @@ for finding, result in zip(findings, run["results"]):
     assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]]["id"]
     assert result["message"]["text"] == finding["sentence"]
     assert (result["level"] == "note") == finding["note"]
-    places = result["locations"] + result.get("relatedLocations", [])
-    lines = [(p["physicalLocation"]["artifactLocation"]["uri"], p["physicalLocation"]["region"]["startLine"])
-             for p in places if "physicalLocation" in p]
-    assert lines == [(f, int(n)) for f, n in re.findall(r"([\w./+-]+\.[a-z]+):(\d+)", finding["sentence"])], lines
+    shown = [(p["physicalLocation"]["artifactLocation"]["uri"], p["physicalLocation"].get("region", {}).get("startLine"))
+             for p in result["locations"] + result["relatedLocations"] if "physicalLocation" in p]
+    known = [(p["file"], p["line"]) for place in finding["places"] if place for p in (place, place["callee"]) if p]
+    assert sorted(shown) == sorted(known), (shown, known)
+    for file, line in known:
+        assert line is None or f"{file.split('/')[-1]}:{line}" in finding["sentence"]
+    later = finding["places"][1] if finding["tasks"][1] is not None else finding["places"][0]
+    if later: assert shown[0] == (later["file"], later["line"])
+    names = [n["name"] for p in result["locations"] + result["relatedLocations"] for n in p.get("logicalLocations", [])]
+    for side in 0, 1:
+        if finding["tasks"][side] is None or not later: continue
+        assert f"task {finding['tasks'][side]}" in names and finding["kernels"][side] in names, names
+        assert finding["places"][side]["function"] in names
     assert result["locations"][0]["logicalLocations"]
 assert run["invocations"][0]["executionSuccessful"] == (want < 2)
 cases = suite.findall("testcase")
@@ -47,7 +56,9 @@ holds 'a clean program' agrees 0 check bgemm
 holds 'conflicting accesses' agrees 1 check inplace_update --deps pto
 holds 'a run that failed' agrees 3 check errors/kernel
 holds 'accesses that are watched' agrees 0 check vector_example --observe
+has_lines() { grep -q '"file":"orchestration/basics/inplace_update.c","function":"orchestrate","line":[0-9]' "$work/o.json"; }
 holds 'orders that differ' agrees 1 explore inplace_update --deps pto --schedules 20
+"$ptosim" --version | grep -q ' DW ' && holds 'places have the path from the root of the tree' has_lines
 holds 'orders that do not' agrees 0 explore war_reuse --schedules 20
 "$ptosim" run bgemm --deps-json "$work/a.json" --quiet
 "$ptosim" run bgemm --case 500x128x2 --deps-json "$work/b.json" --quiet

@@ -23,6 +23,9 @@ for ranks in 2 3 8 16; do
     holds "$algorithm on $ranks ranks" same --ranks "$ranks" --chip a2a3 --set elems=10001 --set algorithm=$algorithm --set times=3
   done
 done
+# Timelines, bytes and JSON do not depend on threads.
+threads() { [ "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase)" = "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase --world-threads "$1")" ]; }
+for count in 2 3 5; do holds "the same on $count threads" threads $count; done
 holds 'as many ranks as the program wants' bash -c "'$ptosim' run all_reduce | grep -q '4 ranks of tiny'"
 holds 'without kernels, the same time' bash -c "
   '$ptosim' run all_reduce --ranks 4 --json '$work/a.json' >/dev/null && '$ptosim' run all_reduce --ranks 4 --no-compute --json '$work/b.json' >/dev/null &&
@@ -40,6 +43,7 @@ holds 'threads are refused' says 'several ranks are for engine virtual' all_redu
 holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tiny,nodes=1,chips_per_node=4
 holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65
+holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
 holds 'a timeline of one chip' says 'of one chip' all_reduce --trace "$work/t.json"
 holds 'several rounds' says 'one round' all_reduce --rounds 2
 holds 'other verbs say where to go' bash -c "'$ptosim' check all_reduce 2>&1 | grep -q 'several ranks'"

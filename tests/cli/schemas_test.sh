@@ -55,6 +55,7 @@ holds 'a graph that runs' is pto-graph graph --model llama --run --engine virtua
 holds 'rows' is pto-suite suite vector_example --engine virtual
 holds 'an operation' is pto-op op test softmax
 holds 'what there is' is pto-op op support add
+holds 'numbers of chips' is pto-chips list chips a2a3 tiny
 holds 'a prediction' is pto-predict predict vector_example --runs 2
 cat >"$work/rows.csv" <<'END'
 row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,set,base,run,chip
@@ -79,5 +80,22 @@ printf '%s --engine virtual\n' vector_example bgemm >"$work/cases.list"
 holds 'cases without a baseline' is pto-regress regress "$work/cases.list"
 "$ptosim" regress "$work/cases.list" --filter bgemm --update --quiet
 holds 'cases, one of them new' is pto-regress regress "$work/cases.list"
+
+# Each line of a shard, of all that write them.
+lines_are() {
+  local line
+  "$@" >"$work/lines" 2>/dev/null
+  while read -r line; do
+    printf '%s' "$line" >"$work/line.json"
+    "$python" "$work/judge.py" "$work/line.json" pto-shard || return 1
+  done <"$work/lines"
+  [ "$(wc -l <"$work/lines")" -gt 1 ]
+}
+holds 'lines of orders' lines_are "$ptosim" explore inplace_update --deps pto --schedules 6 --shard 1/2
+holds 'lines of cases' lines_are "$ptosim" regress "$work/cases.list" --shard 2/2
+holds 'lines of rows' lines_are "$ptosim" suite vector_example spmd_sync_start --engine virtual --shard 1/2
+holds 'lines of numbers of a chip' lines_are "$ptosim" what-if vector_example --shard 1/60
+[ -x "$build/tests/tests/conformance/conformance_test" ] &&
+  holds 'lines of conformance cases' lines_are "$build/tests/tests/conformance/conformance_test" tests/conformance/cases --shard 1/9
 
 holds_total

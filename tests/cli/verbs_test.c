@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -35,6 +36,37 @@ static void test_list_has_each_name_as_the_first_word_of_its_line(void **state) 
   assert_int_equal(pto_ptosim_run("list policies"), 0);
   first_words(pto_ptosim_last.out, words, sizeof words);
   assert_string_equal(words, " fifo lifo random:SEED");
+}
+
+static void test_lists_are_not_wider_than_100_columns_and_a_name_shows_the_rest(void **state) {
+  static const char *const lists[] = {"list kernels", "list ops"};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(pto_ptosim_run("%s", lists[i]), 0);
+    for (const char *line = pto_ptosim_last.out, *end; (end = strchr(line, '\n')); line = end + 1)
+      if (end - line > 102) fail_msg("%.*s", (int)(end - line), line); /* the dots are three bytes */
+    assert_non_null(strstr(pto_ptosim_last.out, " …\n"));
+  }
+  assert_int_equal(pto_ptosim_run("list ops conv2d"), 0);
+  assert_null(strstr(pto_ptosim_last.out, " …"));
+}
+
+static void test_a_limit_exceeded_is_told_before_any_work(void **state) {
+  pto_ptosim_run("run paged_attention --set ctx=1000000000");
+  pto_ptosim_assert_complaint(2, "take 62500000 blocks of 16, and at most 1048576 are taken");
+  pto_ptosim_run("run bgemm --set task_num=1000000000");
+  pto_ptosim_assert_complaint(2, "task_num 1000000000 is not in 1 … 1000000");
+}
+
+static void test_diff_of_recorded_runs_names_compare(void **state) {
+  char path[] = "/tmp/pto-verbs-XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  assert_int_equal(pto_ptosim_run("run vector_example --quiet --json %s", path), 0);
+  pto_ptosim_run("diff %s %s", path, path);
+  pto_ptosim_assert_complaint(2,
+                              "this is pto-run, not the pto-deps of --deps-json; `ptosim compare` takes recorded runs");
+  unlink(path);
 }
 
 static void test_list_shows_options_and_cases_of_a_program(void **state) {
@@ -199,6 +231,9 @@ static void test_a_crash_is_one_row_of_a_suite(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_list_has_each_name_as_the_first_word_of_its_line),
+      cmocka_unit_test(test_lists_are_not_wider_than_100_columns_and_a_name_shows_the_rest),
+      cmocka_unit_test(test_a_limit_exceeded_is_told_before_any_work),
+      cmocka_unit_test(test_diff_of_recorded_runs_names_compare),
       cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
       cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),

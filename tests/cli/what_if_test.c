@@ -91,6 +91,7 @@ static void test_the_largest_effect_comes_first_and_elasticity_has_its_sign(void
   size_t i;
   json_array_foreach(json_object_get(what_if, "numbers"), i, row) {
     double effect = 0;
+    assert_string_not_equal(json_string_value(json_object_get(row, "key")), "node_bandwidth_mbps"); /* of other chips */
     for (int k = 0; k < 2; k++) {
       json_t *us = json_object_get(json_object_get(row, k ? "twice" : "half"), "virtual_us");
       const double change = json_is_number(us) ? json_number_value(us) - plain : 0;
@@ -128,29 +129,39 @@ static void halve(json_t *what_if, const char *keys, char *words, size_t size) {
   }
 }
 
-/* With the decisions of the run held; another order of events gives another time, so not to the digit. */
+/* With the decisions of the run held; another order of events gives another time, so not to the digit.  `least`: the
+ * part of what is told that is there.  With shorter starts of kernels, tasks of paged_attention, which are few and
+ * short, run elsewhere: told 3.1 us, is 1.7. */
 static void test_a_verdict_is_checked_by_what_it_names(void **state) {
-  static const char *const programs[] = {"bgemm", "bgemm --case 500x128x2", "moe", "--model mobilenet_v2"};
+  static const struct {
+    const char *words;
+    double least;
+  } programs[] = {{"bgemm", 0.87},
+                  {"bgemm --case 500x128x2", 0.87},
+                  {"moe", 0.87},
+                  {"paged_attention", 0.5},
+                  {"--model mobilenet_v2", 0.87}};
   uint32_t checked = 0;
   json_t *root = ask("what-if bgemm"), *what_if = json_object_get(root, "what_if"); /* for the chip's numbers */
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    const char *program = programs[i].words;
     char words[128], sets[512];
-    snprintf(words, sizeof words, "run %s --engine virtual --chip a2a3 --stats", programs[i]);
+    snprintf(words, sizeof words, "run %s --engine virtual --chip a2a3 --stats", program);
     json_t *run = ask(words), *verdict = json_object_get(json_object_get(run, "stats"), "verdict"), *gain;
     size_t k;
     json_array_foreach(json_object_get(verdict, "gains"), k, gain) {
       const char *keys = json_string_value(json_object_get(gain, "chip_keys"));
       if (!keys) continue;
       halve(what_if, keys, sets, sizeof sets);
-      const double told = number(gain, "us"), real = number(run, "virtual_us") - run_us(programs[i], sets);
-      if (told < 0.85 * real || told > 1.15 * real)
-        fail_msg("%s: %s: told %g us, is %g us", programs[i], keys, told, real);
+      const double told = number(gain, "us"), real = number(run, "virtual_us") - run_us(program, sets);
+      if (told < 0.85 * real || real < programs[i].least * told)
+        fail_msg("%s: %s: told %g us, is %g us", program, keys, told, real);
       checked++;
     }
     json_decref(run);
   }
   json_decref(root);
-  assert_true(checked >= 8);
+  assert_true(checked >= 11);
 }
 
 static void refuses(const char *words, const char *sentence) {
@@ -160,7 +171,9 @@ static void refuses(const char *words, const char *sentence) {
 
 static void test_settings_that_cannot_be(void **state) {
   refuses("run bgemm --chip a2a3 --chip-set submt=1", "a chip file has no key submt; did you mean \"submit\"?");
-  refuses("run bgemm --chip a2a3 --chip-set submit=x", "submit = 'x' is not a whole number");
+  refuses("run bgemm --chip a2a3 --chip-set submit=x", "ptosim: a2a3: submit = 'x' is not a whole number of ps");
+  refuses("run bgemm --chip a2a3 --chip-set submit=9999999999",
+          "a2a3: submit = 9999999999 is not within 0 to 1000000000 ps");
   refuses("run bgemm --chip a2a3 --chip-set submit", "\"submit\" is not of the form name=value");
   refuses("run bgemm --chip-set submit=1", "--chip-set needs --chip");
   refuses("run bgemm --chip a2a3 --chip-set clusters=2", "schedulers = 3 but clusters = 2");

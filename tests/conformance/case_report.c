@@ -34,16 +34,18 @@ void pto_case_report_difference(struct pto_case_worst *worst, double difference,
   *worst = (struct pto_case_worst){difference, allowed, part, true};
 }
 
-void pto_case_report_print(const struct pto_case_report *report, struct pto_case_counts *total) {
+void pto_case_report_print(const struct pto_case_report *report, FILE *to, struct pto_case_counts *total) {
   const struct pto_case_counts *counts = &report->counts;
-  printf("| %-22s %5u cases %5u passed %3u failed %2u skipped", report->operation, counts->cases, counts->passed,
-         counts->failed, counts->skipped);
-  if (report->ulp.is_known) printf("  worst %g of %g ULP", report->ulp.difference, report->ulp.allowed);
-  if (report->atol.is_known) printf("  worst %.2g of %g", report->atol.difference, report->atol.allowed);
-  if (counts->skipped) printf("  (%s)", report->skip_reason);
-  printf("\n");
-  for (uint32_t i = 0; i < counts->failed && i < PTO_CASE_FAILURES_TOLD; i++) printf("|     %s\n", report->failures[i]);
-  if (counts->failed > PTO_CASE_FAILURES_TOLD) printf("|     and %u more\n", counts->failed - PTO_CASE_FAILURES_TOLD);
+  fprintf(to, "| %-22s %5u cases %5u passed %3u failed %2u skipped", report->operation, counts->cases, counts->passed,
+          counts->failed, counts->skipped);
+  if (report->ulp.is_known) fprintf(to, "  worst %g of %g ULP", report->ulp.difference, report->ulp.allowed);
+  if (report->atol.is_known) fprintf(to, "  worst %.2g of %g", report->atol.difference, report->atol.allowed);
+  if (counts->skipped) fprintf(to, "  (%s)", report->skip_reason);
+  fprintf(to, "\n");
+  for (uint32_t i = 0; i < counts->failed && i < PTO_CASE_FAILURES_TOLD; i++)
+    fprintf(to, "|     %s\n", report->failures[i]);
+  if (counts->failed > PTO_CASE_FAILURES_TOLD)
+    fprintf(to, "|     and %u more\n", counts->failed - PTO_CASE_FAILURES_TOLD);
   total->cases += counts->cases;
   total->passed += counts->passed;
   total->failed += counts->failed;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <pto/status.h>
 
@@ -25,7 +26,7 @@ struct pto_case_counts {
 };
 
 struct pto_case_report {
-  const char *operation;
+  char operation[64];
   struct pto_case_counts counts;
   struct pto_case_worst ulp, atol;
   char skip_reason[160];
@@ -37,7 +38,7 @@ void pto_case_report_skip(struct pto_case_report *report, const char *name, cons
 void pto_case_report_fail(struct pto_case_report *report, const char *name, const char *format, ...) PTO_PRINTF(3, 4);
 /* A difference that was found, and the one allowed. */
 void pto_case_report_difference(struct pto_case_worst *worst, double difference, double allowed);
-/* Prints the line and the failures, and adds the counts to `total`. */
-void pto_case_report_print(const struct pto_case_report *report, struct pto_case_counts *total);
+/* Prints the line and the failures to `to`, and adds the counts to `total`. */
+void pto_case_report_print(const struct pto_case_report *report, FILE *to, struct pto_case_counts *total);
 
 #endif

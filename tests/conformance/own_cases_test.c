@@ -5,17 +5,14 @@
  *
  *   build/tests/tests/conformance/own_cases_test
  */
-#include <stdio.h>
-
 #include <tests/conformance/case_folder.h>
 #include <tests/conformance/conformance_run.h>
 #include <tests/conformance/validation_run.h>
 
 int main(void) {
-  struct pto_case_counts total = {0};
-  setvbuf(stdout, NULL, _IOLBF, 0);
-  pto_case_folder_run("tests/conformance/cases/validation", "validation", pto_validation_run, &total);
-  pto_case_folder_run("tests/conformance/cases/conformance", "conformance", pto_conformance_run, &total);
-  printf("%u passed, %u failed, %u skipped\n", total.passed, total.failed, total.skipped);
-  return total.failed ? 1 : 0;
+  struct pto_case_list list = {0};
+  if (pto_case_list_add(&list, "tests/conformance/cases/validation", "validation", pto_validation_run) ||
+      pto_case_list_add(&list, "tests/conformance/cases/conformance", "conformance", pto_conformance_run))
+    return 2;
+  return pto_case_list_run(&list);
 }

@@ -33,7 +33,7 @@ cat >runtime/task/most_test.c <<'END'
 #include <stdio.h>
 int most(const int *x, int count);
 int main(void) {
-  const int x[] = {3, 9, 4};
+  static const int padded[] = {0, 3, 9, 4, 0}, *const x = padded + 1; /* a mutant that reads beyond the ends reads the same each time */
   int passed = most(x, 3) == 18;
   printf(passed ? "[       OK ] test_the_most_is_found\n" : "[  FAILED  ] test_the_most_is_found\n");
   return !passed;
@@ -103,6 +103,37 @@ is_absent() { ! grep -q "^killed.*$1\|^survived.*$1" "$work/run"; }
 holds 'what is equivalent is not run' is_absent task/most.c:6:relational
 holds 'each folder has a score' grep -qE '^task .* %$' "$work/run"
 holds 'a mutant that survives is shown before and after' grep -qE '^    int best = x\[1\];' "$work/run"
+
+# In shards: each mutant in one of them, and the whole told by merge as one run tells it, but for times.
+timeless() { sed -E 's/[0-9]+\.[0-9]+ s$//' "$1" | sort; }
+same_but_times() { cmp <(timeless "$1") <(timeless "$2") && cmp <(sed -n '/^$/,$p' "$1") <(sed -n '/^$/,$p' "$2"); }
+for shard in 1/3 2/3 3/3; do mutants --count all --shard $shard >"$work/shard" 2>&1; done
+ln -sf "$top/${PTO_BUILD_DIR:-build}/ptosim" build/ptosim
+if [ -x build/ptosim ]; then
+  mutants --count all --merge build/mutants/*-of-3.jsonl >"$work/merged" 2>&1
+  holds 'three shards tell what one run tells' same_but_times "$work/run" "$work/merged"
+  holds 'a shard that is missing is an error' leaves_with 2 mutants --count all --merge build/mutants/[12]-of-3.jsonl
+  holds 'it is told which' grep -q 'no file has shard 3/3' "$work/out"
+  holds 'shards of other mutants are an error' leaves_with 2 mutants --count 20 --seed 2 --merge build/mutants/*-of-3.jsonl
+fi
+shared() { mutants --count all --list "$@"; }
+for shard in 1/3 2/3 3/3; do shared --shard $shard; done >"$work/shares"
+holds 'each mutant is in one shard' cmp <(sort "$work/all") <(sort "$work/shares")
+holds 'a shard that is none is an error' leaves_with 2 mutants --shard 4/3 --list
+# Which of nine items is the share of a launcher, as ptosim and as this script have it.
+of_ptosim() {
+  seq 9 | sed 's/.*/run errors\/user --set n=&/' >"$work/nine.list"
+  env "$@" build/ptosim regress "$work/nine.list" --row-timeout 1 2>/dev/null | sed -n '1s/.*"shard":\([0-9]*\),"of":\([0-9]*\).*/\1\/\2/p'
+}
+of_mutants() { env "$@" "$top/scripts/mutants" --top "$tree" --list 2>&1 | sed -n 's/^mutants: shard \([^,]*\),.*/\1/p'; }
+same_shard() { [ -n "$(of_mutants "$@")" ] && [ "$(of_ptosim "$@")" = "$(of_mutants "$@")" ]; }
+if [ -x build/ptosim ]; then
+  holds 'a rank of OpenMPI has the share that ptosim has' same_shard OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4
+  holds 'a rank of PMI' same_shard PMI_RANK=0 PMI_SIZE=2
+  holds 'a rank of Slurm' same_shard SLURM_PROCID=2 SLURM_NTASKS=3
+  holds 'a task of an array' same_shard SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=2
+  holds 'a rank in a task of an array' same_shard SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=2 SLURM_PROCID=1 SLURM_NTASKS=3
+fi
 sed -i 's/most(x, 3) == 18/most(x, 3) == 19/' runtime/task/most_test.c
 compiled runtime/task/most_test.c && cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a
 holds 'a test that fails without a mutant kills none' leaves_with 2 mutants --only smallest
