@@ -69,7 +69,8 @@ fi
 
 # Names: of the second column, all; of the third, and of the text, what looks like one of ours.
 "$build/ptosim" list ops >ops
-tr -cs 'A-Za-z0-9\n' '\n' <ops | sort -u >words
+# shellcheck disable=SC2046
+"$build/ptosim" list ops $(awk '{ print $1 }' ops) | tr -cs 'A-Za-z0-9\n' '\n' | sort -u >words
 named() { grep '^| ' "$page" | awk -F ' *[|] *' -v column="$1" '{ print $column }' | grep -oE '`[a-z][A-Za-z0-9]*`' | tr -d '`' | sort -u; }
 are_known() { ! comm -23 named known | grep .; }
 named 3 >named && awk '{ print $1 }' ops | sort -u >known
