@@ -29,7 +29,7 @@ void pto_exchange_destroy(struct pto_exchange *exchange); /* takes NULL */
 /* What a part brings to a rendezvous, and has afterwards. */
 struct pto_exchange_visit {
   uint32_t part;
-  uint64_t value; /* then the least of all */
+  uint64_t value;                      /* then the least of all */
   struct pto_exchange_bytes *out, *in; /* `out` is empty then, and `in` has everyone's */
 };
 /* False where a part is not well, or is out of memory: the same for all. */
