@@ -35,8 +35,8 @@ struct place {
 struct pto_exchange {
   struct place *places;
   uint32_t part_count;
-  /* Parts → all: how many have come to this half of the meeting; the last one begins the next.  Seq_cst, as N1 and W2 of
-   * wait.h are; the release hands over what each has brought, or read. */
+  /* Parts → all: how many have come to this half of the rendezvous; the last one begins the next.  Seq_cst, as N1 and
+   * W2 of wait.h are; the release hands over what each has brought, or read. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t come, half;
 };
 

@@ -38,6 +38,14 @@ static struct summary summarise(const struct pto_graph *graph) {
   return s;
 }
 
+/* Those of a model, unless --set file names a file that has them. */
+static bool has_random_weights(const struct pto_graph_command *command) {
+  bool is_random = command->model != NULL;
+  for (size_t i = 0; i < command->options.settings.count; i++)
+    is_random &= strncmp(command->options.settings.items[i], "file=", strlen("file=")) != 0;
+  return is_random;
+}
+
 static void print_shape(const struct pto_operand *operand) {
   printf("%s [", pto_graph_dtype_name(operand->dtype));
   for (uint32_t d = 0; d < operand->ndims; d++) printf("%s%" PRIu64, d ? ", " : "", operand->shape[d]);
@@ -103,7 +111,8 @@ static void print_summary(const struct pto_graph_command *command) {
   const char *separator = "";
   print_operands("inputs", graph->input_operands, graph->input_count);
   print_operands("outputs", graph->output_operands, graph->output_count);
-  printf("constants  %" PRIu32 ", %" PRIu64 " bytes\n", s.constants, s.constant_bytes);
+  printf("constants  %" PRIu32 ", %" PRIu64 " bytes%s\n", s.constants, s.constant_bytes,
+         has_random_weights(command) ? ", random" : "");
   printf("nodes      %" PRIu32 ": ", graph->node_count);
   for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
     if (s.ops[op] == 0) continue;

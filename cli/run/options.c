@@ -382,8 +382,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   struct pto_error reason;
   const char *value = spec->argument ? optarg : NULL;
   options->given |= UINT64_C(1) << index;
-  if (!pto_shared_is_of_telling(spec->name))
-    pto_shared_note(options, "--%s%s%s", spec->name, value ? "=" : "", value ? value : "");
+  pto_shared_note_option(options, spec->name, value);
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -462,7 +461,7 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
   else if (form->takes_one_program && programs->count > 1)
     *code_out = pto_complain(PTO_EXIT_USAGE, "%s: one program at a time, not also \"%s\"", name, programs->items[1]);
   else
-    *code_out = pto_shared_open(options, form);
+    *code_out = pto_shared_open(options);
   return *code_out == PTO_EXIT_OK && !options->help;
 }
 

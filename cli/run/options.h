@@ -57,6 +57,7 @@ struct pto_run_options {
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
   struct pto_share share;               /* of verbs that take --shard (cli/run/shared.h) */
+  const char *of_merge;                 /* the first option given that a shard leaves to merge; NULL: none */
   json_t *command; /* the same: the words that say what is run, without those that say how and where to */
   uint64_t given;  /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
 };

@@ -20,12 +20,6 @@ static const struct {
 } of_telling[] = {{"help", false}, {"jobs", false},  {"json", false}, {"junit", true}, {"quiet", false},
                   {"save", true},  {"report", true}, {"sarif", true}, {"shard", false}};
 
-bool pto_shared_is_of_telling(const char *name) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(of_telling); i++)
-    if (strcmp(of_telling[i].name, name) == 0) return true;
-  return false;
-}
-
 void pto_shared_note(struct pto_run_options *options, const char *format, ...) {
   char *word;
   va_list arguments;
@@ -35,6 +29,15 @@ void pto_shared_note(struct pto_run_options *options, const char *format, ...) {
   va_end(arguments);
   json_array_append_new(options->command, word ? pto_shard_text(word) : NULL);
   free(word);
+}
+
+void pto_shared_note_option(struct pto_run_options *options, const char *name, const char *value) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(of_telling); i++) {
+    if (strcmp(of_telling[i].name, name) != 0) continue;
+    if (of_telling[i].writes && !options->of_merge) options->of_merge = of_telling[i].name;
+    return;
+  }
+  pto_shared_note(options, "--%s%s%s", name, value ? "=" : "", value ? value : "");
 }
 
 static const char *verb_of(const struct pto_run_options *options) {
@@ -53,7 +56,7 @@ static int open_merged(struct pto_run_options *options) {
   return PTO_EXIT_OK;
 }
 
-int pto_shared_open(struct pto_run_options *options, const struct pto_verb_form *form) {
+int pto_shared_open(struct pto_run_options *options) {
   struct pto_error error;
   struct pto_share *share = &options->share;
   if (!options->command) return PTO_EXIT_OK;
@@ -62,11 +65,10 @@ int pto_shared_open(struct pto_run_options *options, const struct pto_verb_form 
     return pto_complain(PTO_EXIT_USAGE, "%s: %s", verb_of(options), error.sentence);
   if (!pto_share_is_part(share)) return PTO_EXIT_OK;
   pto_shard_clear_environment();
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(of_telling); i++)
-    if (of_telling[i].writes && pto_run_options_given(options, form->own, of_telling[i].name))
-      return pto_complain(PTO_EXIT_USAGE,
-                          "%s: --%s is for `ptosim merge`: shard %" PRIu32 "/%" PRIu32 " writes its lines alone",
-                          verb_of(options), of_telling[i].name, share->shard.number, share->shard.count);
+  if (options->of_merge)
+    return pto_complain(PTO_EXIT_USAGE,
+                        "%s: --%s is for `ptosim merge`: shard %" PRIu32 "/%" PRIu32 " writes its lines alone",
+                        verb_of(options), options->of_merge, share->shard.number, share->shard.count);
   if (!options->json_path) options->json_path = "-";
   share->path = options->json_path;
   return PTO_EXIT_OK;

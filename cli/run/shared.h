@@ -20,14 +20,13 @@
 /* From now on, verbs take their items from these lines; borrowed. */
 void pto_shared_merge(const struct pto_shard_lines *lines);
 
-/* Whether the option says how to run, or where results go. */
-bool pto_shared_is_of_telling(const char *name);
-
 /* For the parser: a word of the command, as it may be typed again. */
 void pto_shared_note(struct pto_run_options *options, const char *format, ...) PTO_PRINTF(2, 3);
+/* The same of an option, unless it says how to run, or where results go. */
+void pto_shared_note_option(struct pto_run_options *options, const char *name, const char *value);
 
 /* Each returns an enum pto_exit, having said why it is not PTO_EXIT_OK. */
-int pto_shared_open(struct pto_run_options *options, const struct pto_verb_form *form);
+int pto_shared_open(struct pto_run_options *options);
 int pto_shared_begin(struct pto_run_options *options, uint64_t items, uint64_t digest);
 /* A shard that came to its end leaves with 0, whatever it found: merge says what that is worth.  `exit_code` is
  * returned of all else. */

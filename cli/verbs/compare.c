@@ -60,7 +60,8 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim compare A B [OPTION...]\n\n"
-       "What changed from A to B: time, the critical path, kernels, accounts of resources, and tasks, the largest change\n"
+       "What changed from A to B: time, the critical path, kernels, accounts of resources, and tasks, the largest "
+       "change\n"
        "first.  Each is\n"
        "  FILE.json              of `ptosim run --stats --json FILE.json`; FILE1,FILE2,... are runs of the same\n"
        "  FILE.html              of `ptosim run --stats --report FILE.html`\n"

@@ -34,7 +34,7 @@ struct loader {
   struct pto_error *error; /* status PTO_OK until the first fault */
 };
 
-/* Of a file with the line; of a sheet, whose text nobody has seen, without. */
+/* Of a file with the line; of a sheet, whose text is in no file, without. */
 PTO_PRINTF(2, 3) static void fault(struct loader *loader, const char *format, ...) {
   char text[PTO_SENTENCE_SIZE], line[32] = "";
   va_list args;

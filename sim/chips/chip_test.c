@@ -270,7 +270,8 @@ static void test_an_optional_key_is_another_one_where_it_is_absent(void **state)
   assert_int_equal(chip.work_ps[PTO_WORK_MANUAL_LOOKUP], chip.work_ps[PTO_WORK_LOOKUP]);
   assert_int_equal(chip.work_ps[PTO_WORK_LOOKUP_ENTRY] + chip.work_ps[PTO_WORK_FIRST_SUBMIT], 0);
   assert_int_equal(load_with("rate", "vector_elems_per_cycle_8bit = 0", &chip, &error), PTO_EINVAL);
-  assert_string_equal(error.sentence, " line 18: vector_elems_per_cycle_8bit = 0 is not within 1 to 1000000000 a cycle");
+  assert_string_equal(error.sentence,
+                      " line 18: vector_elems_per_cycle_8bit = 0 is not within 1 to 1000000000 a cycle");
 }
 
 static void test_a_word_is_one_of_its_list(void **state) {
@@ -396,8 +397,10 @@ static void test_every_fault_of_a_file_is_named(void **state) {
       {"[memory]", "[memories]", " line 10: unknown section [memories]"},
       {"[memory]", "[memory", " line 10: '[memory' has no ']'"},
       {"[chip]\n", "", " line 4: name = tiny stands before the first section"},
-      {"aic_clock_khz = 1000000 ", "aic_clock_khz = 0 ", " line 18: aic_clock_khz = 0 is not within 1 to 100000000 kHz"},
-      {"ub_bytes = 196608 ", "ub_bytes = 268435457 ", " line 11: ub_bytes = 268435457 is not within 1 to 268435456 bytes"},
+      {"aic_clock_khz = 1000000 ", "aic_clock_khz = 0 ",
+       " line 18: aic_clock_khz = 0 is not within 1 to 100000000 kHz"},
+      {"ub_bytes = 196608 ", "ub_bytes = 268435457 ",
+       " line 11: ub_bytes = 268435457 is not within 1 to 268435456 bytes"},
       {"kernel_end_ps = 100000 ", "kernel_end_ps = 1000000000001 ",
        " line 28: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000 ps"},
       {"complete = 50000", "complete = 1000000001", " line 44: complete = 1000000001 is not within 0 to 1000000000 ps"},

@@ -123,6 +123,12 @@ def judge(pattern=""):
     return counts, refusals, wrong
 
 
+def summary(counts):
+    total = sum(counts.values(), collections.Counter())
+    return (f"{sum(total.values())} cases: {total['runs']} run as they are, {total['constants']} with inputs as constants, "
+            f"{total['folded']} folded, {total['refused']} refused, {total['wrong']} wrong")
+
+
 def main(pattern=""):
     counts, refusals, wrong = judge(pattern)
     print(f"{'operation':<28}" + "".join(f"{state:>10}" for state in STATES))
@@ -133,9 +139,7 @@ def main(pattern=""):
         print(f"{len(cases):>5} {reason}")
     for sentence in wrong:
         print(f"wrong: {sentence}")
-    total = sum(counts.values(), collections.Counter())
-    print(f"{sum(total.values())} cases: {total['runs']} run as they are, {total['constants']} with inputs as constants, "
-          f"{total['folded']} folded, {total['refused']} refused, {total['wrong']} wrong")
+    print(summary(counts))
     return bool(wrong)
 
 
