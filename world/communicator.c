@@ -105,6 +105,20 @@ static struct pto_rank_comm *make_next(struct pto_rank *rank, const uint32_t *ra
   return comm;
 }
 
+/* From now on the ranks of the communicator, of this part, may do something to each other: before the first of them
+ * hears of it, as that one waits for all. */
+static void join_circles(struct pto_rank *rank, const struct pto_rank_comm *comm) {
+  const struct pto_part *part = rank->part;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    if (!pto_part_has(part, comm->ranks[i])) continue;
+    const uint32_t joined = pto_part_rank(part, comm->ranks[i])->circle;
+    for (uint32_t k = 0; k < part->end - part->first; k++)
+      if (part->ranks[k].circle == joined) part->ranks[k].circle = rank->circle;
+  }
+  pto_rank_limit(rank, pto_rank_horizon(rank));
+  pto_rank_limit(rank, pto_rank_first_message_at(rank)); /* of those that it has run past */
+}
+
 static bool tell_others(struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t now) {
   const size_t bytes = comm->size * sizeof *comm->ranks;
   for (uint32_t i = 0; i < comm->size; i++) {
@@ -213,8 +227,10 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
                             window_bytes);
   comm->is_created = true;
   rank->rt = rt;
+  join_circles(rank, comm);
   if (!tell_others(rank, comm, rank->base_ps + pto_orchestrator_clock(rt)))
     return pto_runtime_fail(rt, PTO_ENOMEM, "pto_comm_create: no memory for messages");
+  rt->port->quiet_until = 0; /* the horizon is nearer now */
   status = wait_for_others(rt, comm);
   if (status == PTO_OK) comm_out->id = comm->number;
   return status;

@@ -9,42 +9,32 @@
 
 /* ---- turns ---- */
 
-/* Whose turn it is; NULL: none goes on by itself.  *others_at: when another one has its turn next. */
-static struct pto_rank *find_first(const struct pto_part *part, uint64_t *others_at) {
+/* Whose turn it is; NULL: none goes on by itself. */
+static struct pto_rank *find_first(const struct pto_part *part) {
   struct pto_rank *first = NULL;
-  *others_at = PTO_WORLD_NEVER;
   for (uint32_t i = 0; i < part->end - part->first; i++) {
     struct pto_rank *rank = &part->ranks[i];
-    if (rank->next_at == PTO_WORLD_NEVER) continue;
-    if (first && rank->next_at >= first->next_at) {
-      *others_at = pto_min_u64(*others_at, rank->next_at);
-      continue;
-    }
-    if (first) *others_at = first->next_at;
-    first = rank;
+    if (rank->next_at != PTO_WORLD_NEVER && (!first || rank->next_at < first->next_at)) first = rank;
   }
   return first;
 }
 
 static uint64_t next_at(const struct pto_part *part) {
-  uint64_t others_at;
-  const struct pto_rank *rank = find_first(part, &others_at);
+  const struct pto_rank *rank = find_first(part);
   const uint64_t fabric_at = pto_fabric_next_at(part->fabric);
   return pto_min_u64(rank ? rank->next_at : PTO_WORLD_NEVER, pto_min_u64(fabric_at, part->out_at));
 }
 
 /* False: there is nothing to do within the window. */
 static bool take_turn(struct pto_part *part) {
-  uint64_t others_at;
-  struct pto_rank *rank = find_first(part, &others_at);
+  struct pto_rank *rank = find_first(part);
   const uint64_t fabric_at = pto_fabric_next_at(part->fabric);
   if (fabric_at < part->window_end && (!rank || fabric_at <= rank->next_at)) {
     part->is_out_of_memory |= !pto_part_advance_fabric(part);
     return true;
   }
   if (!rank || rank->next_at >= part->window_end) return false;
-  const uint64_t horizon = pto_min_u64(pto_world_add(others_at, part->lookahead_ps), fabric_at);
-  pto_rank_run(rank, pto_min_u64(horizon, part->window_end));
+  pto_rank_run(rank, pto_rank_horizon(rank));
   return true;
 }
 

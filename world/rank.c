@@ -45,7 +45,7 @@ bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message) {
   return true;
 }
 
-static uint64_t first_message_at(const struct pto_rank *rank) {
+uint64_t pto_rank_first_message_at(const struct pto_rank *rank) {
   return rank->inbox_count ? rank->inbox[rank->inbox_count - 1]->at : PTO_WORLD_NEVER;
 }
 
@@ -60,8 +60,8 @@ static void take(struct pto_rank *rank, const struct pto_world_message *message)
 
 /* All of the earliest time. */
 static void take_first(struct pto_rank *rank) {
-  const uint64_t at = first_message_at(rank);
-  while (first_message_at(rank) == at) {
+  const uint64_t at = pto_rank_first_message_at(rank);
+  while (pto_rank_first_message_at(rank) == at) {
     struct pto_world_message *message = rank->inbox[--rank->inbox_count];
     take(rank, message);
     free(message);
@@ -88,14 +88,14 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon) {
 static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint64_t next_at) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
   const uint64_t at = pto_world_add(rank->base_ps, next_at);
-  rank->next_at = pto_min_u64(at, first_message_at(rank));
+  rank->next_at = pto_min_u64(at, pto_rank_first_message_at(rank));
   rank->frame = pto_call_stack_begin(NULL);
   pto_fiber_suspend(&rank->fiber);
   (void)pto_call_stack_begin(rank->frame);
   if (rank->is_looking_again) return PTO_RANK_LOOKS_AGAIN;
   if (rank->is_stuck) return PTO_RANK_IS_STUCK;
-  if (first_message_at(rank) <= at) take_first(rank);
-  pto_rank_limit(rank, first_message_at(rank));
+  if (pto_rank_first_message_at(rank) <= at) take_first(rank);
+  pto_rank_limit(rank, pto_rank_first_message_at(rank));
   return PTO_RANK_GOES_ON;
 }
 
@@ -121,6 +121,18 @@ static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
   clock->cores = NULL;
 }
 
+uint64_t pto_rank_horizon(const struct pto_rank *rank) {
+  const struct pto_part *part = rank->part;
+  uint64_t others_at = PTO_WORLD_NEVER;
+  for (uint32_t i = 0; i < part->end - part->first; i++) {
+    const struct pto_rank *other = &part->ranks[i];
+    if (other == rank || other->circle != rank->circle) continue;
+    others_at = pto_min_u64(others_at, other->next_at);
+  }
+  const uint64_t horizon = pto_min_u64(pto_world_add(others_at, part->lookahead_ps), pto_fabric_next_at(part->fabric));
+  return pto_min_u64(horizon, part->window_end);
+}
+
 /* ---- running ---- */
 
 static void run_main(void *context) {
@@ -132,7 +144,7 @@ static void run_main(void *context) {
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
   if (rank->is_over) { /* its windows are there all the same */
     take_first(rank);
-    rank->next_at = first_message_at(rank);
+    rank->next_at = pto_rank_first_message_at(rank);
     return;
   }
   rank->clock.horizon = to_engine(rank, horizon);
@@ -140,14 +152,16 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
   (void)pto_fiber_resume(&rank->fiber);
   rank->part->current = NULL;
   rank->is_looking_again = false;
-  if (rank->is_over) rank->next_at = first_message_at(rank);
+  if (rank->is_over) rank->next_at = pto_rank_first_message_at(rank);
 }
 
 /* ---- begin and end ---- */
 
 bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index) {
-  *rank = (struct pto_rank){
-      .clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run}, .part = part, .index = index};
+  *rank = (struct pto_rank){.clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run},
+                            .part = part,
+                            .index = index,
+                            .circle = index};
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
   pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);

@@ -16,6 +16,7 @@
  * earliest runs, of equals the lowest, up to its horizon: the earliest time at which another rank, or what is on the
  * fabric, could do something to it.  Another rank does so `lookahead_ps` after its own next event at the earliest. What
  * is done to a rank comes to it as a message, which it takes in on its own stack before its own events of that instant.
+ * Ranks that no communicator joins, over others or directly, do nothing to each other, and do not wait for each other.
  *
  * Windows.  Ranks of different parts are at least `between_ps` away from each other.  All parts find the earliest event
  * of any of them, and then each goes on by itself up to that much later; what it sends to others until then comes to
@@ -141,6 +142,7 @@ struct pto_rank {
   struct pto_reserve stack;
   const void *frame; /* of call_stack.h, while others run */
   uint32_t index;
+  uint32_t circle; /* ranks of one part that communicators join, over others too, have one number */
   bool is_over, is_looking_again, is_stuck;
   int status;
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
@@ -232,6 +234,10 @@ bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message);
 bool pto_part_send(struct pto_part *part, struct pto_world_message *message);
 /* Lets the rank run, up to `horizon`; one that is over takes what comes first. */
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
+/* PTO_WORLD_NEVER: there is none. */
+uint64_t pto_rank_first_message_at(const struct pto_rank *rank);
+/* Up to when the rank can go on, if it is the one whose turn it is. */
+uint64_t pto_rank_horizon(const struct pto_rank *rank);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 

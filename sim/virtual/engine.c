@@ -413,13 +413,13 @@ static void engine_wait(struct pto_port *port) {
 static void engine_pause(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_scheduler(engine, engine->has_more);
-  uint64_t next_at = next_time(engine, engine->has_more);
-  if (engine->rank && next_at >= engine->rank->horizon) {
-    (void)sync(engine, next_at);
-    next_at = next_time(engine, true);
-  } else if (next_at == PTO_VIRTUAL_NEVER)
+  const uint64_t next_at = next_time(engine, engine->has_more);
+  if (engine->rank && next_at >= engine->rank->horizon)
+    (void)sync(engine, next_at); /* what came by it may be what is waited for, before that event */
+  else if (next_at == PTO_VIRTUAL_NEVER)
     (void)pto_virtual_cores_break_deadlock(&engine->cores);
-  if (next_at < horizon(engine, engine->has_more)) port->clock = pto_max_u64(port->clock, next_at);
+  else
+    port->clock = pto_max_u64(port->clock, next_at);
   port->quiet_until = 0;
 }
 
