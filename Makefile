@@ -314,13 +314,17 @@ regress: ## results, counts and virtual times of every example beside the baseli
 	$(AGAIN) all
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
 # Scripts first: a long one at the end would have all other processors wait for it.
+# Tests of pages and of Python share the package; each would make it at the same time.
+WITH_PYTHON = @if scripts/python >/dev/null; then $(MAKE) -s --no-print-directory $(PYTHON_PACKAGE); fi
 test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
+	$(WITH_PYTHON)
 	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TEST_SCRIPTS) $(TESTS_BUILT) $(REPLAYS)
 test-long: ## all tests
 	@scripts/deps
 	$(AGAIN) tests
+	$(WITH_PYTHON)
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
 # First the cases that come with the project; the last line is of the others.

@@ -49,6 +49,7 @@ prints_what_is_shown() {
 holds 'four commands have output' test -s 4.shown
 if python=$("$top/scripts/python" onnx); then
   export PYTHON=$python
+  [ -e "$build/python/_pto.py" ] || holds 'the Python package is made' make -C "$top" -s python
   holds 'models are made' make_models
   for command in *.command; do
     holds "what is shown of: $(cat "$command")" prints_what_is_shown "${command%.command}"
