@@ -207,6 +207,7 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (!message) return no_memory(args, call);
   message->at = pto_rank_now(rank) + pto_fabric_lookahead_ps(rank->part->fabric, rank->index, window.peer);
   message->comm = window.comm->uid;
+  message->computes = pto_core_computes(args);
   message->layout = from;
   message->back = to;
   message->ticket = issue_ticket(rank, core);
@@ -228,11 +229,11 @@ void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *
 /* The answer begins its way. */
 void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *message) {
   const uint64_t bytes = pto_remote_bytes(&message->layout);
-  const bool computes = !rank->clock.cores || !rank->clock.cores->skips_kernels;
-  struct pto_world_message *answer = pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, computes ? bytes : 0);
+  struct pto_world_message *answer =
+      pto_rank_message(rank, message->source, PTO_WORLD_ANSWER, message->computes ? bytes : 0);
   rank->part->is_out_of_memory |= !answer;
   if (!answer) return;
-  if (computes) pto_remote_gather(&message->layout, window_of(rank, message), answer->payload);
+  if (message->computes) pto_remote_gather(&message->layout, window_of(rank, message), answer->payload);
   answer->layout = message->back;
   answer->ticket = message->ticket;
   answer->began_at = message->at;

@@ -73,6 +73,7 @@ struct pto_world_message {
   uint32_t source, target;
   uint8_t kind;  /* enum pto_world_message_kind */
   bool is_set;   /* of a signal */
+  bool computes; /* READ: the reader has memory for the bytes */
   uint64_t comm; /* its uid */
   uint32_t signal;
   int32_t value;
