@@ -148,6 +148,7 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
     return;
   }
   rank->clock.horizon = to_engine(rank, horizon);
+  if (!rank->fiber.is_active) pto_fiber_give(&rank->fiber, run_main, rank);
   rank->part->current = rank;
   (void)pto_fiber_resume(&rank->fiber);
   rank->part->current = NULL;
@@ -165,12 +166,12 @@ bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index)
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
   pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);
-  pto_fiber_give(&rank->fiber, run_main, rank);
   return true;
 }
 
 void pto_rank_fini(struct pto_rank *rank) {
-  if (rank->stack.addr) pto_fiber_fini(&rank->fiber);
+  if (rank->stack.addr && !rank->fiber.is_active)
+    pto_fiber_fini(&rank->fiber); /* not of a rank that memory has stopped */
   pto_reserve_fini(&rank->stack);
   while (rank->inbox_count) free(rank->inbox[--rank->inbox_count]);
   free(rank->inbox);

@@ -258,13 +258,12 @@ static const struct pto_option_spec specs[] = {
     {"help", NULL, "this text", FLAG(help), ANY | TAKER(calibrate) | ADOPT | PREDICT | TAKER(validate)},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
-_Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");
 _Static_assert(PTO_TAKER_COUNT <= 32, "a bit each in pto_option_spec.takers");
 
 /* The first option given that `taker` does not take; NULL: none. */
 static const char *find_refused(const struct pto_run_options *options, uint32_t taker) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
-    if ((options->given >> i & 1) && !(specs[i].takers >> taker & 1)) return specs[i].name;
+    if (options->given[i] && !(specs[i].takers >> taker & 1)) return specs[i].name;
   return NULL;
 }
 
@@ -301,7 +300,7 @@ static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra
 
 bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(own); i++)
-    if ((options->given >> i & 1) && strcmp(spec_at(own, i)->name, name) == 0) return true;
+    if (options->given[i] && strcmp(spec_at(own, i)->name, name) == 0) return true;
   return false;
 }
 
@@ -381,7 +380,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const bool is_common = index < PTO_ARRAY_LENGTH(specs);
   struct pto_error reason;
   const char *value = spec->argument ? optarg : NULL;
-  options->given |= UINT64_C(1) << index;
+  options->given[index] = true;
   pto_shared_note_option(options, spec->name, value);
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;

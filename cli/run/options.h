@@ -25,6 +25,8 @@
 #include <report/file/shard.h>
 #include <runtime/base/error.h>
 
+#define PTO_OPTION_SPECS_MAX 96
+
 /* A list of strings that grows. */
 struct pto_string_list {
   const char **items;
@@ -57,9 +59,10 @@ struct pto_run_options {
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
   struct pto_share share;               /* of verbs that take --shard (cli/run/shared.h) */
-  const char *of_merge;                 /* the first option given that a shard leaves to merge; NULL: none */
+  bool
+      given[PTO_OPTION_SPECS_MAX]; /* entries of `specs` (cli/run/options.c), and behind these of the verb's own list */
+  const char *of_merge;            /* the first option given that a shard leaves to merge; NULL: none */
   json_t *command; /* the same: the words that say what is run, without those that say how and where to */
-  uint64_t given;  /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */
@@ -87,8 +90,6 @@ struct pto_option_spec {
 
 int pto_option_set_text(void *target, const char *value, struct pto_error *error);
 int pto_option_set_flag(void *target, const char *value, struct pto_error *error);
-
-#define PTO_OPTION_SPECS_MAX 64
 
 /* Reads argv[1] … into `options` (and `extra`, a list ended by a zeroed entry, may be NULL, into `extra_target`).
  * PTO_OK, or PTO_EINVAL with one sentence; so where an option was given that `verb` does not take, unless --help was
