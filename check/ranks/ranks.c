@@ -111,6 +111,17 @@ int pto_ranks_judge(struct pto_ranks *ranks) {
   return ranks->exit_code;
 }
 
+int pto_ranks_take_account(struct pto_ranks *ranks) {
+  struct pto_error error;
+  for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    const int status = pto_session_take_account(&ranks->sessions[i], &error);
+    if (status == PTO_OK) continue;
+    pto_error_set(&ranks->error, status, "rank %" PRIu32 ": %.900s", i, error.sentence);
+    return end(ranks, PTO_EXIT_FAILED);
+  }
+  return ranks->exit_code;
+}
+
 void pto_ranks_fini(struct pto_ranks *ranks) {
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);

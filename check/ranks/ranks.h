@@ -39,6 +39,8 @@ int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *op
                    uint32_t thread_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
 int pto_ranks_judge(struct pto_ranks *ranks);
+/* Where each rank's time went, once they have run, for print and write; of timelines that were recorded. */
+int pto_ranks_take_account(struct pto_ranks *ranks);
 /* Takes a zeroed one. */
 void pto_ranks_fini(struct pto_ranks *ranks);
 

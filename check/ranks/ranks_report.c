@@ -43,15 +43,28 @@ static bool find_next_link(const struct pto_world *world, const struct pto_fabri
 static void print_links(const struct pto_ranks *ranks, FILE *to) {
   const struct pto_world *world = ranks->world;
   struct pto_fabric_link link;
-  uint32_t index = 0;
-  for (uint32_t i = 0; i < MOST_LINKS && find_next_link(world, i ? &link : NULL, index, &index); i++) {
+  uint32_t index = 0, used = 0, told = 0;
+  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) used += link_of(world, i).flows > 0;
+  for (; told < MOST_LINKS && find_next_link(world, told ? &link : NULL, index, &index); told++) {
     char name[PTO_FABRIC_LINK_NAME], bytes[32], time[32];
     link = link_of(world, index);
-    fprintf(to, "  %-8s %s: %s in %" PRIu64 " messages, busy for %s\n", i ? "" : "links",
+    fprintf(to, "  %-8s %s: %s in %" PRIu64 " messages, busy for %s\n", told ? "" : "links",
             pto_fabric_link_name(world->parts[0].fabric, index, name),
             pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
             pto_format_seconds((double)link.busy_ps * 1e-12, time, sizeof time));
   }
+  if (used > told) fprintf(to, "           and %" PRIu32 " more that carried less, or as much\n", used - told);
+}
+
+/* Where the time of the rank went that ends last, where that was asked. */
+static void print_account(const struct pto_ranks *ranks, FILE *to) {
+  uint32_t last = 0;
+  for (uint32_t i = 1; i < ranks->rank_count; i++)
+    if (ranks->sessions[i].result.stats.virtual_ps > ranks->sessions[last].result.stats.virtual_ps) last = i;
+  const struct pto_run_result *result = &ranks->sessions[last].result;
+  if (!result->timeline) return;
+  fprintf(to, "rank %" PRIu32 ", the last to end\n", last);
+  pto_timeline_stats_print(result->timeline, &result->stats, to);
 }
 
 static void put_links(struct pto_json_writer *w, const struct pto_ranks *ranks) {
@@ -96,6 +109,7 @@ void pto_ranks_print(const struct pto_ranks *ranks, FILE *to) {
   fprintf(to, "%s on the chips\n", pto_format_seconds((double)ranks->virtual_ps * 1e-12, text, sizeof text));
   print_links(ranks, to);
   fprintf(to, "  trace    %016" PRIx64 "\n  digest   %016" PRIx64 "\n", ranks->trace_digest, ranks->output_digest);
+  print_account(ranks, to);
 }
 
 static void put_verdict(struct pto_json_writer *w, enum pto_verdict verdict) {

@@ -252,7 +252,8 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
-  if (code == PTO_EXIT_OK) (void)pto_ranks_judge(&ranks);
+  if (code == PTO_EXIT_OK) code = pto_ranks_judge(&ranks);
+  if (code == PTO_EXIT_OK && run->options->stats) (void)pto_ranks_take_account(&ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
   pto_ranks_fini(&ranks);

@@ -21,6 +21,7 @@ static const char *const algorithms[] = {[PTO_ALL_REDUCE_ONE_PHASE] = "one_phase
                                          [PTO_ALL_REDUCE_TWO_PHASE] = "two_phase",
                                          [PTO_ALL_REDUCE_RING] = "ring",
                                          [PTO_ALL_REDUCE_BIDIRECTIONAL_RING] = "bidirectional_ring"};
+#define MOST_SUM 1e36 /* well below the largest f32 */
 #define ALGORITHMS (sizeof algorithms / sizeof *algorithms)
 
 static uint32_t algorithm_of(struct pto_program_run *run) {
@@ -42,6 +43,11 @@ static int prepare(struct pto_program_run *run) {
   const int64_t elems = pto_option_int(run, "elems"), times = pto_option_int(run, "times");
   if (elems < 1 || elems > INT64_C(1) << 32) return pto_program_fail(run, "elems is %lld: 1 to 2^32", (long long)elems);
   if (times < 1 || times > 100000) return pto_program_fail(run, "times is %lld: 1 to 100000", (long long)times);
+  double sum = 1;
+  for (int64_t i = 0; i < times && pto_program_rank_count(run) > 1; i++) sum *= pto_program_rank_count(run);
+  if (sum > MOST_SUM)
+    return pto_program_fail(run, "times is %lld: on %u ranks the sum grows %u-fold each time, and would leave f32",
+                            (long long)times, pto_program_rank_count(run), pto_program_rank_count(run));
   if (algorithm_of(run) == ALGORITHMS)
     return pto_program_fail(run, "algorithm \"%s\" is none of one_phase, two_phase, ring, bidirectional_ring",
                             pto_option_text(run, "algorithm"));
