@@ -19,7 +19,8 @@ static void test_no_program_is_accused_under_exact_rules(void **state) {
     line[strcspn(line, " ")] = '\0';
     if (!*line || strncmp(line, "errors/", 7) == 0) continue;
     pto_ptosim_run("explore %s --chip a2a3 --schedules 50 --json -", line);
-    if (pto_ptosim_last.exit_code == 2 && (strstr(pto_ptosim_last.err, "drives contexts of its own") || strstr(pto_ptosim_last.err, "for several ranks")))
+    if (pto_ptosim_last.exit_code == 2 &&
+        (strstr(pto_ptosim_last.err, "drives contexts of its own") || strstr(pto_ptosim_last.err, "for several ranks")))
       continue;
     if (pto_ptosim_last.exit_code != 0) fail_msg("%s: %s%s", line, pto_ptosim_last.out, pto_ptosim_last.err);
     json_t *report = pto_ptosim_parse(pto_ptosim_last.out);
