@@ -61,6 +61,8 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct req
                       "a collective of %" PRIu64 " bytes on comm %" PRIu64
                       ", which was not made for it (pto_comm_create_for_collectives)",
                       bytes, comm.id);
+  if (request->in && pto_dtype_is_four_bit(request->in->dtype) && (numel(request->in) % 2 || numel(request->out) % 2))
+    return PTO_REFUSE(rt, PTO_EINVAL, "a collective of an odd number of 4-bit elements, %" PRIu64, numel(request->in));
   const uint64_t shape[] = {its->window_bytes};
   const struct pto_tensor window = pto_comm_window(rt, comm, PTO_UINT8, 1, shape);
   const uint64_t scalars[PTO_COLLECTIVE_SCALARS] = {[PTO_COLLECTIVE_KIND] = request->kind,

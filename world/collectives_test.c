@@ -167,7 +167,6 @@ static void run_job(struct job *job, uint32_t seed) {
       x[r][k] = job->dtype == PTO_FLOAT32 ? (double)((float)random / 4099.0F - 1000.0F)
                 : job->dtype == PTO_BOOL  ? random % 2
                                           : random % 2 + 1;
-      if (pto_dtype_is_four_bit(job->dtype)) x[r][k] = 0;
       pto_array_set(&job->in[r], k, x[r][k]);
     }
   }
@@ -248,11 +247,21 @@ static void test_the_others(void **state) {
       }
 }
 
+static void test_what_moves_takes_every_dtype(void **state) {
+  (void)state;
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+    for (uint32_t verb = ALL_GATHER; verb <= ALL_TO_ALL; verb++) {
+      struct job job = {.verb = (enum verb)verb, .dtype = dtype, .ranks = 3, .root = 1, .in_count = 24, .times = 3};
+      run_job(&job, dtype);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_f32_is_added_in_the_order_of_the_name),
       cmocka_unit_test(test_every_dtype_and_reduction),
       cmocka_unit_test(test_the_others),
+      cmocka_unit_test(test_what_moves_takes_every_dtype),
   };
   return cmocka_run_group_tests_name("collectives", tests, NULL, NULL);
 }

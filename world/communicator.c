@@ -23,7 +23,7 @@ uint32_t pto_runtime_rank_count(const struct pto_runtime *rt) { return rank_of(r
 /* ---- finding ---- */
 
 struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number) {
-  return rank && number < rank->number_count ? rank->by_number[number] : NULL;
+  return rank && number < rank->number_count && rank->by_number[number]->is_usable ? rank->by_number[number] : NULL;
 }
 
 struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid) {
@@ -170,14 +170,15 @@ static int refuse_sizes(struct pto_runtime *rt, const struct pto_rank_comm *comm
 static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *comm) {
   struct pto_rank *rank = rank_of(rt);
   struct pto_stall stall = {0};
+  const bool waits = comm->joined_count + 1 < comm->size;
   int status = PTO_OK;
-  pto_stall_for(rt, &stall, PTO_STALL_poll);
+  if (waits) pto_stall_for(rt, &stall, PTO_STALL_poll);
   while (status == PTO_OK && comm->joined_count + 1 < comm->size) {
     if (rank->is_stuck) return pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", rank->error.sentence);
     status = pto_progress_pause(rt);
   }
   if (status) return status;
-  if (comm->size > 1) rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps);
+  if (waits) rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps); /* taken in this run */
   pto_stall_end(rt, &stall);
   const uint32_t other = find_other_sizes(comm);
   return other < comm->size ? refuse_sizes(rt, comm, other) : PTO_OK;
@@ -232,7 +233,9 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
     return pto_runtime_fail(rt, PTO_ENOMEM, "pto_comm_create: no memory for messages");
   rt->port->quiet_until = 0; /* the horizon is nearer now */
   status = wait_for_others(rt, comm);
-  if (status == PTO_OK) comm_out->id = comm->number;
+  if (status) return status;
+  comm->is_usable = true;
+  comm_out->id = comm->number;
   return status;
 }
 
@@ -294,6 +297,8 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_submit_group");
   if (status) return status;
+  if (!launch || launch->size > sizeof its)
+    return pto_submit(rt, launch, params, count, task_out); /* which refuses it */
   if (!own) return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: there is no comm %" PRIu64, comm.id);
   if (launch->after_count >= MOST_AFTER)
     return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: %" PRIu32 " explicit dependencies, at most %u",

@@ -5,7 +5,7 @@
 
 #include <runtime/base/dtype.h>
 
-/* Bytes of one step of an index; 4-bit elements are moved two at a time, which are side by side. */
+/* Bytes of one step of an index, of elements that are not of 4 bits: those lie side by side, two in a byte. */
 static uint64_t element_bytes(const struct pto_remote_layout *layout) { return pto_dtype_size(layout->dtype); }
 
 static uint64_t numel(const struct pto_remote_layout *layout) {
@@ -35,6 +35,12 @@ static uint64_t run_of(const struct pto_remote_layout *layout, uint32_t *outer) 
   while (dim > 0 && (layout->shape[dim - 1] == 1 || layout->strides[dim - 1] == run)) run *= layout->shape[--dim];
   *outer = dim;
   return run;
+}
+
+bool pto_remote_is_dense(const struct pto_remote_layout *layout) {
+  uint32_t outer;
+  (void)run_of(layout, &outer);
+  return outer == 0;
 }
 
 /* Calls for each run: `copy` moves `bytes` between the memory at an offset and the next packed bytes. */

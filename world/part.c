@@ -103,7 +103,9 @@ static void find_status(struct pto_part *part) {
     const struct pto_rank *rank = &part->ranks[i];
     struct outcome *outcome = rank->status ? pto_exchange_bytes_add(&part->out, sizeof *outcome) : NULL;
     if (!outcome) continue;
-    const char *sentence = rank->error.sentence[0] ? rank->error.sentence : pto_strerror(rank->status);
+    const bool is_of_deadlock = rank->error.status == PTO_EDEADLOCK && rank->status != PTO_EDEADLOCK;
+    const char *sentence =
+        rank->error.sentence[0] && !is_of_deadlock ? rank->error.sentence : pto_strerror(rank->status);
     *outcome = (struct outcome){.rank = rank->index, .status = rank->status};
     memcpy(outcome->sentence, sentence, strnlen(sentence, sizeof outcome->sentence - 1));
   }

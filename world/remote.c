@@ -80,6 +80,8 @@ static int check_alike(const struct pto_kernel_args *args, const char *call, con
                        const struct pto_remote_layout *from) {
   if (to->dtype != from->dtype)
     return pto_kernel_error(args, "%s: %s from %s", call, pto_dtype_name(to->dtype), pto_dtype_name(from->dtype));
+  if (pto_dtype_is_four_bit(to->dtype) && !(pto_remote_is_dense(to) && pto_remote_is_dense(from)))
+    return pto_kernel_error(args, "%s: elements of 4 bits that do not lie side by side", call);
   bool is_alike = to->ndims == from->ndims;
   for (uint32_t i = 0; is_alike && i < to->ndims; i++) is_alike = to->shape[i] == from->shape[i];
   if (is_alike) return 0;
@@ -111,6 +113,15 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
     }
   }
   return false;
+}
+
+/* The own side of a put or a get: not within a peer's window, where there is no memory. */
+static int check_own(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank,
+                     const char *name, struct pto_remote_layout layout) {
+  struct window window;
+  if (!find_window(rank, &layout, &window) || window.peer == rank->index) return 0;
+  return pto_kernel_error(args, "%s: `%s` is in the window of rank %" PRIu32 ", not this rank's memory", call, name,
+                          window.peer);
 }
 
 int pto_core_window(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, void **window) {
@@ -168,6 +179,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
+  status = check_own(args, call, rank, "from", from);
+  if (status != 0) return status;
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
@@ -200,6 +213,8 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
+  status = check_own(args, call, rank, "to", to);
+  if (status != 0) return status;
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   struct pto_waiting_core *core = core_of(args);
   const uint64_t bytes = pto_remote_bytes(&from);
@@ -255,6 +270,8 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
+  if (notify != PTO_NOTIFY_SET && notify != PTO_NOTIFY_ADD)
+    return pto_kernel_error(args, "%s: notifies by PTO_NOTIFY_SET or PTO_NOTIFY_ADD, not %u", call, (unsigned)notify);
   if (peer >= comm->size)
     return pto_kernel_error(args, "%s: peer %" PRIu32 ", comm %" PRIu64 " has %" PRIu32, call, peer, id, comm->size);
   struct pto_world_message *message = pto_rank_message(rank, comm->ranks[peer], PTO_WORLD_SIGNAL, 0);

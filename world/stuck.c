@@ -62,6 +62,10 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
                       .task_count = rank->rt ? rank->rt->task_count : rank->last_task_count,
                       .submitted = comm->group_count,
                       .done = comm->group_count};
+  /* One whose submit still waits for room is not submitted. */
+  if (rank->rt && fact.submitted > 0 && comm->groups[fact.submitted - 1].run == rank->run &&
+      comm->groups[fact.submitted - 1].task_number >= rank->rt->task_count)
+    fact.done = --fact.submitted;
   if (!rank->is_over && rank->rt && rank->rt->doing.kind == PTO_DOING_END) fact.orchestration = HAS_RETURNED;
   while (fact.done > 0 && rank->clock.cores && comm->groups[fact.done - 1].run == rank->run &&
          !is_done(rank, comm->groups[fact.done - 1].task_number))

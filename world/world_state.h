@@ -111,6 +111,7 @@ struct pto_rank_comm {
   uint32_t size, place; /* its own */
   uint32_t ranks[PTO_MAX_RANKS];
   struct pto_comm_sizes sizes[PTO_MAX_RANKS]; /* by place */
+  bool is_usable;                             /* all have come, with the same sizes */
   bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
   uint32_t number;
   uint32_t joined_count; /* others that have come */
@@ -275,6 +276,8 @@ pto_rank_take pto_rank_take_answer;
 /* ---- layout.c ---- */
 
 uint64_t pto_remote_bytes(const struct pto_remote_layout *layout);
+/* Whether its elements lie side by side, in row-major order. */
+bool pto_remote_is_dense(const struct pto_remote_layout *layout);
 /* How many bytes from the first on it reaches. */
 uint64_t pto_remote_span(const struct pto_remote_layout *layout);
 /* Elements in row-major order; `base` is what layout->addr counts from. */

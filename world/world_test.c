@@ -205,6 +205,32 @@ static void test_a_get_reads_rows_of_a_peers_window(void **state) {
     for (uint32_t k = 0; k < 16; k++) assert_true(job.data[i][k] == (float)(1000 * ((i + 1) % 4) + k / 8 * 16 + k % 8));
 }
 
+/* ---- several runs of a rank ---- */
+
+/* Rank 0 has run something before it makes the communicator that the others have come to. */
+static int run_twice(struct pto_rank *rank, void *context) {
+  struct job *job = context;
+  struct job before = {.orchestrate = chain};
+  if (pto_rank_index(rank) == 0) assert_int_equal(run_rank(rank, &before), PTO_OK);
+  const uint64_t begin = pto_rank_clock_ps(rank);
+  const int status = run_rank(rank, job);
+  assert_true(pto_rank_clock_ps(rank) > begin);
+  assert_true(pto_rank_clock_ps(rank) - begin < UINT64_C(1000000000));
+  return status;
+}
+
+static void test_a_rank_that_ran_before_joins_those_that_wait_for_it(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 3; threads++) {
+    struct job job = {.orchestrate = ring};
+    struct pto_world *world = world_of(3, threads);
+    const int status = pto_world_run(world, run_twice, &job);
+    if (status) fail_msg("%s", pto_world_last_error(world));
+    pto_world_destroy(world);
+    assert_true(job.virtual_ps[0] < job.virtual_ps[1]);
+  }
+}
+
 /* ---- waiting for ever, and what is refused ---- */
 
 static int wait_only(const struct pto_kernel_args *args) {
@@ -253,6 +279,34 @@ static int signal_out_of_range(struct pto_runtime *rt, void *context) {
   struct pto_comm comm;
   const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
   return status ? status : submit_wait(rt, comm, 4, true);
+}
+static int put_from_a_peer(const struct pto_kernel_args *args) {
+  return pto_core_put(args, &args->tensors[0], &args->tensors[0]);
+}
+static const struct pto_kernel_param put_params[] = {{"peer", PTO_OUTPUT, 0, 0, 0, 0}};
+static const struct pto_kernel put_kernel = {.name = "put_from_a_peer",
+                                             .cores = PTO_AIV,
+                                             .flags = PTO_KERNEL_REMOTE,
+                                             .params = put_params,
+                                             .param_count = 1,
+                                             .run = put_from_a_peer,
+                                             .cost = costs_nothing};
+static int puts_from_a_peer(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint64_t shape[] = {8};
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status) return status;
+  const struct pto_tensor peer = pto_comm_peer(rt, comm, (pto_runtime_rank(rt) + 1) % 4, PTO_FLOAT32, 1, shape);
+  const struct pto_param params[] = {pto_output(&peer)};
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &put_kernel},
+                          params, 1, NULL);
+}
+static int launch_of_no_struct(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  return status ? status : pto_submit_group(rt, comm, NULL, NULL, 0, NULL);
 }
 static int rank_out_of_range(struct pto_runtime *rt, void *context) {
   (void)context;
@@ -309,6 +363,8 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "rank 0: pto_comm_create: rank 0 has a window of 128 bytes and 4 signals, rank 2 one of 64 and 4"},
       {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},
       {signal_out_of_range, PTO_EKERNEL, "pto_core_wait_signal: signal 4, comm 0 has 4"},
+      {puts_from_a_peer, PTO_EKERNEL, "pto_core_put: `from` is in the window of rank 1, not this rank's memory"},
+      {launch_of_no_struct, PTO_EUSER, "rank 0: the orchestration returned -1"},
       {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
       {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
       {peer_out_of_range, PTO_EUSER, "pto_comm_peer: peer 4 of comm 0, which has 4"},
@@ -340,6 +396,7 @@ int main(void) {
       cmocka_unit_test(test_a_rank_that_tells_nothing_runs_as_without_a_world),
       cmocka_unit_test(test_what_is_put_before_a_notify_is_there_after_the_wait),
       cmocka_unit_test(test_a_get_reads_rows_of_a_peers_window),
+      cmocka_unit_test(test_a_rank_that_ran_before_joins_those_that_wait_for_it),
       cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
       cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),
   };

@@ -11,7 +11,8 @@
  * maximum and minimum do, whose dtypes these are.
  *
  * Cut in parts: of n elements and p ranks, part i is the elements from i·n/p up to (i+1)·n/p, rounded down (of 4-bit
- * dtypes, of pairs).  Parts may be empty.
+ * dtypes, of pairs).  4-bit elements are an
+ * even number.  Parts may be empty.
  *
  * Each returns what pto_submit does; PTO_EINVAL where sizes do not fit each other or the communicator.
  */

@@ -64,7 +64,7 @@ PTO_API uint32_t pto_rank_count(const struct pto_rank *rank);
 /* Of the rank that a runtime belongs to; 0 of 1 where its chip is alone. */
 PTO_API uint32_t pto_runtime_rank(const struct pto_runtime *rt);
 PTO_API uint32_t pto_runtime_rank_count(const struct pto_runtime *rt);
-/* Virtual time of the rank so far, over all of its runs. */
+/* Virtual time of the rank's runs that have ended. */
 PTO_API uint64_t pto_rank_clock_ps(const struct pto_rank *rank);
 /* What `main` failed with, for pto_world_last_error. */
 PTO_API void pto_rank_set_error(struct pto_rank *rank, const char *sentence);

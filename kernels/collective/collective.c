@@ -412,6 +412,7 @@ static int check(const struct pto_kernel_args *args) {
   if (args->tensors[1].dtype != dtype)
     return pto_kernel_error(args, "a collective of %s into %s", pto_dtype_name(dtype),
                             pto_dtype_name(args->tensors[1].dtype));
+  if (scalar(args, PTO_COLLECTIVE_KIND) > PTO_COLLECTIVE_REDUCE_SCATTER) return 0; /* it moves alone */
   if (!operation)
     return pto_kernel_error(args, "reduction %" PRIu64 " is none", scalar(args, PTO_COLLECTIVE_REDUCTION));
   if (operation->params[0].dtypes && !(operation->params[0].dtypes & PTO_DTYPE_BIT(dtype)))
