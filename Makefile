@@ -45,10 +45,11 @@ Q := $(if $(V),,@)
 SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # ---- sources by folder ----------------------------------------------------------------------------------------------
+MPI_HOME := world/exchange_mpi.c
 code = $(filter-out %_test.c,$(wildcard $(1)))
 # libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
 # compat/object is part of each kernel that users build.
-LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/%, \
+LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/% compat/object/% compat/all/% $(MPI_HOME), \
              $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c world/*.c graph/*/*.c compat/*/*.c))
 # Readers of language models and tokenizers: part of the program llm, and of graph/models.
 MODEL_FILES_SRC := $(call code,formats/llm/*.c)
@@ -151,6 +152,8 @@ $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
 $(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
+# That of MPI is a plug-in of its own.
+MPI_PLUG_IN := $(if $(MPI_LIBS),$(B)/libpto_mpi.so)
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
@@ -175,7 +178,7 @@ VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
 
 # ---- building -------------------------------------------------------------------------------------------------------
-all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
+all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim $(MPI_PLUG_IN) ## ptosim, both libraries and the example programs, in build/
 programs: $(PROGRAMS) ## the example programs
 # As scripts/run_tests --only chooses.
 SELECTED := $(TESTS_BUILT) $(REPLAYS)
@@ -202,6 +205,12 @@ $(B)/libpto.so: $(B)/libpto.map $(LIB_OBJ)
 $(B)/libptotools.so: $(TOOLS_OBJ) $(B)/libpto.so
 	$(SAY) "  LINK  $@"
 	$(call library,$(TOOLS_OBJ) -L$(B) -lpto $(LIBS))
+
+# Ranks of several processes: loaded by those alone (world/processes.c).
+$(call obj,$(MPI_HOME)): DEFINES += $(MPI_CFLAGS)
+$(B)/libpto_mpi.so: $(call obj,$(MPI_HOME))
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -shared -o $@ $^ $(MPI_LIBS)
 
 # For tests, which link internals.  Objects of several folders may have one name, so members are stored by path ("P").
 $(B)/libpto.a: $(LIB_OBJ)
@@ -297,7 +306,7 @@ $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 	$(SAY) "  PEER  $@"
 	$(Q)$(PEER_CC) $(PEER_FLAGS) -o $@ $(filter bench/peers/%.c bench/peers/%.cpp,$^) $(PEER_COMMON) $(PEER_LIBS)
 
--include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC) $(MPI_HOME)))
 
 # ---- running --------------------------------------------------------------------------------------------------------
 # These look for the dependencies first and then start make again, which probes what is there by then.
@@ -443,6 +452,7 @@ install: all ## into PREFIX, below DESTDIR
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
 	@for l in libpto libptotools; do \
 	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
+	@for f in $(MPI_PLUG_IN); do install -m 644 $$f $(INSTALLED)/lib/pto || exit 1; done
 	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
 	@for f in $(ADOPT_FILES); do install -D -m 644 $$f $(INSTALLED)/lib/pto/$$f || exit 1; done
 	@if scripts/python >/dev/null; then $(MAKE) -s --no-print-directory python && install -m 644 $(PYTHON_PACKAGE) $(INSTALLED)/lib/pto/python; fi

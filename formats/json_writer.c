@@ -199,6 +199,11 @@ void pto_json_bool(struct pto_json_writer *w, bool value) {
   put(w, value ? "true" : "false", value ? 4 : 5);
 }
 
+void pto_json_raw(struct pto_json_writer *w, const char *text, size_t size) {
+  begin_item(w);
+  put(w, text, size);
+}
+
 void pto_json_null(struct pto_json_writer *w) {
   begin_item(w);
   put(w, "null", 4);

@@ -54,6 +54,8 @@ void pto_json_real32(struct pto_json_writer *w, float value);
 void pto_json_decimal(struct pto_json_writer *w, uint64_t value, uint32_t digits);
 void pto_json_bool(struct pto_json_writer *w, bool value);
 void pto_json_null(struct pto_json_writer *w);
+/* An item that another writer has made, as it is. */
+void pto_json_raw(struct pto_json_writer *w, const char *text, size_t size);
 /* Sixteen hexadecimal digits as a string: JSON's numbers do not hold 64 bits everywhere. */
 void pto_json_hex(struct pto_json_writer *w, uint64_t value);
 /* The next item of an array or object begins a line, for people. */

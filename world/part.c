@@ -142,13 +142,26 @@ void pto_part_run(struct pto_part *part) {
   find_status(part);
 }
 
-/* The least between two ranks of `part`, where is_within, or between one of it and another one. */
-static uint64_t least_away(const struct pto_part *part, bool is_within) {
+/* Of a part: its first rank. */
+static uint32_t first_of(const struct pto_world *world, uint32_t part) {
+  return (uint32_t)((uint64_t)world->rank_count * part / world->part_count);
+}
+
+static uint64_t least_within(const struct pto_part *part) {
   uint64_t least = PTO_WORLD_NEVER;
   for (uint32_t i = part->first; i < part->end; i++)
-    for (uint32_t k = 0; k < part->world->rank_count; k++)
-      if (i != k && pto_part_has(part, k) == is_within)
-        least = pto_min_u64(least, pto_fabric_lookahead_ps(part->fabric, i, k));
+    for (uint32_t k = part->first; k < part->end; k++)
+      if (i != k) least = pto_min_u64(least, pto_fabric_lookahead_ps(part->fabric, i, k));
+  return least;
+}
+
+uint64_t pto_world_between_ps(const struct pto_world *world, const struct pto_fabric *fabric) {
+  uint64_t least = PTO_WORLD_NEVER;
+  for (uint32_t part = 0; part < world->part_count; part++)
+    for (uint32_t i = first_of(world, part); i < first_of(world, part + 1); i++)
+      for (uint32_t k = 0; k < world->rank_count; k++)
+        if (k < first_of(world, part) || k >= first_of(world, part + 1))
+          least = pto_min_u64(least, pto_fabric_lookahead_ps(fabric, i, k));
   return least;
 }
 
@@ -162,14 +175,13 @@ int pto_part_init(struct pto_part *part, struct pto_world *world, uint32_t index
   const uint32_t count = world->rank_count;
   *part = (struct pto_part){.world = world,
                             .index = index,
-                            .first = (uint32_t)((uint64_t)count * index / world->part_count),
-                            .end = (uint32_t)((uint64_t)count * (index + 1) / world->part_count),
+                            .first = first_of(world, index),
+                            .end = first_of(world, index + 1),
                             .takes = takes,
                             .out_at = PTO_WORLD_NEVER};
   const int status = pto_fabric_create(world->chip, count, &part->fabric, error);
   if (status) return status;
-  part->lookahead_ps = least_away(part, true);
-  world->between_ps = pto_min_u64(world->between_ps, least_away(part, false));
+  part->lookahead_ps = least_within(part);
   part->ranks = calloc(part->end - part->first, sizeof *part->ranks);
   for (uint32_t i = 0; part->ranks && i < part->end - part->first; i++)
     if (!pto_rank_init(&part->ranks[i], part, part->first + i))

@@ -16,29 +16,32 @@ static void *run_part(void *argument) {
   return NULL;
 }
 
-/* All parts, each on a thread of its own, the first on this one.  A part whose thread does not start would keep the
- * others waiting: so all are asked for before any begins. */
+/* All parts of this process, each on a thread of its own, the first on this one.  A part whose thread does not start
+ * would keep the others waiting: so all are asked for before any begins. */
 int pto_world_run(struct pto_world *world, int (*main)(struct pto_rank *rank, void *context), void *context) {
   pthread_t threads[PTO_MAX_RANKS];
+  const uint32_t first = world->exchange->first, end = world->exchange->end;
   int code = 0;
   if (world->has_run) return pto_error_set(&world->error, PTO_EINVAL, "a world runs once");
   world->has_run = true;
   world->main = main;
   world->context = context;
-  for (uint32_t i = 1; i < world->part_count; i++)
+  for (uint32_t i = first + 1; i < end; i++)
     if (!pto_thread_start(&threads[i], run_part, &world->parts[i], &code)) {
       /* Those that run wait for this one for ever. */
       fprintf(stderr, "a thread of the world does not start: %s\n", strerror(code));
       abort();
     }
-  pto_part_run(&world->parts[0]);
-  for (uint32_t i = 1; i < world->part_count; i++) pthread_join(threads[i], NULL);
-  world->error = world->parts[0].error;
+  pto_part_run(&world->parts[first]);
+  for (uint32_t i = first + 1; i < end; i++) pthread_join(threads[i], NULL);
+  world->error = world->parts[first].error;
   return world->error.status;
 }
 
 struct pto_rank *pto_world_rank(struct pto_world *world, uint32_t index) {
-  return index < world->rank_count ? pto_part_rank(pto_part_of(world, index), index) : NULL;
+  for (uint32_t i = world->exchange->first; i < world->exchange->end; i++)
+    if (pto_part_has(&world->parts[i], index)) return pto_part_rank(&world->parts[i], index);
+  return NULL;
 }
 
 const char *pto_world_last_error(const struct pto_world *world) { return world->error.sentence; }
@@ -46,16 +49,16 @@ const char *pto_world_last_error(const struct pto_world *world) { return world->
 /* ---- begin and end ---- */
 
 static int create_parts(struct pto_world *world, uint32_t thread_count, struct pto_error *error) {
-  world->part_count = thread_count;
-  world->between_ps = PTO_WORLD_NEVER;
-  world->exchange = pto_exchange_create(thread_count);
-  world->parts = calloc(thread_count, sizeof *world->parts);
+  if (!world->exchange) world->exchange = world->threads = pto_exchange_create(thread_count);
+  world->part_count = world->exchange ? world->exchange->part_count : thread_count;
+  world->parts = calloc(world->part_count, sizeof *world->parts);
   if (!world->exchange || !world->parts)
     return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu32 " threads", thread_count);
-  for (uint32_t i = 0; i < thread_count; i++) {
+  for (uint32_t i = world->exchange->first; i < world->exchange->end; i++) {
     const int status = pto_part_init(&world->parts[i], world, i, error);
     if (status) return status;
   }
+  world->between_ps = pto_world_between_ps(world, pto_world_part(world)->fabric);
   return PTO_OK;
 }
 
@@ -70,6 +73,11 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
   if (config.threads > config.ranks)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " threads for %" PRIu32 " ranks: at most one for each",
                          config.threads, config.ranks);
+  if (world->exchange && config.threads > 1)
+    return pto_error_set(error, PTO_ENOTSUP, "ranks of several processes have no threads: one process for each part");
+  if (world->exchange && world->exchange->part_count > config.ranks)
+    return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " processes for %" PRIu32 " ranks: at most one for each",
+                         world->exchange->part_count, config.ranks);
   world->chip = calloc(1, sizeof *world->chip);
   if (!world->chip) return pto_error_set(error, PTO_ENOMEM, "no memory for a world");
   if (config.made_chip)
@@ -80,11 +88,12 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
   return create_parts(world, config.threads, error);
 }
 
-int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out, char *sentence,
-                     size_t sentence_size) {
+int pto_world_create_across(const struct pto_world_config *config, struct pto_exchange *processes,
+                            struct pto_world **world_out, char *sentence, size_t sentence_size) {
   struct pto_error error;
   pto_error_clear(&error);
   struct pto_world *world = calloc(1, sizeof *world);
+  if (world) world->exchange = processes;
   int status = world ? create(config, world, &error) : pto_error_set(&error, PTO_ENOMEM, "no memory for a world");
   if (status == PTO_OK) {
     *world_out = world;
@@ -95,11 +104,16 @@ int pto_world_create(const struct pto_world_config *config, struct pto_world **w
   return status;
 }
 
+int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out, char *sentence,
+                     size_t sentence_size) {
+  return pto_world_create_across(config, NULL, world_out, sentence, sentence_size);
+}
+
 void pto_world_destroy(struct pto_world *world) {
   if (!world) return;
   for (uint32_t i = 0; world->parts && i < world->part_count; i++) pto_part_fini(&world->parts[i]);
   free(world->parts);
-  pto_exchange_destroy(world->exchange);
+  pto_exchange_destroy(world->threads);
   free(world->chip);
   free(world);
 }

@@ -4,7 +4,7 @@
  *
  *   world.c         creation, the threads of its parts
  *   part.c          whose turn it is, windows of time
- *   exchange.c      what parts tell each other
+ *   exchange.c      what parts tell each other, where they are threads (exchange.h: other kinds)
  *   flows.c         what is on the fabric
  *   rank.c          a rank's stack, its clock against the others', what messages do to it
  *   communicator.c  communicators and groups, for orchestrations
@@ -29,7 +29,8 @@
  * Always true: a rank's next_at is at most the time of its first message; no message is earlier than an event that its
  * rank has taken.  Times here are the world's; an engine's begin at 0 with each run, at base_ps here.
  *
- * Threads: all of a part is its thread's, and only the exchange is shared.
+ * Threads: all of a part is its thread's, and only the exchange is shared.  Where parts are processes, each has the one
+ * that is its own, and of the others nothing.
  */
 #ifndef PTO_WORLD_STATE_H
 #define PTO_WORLD_STATE_H
@@ -188,9 +189,9 @@ struct pto_part {
 struct pto_world {
   struct pto_chip *chip;
   uint32_t rank_count, part_count;
-  uint64_t between_ps; /* the least between two ranks of different parts; PTO_WORLD_NEVER of one part */
-  struct pto_part *parts;
-  struct pto_exchange *exchange;
+  uint64_t between_ps;    /* the least between two ranks of different parts; PTO_WORLD_NEVER of one part */
+  struct pto_part *parts; /* by index; zeroed: those of other processes */
+  struct pto_exchange *exchange, *threads; /* threads: its own; NULL: it was given */
   int (*main)(struct pto_rank *rank, void *context);
   void *context;
   struct pto_error error;
@@ -201,10 +202,9 @@ static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
   return duration >= PTO_WORLD_NEVER - time ? PTO_WORLD_NEVER : time + duration;
 }
 
-static inline struct pto_part *pto_part_of(const struct pto_world *world, uint32_t rank) {
-  uint32_t i = 0;
-  while (world->parts[i].end <= rank) i++;
-  return &world->parts[i];
+/* The first part of this process: of all that parts know alike. */
+static inline const struct pto_part *pto_world_part(const struct pto_world *world) {
+  return &world->parts[world->exchange->first];
 }
 static inline bool pto_part_has(const struct pto_part *part, uint32_t rank) {
   return rank >= part->first && rank < part->end;
@@ -213,8 +213,17 @@ static inline struct pto_rank *pto_part_rank(const struct pto_part *part, uint32
   return &part->ranks[rank - part->first];
 }
 
+/* ---- world.c ---- */
+
+/* As pto_world_create, with parts in several processes; borrowed until the world is destroyed.  NULL: in this one.
+ * Ranks of other processes are not there: pto_world_rank is NULL. */
+PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config, struct pto_exchange *processes,
+                                           struct pto_world **world_out, char *sentence, size_t sentence_size);
+
 /* ---- part.c ---- */
 
+/* The least between two ranks of different parts. */
+uint64_t pto_world_between_ps(const struct pto_world *world, const struct pto_fabric *fabric);
 /* The part of that index, of a world that is complete but for its parts. */
 PTO_MUST_CHECK int pto_part_init(struct pto_part *part, struct pto_world *world, uint32_t index,
                                  struct pto_error *error);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/ranks/ranks_state.h>
 #include <runtime/base/clock.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
@@ -34,11 +35,10 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 
-int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
-                   uint32_t thread_count) {
+/* The ranks of this process, up to the first that cannot be opened. */
+static int open_all(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                    uint32_t thread_count) {
   const struct pto_config *config = options->config;
-  memset(ranks, 0, sizeof *ranks);
-  ranks->program = options->program;
   if (options->rounds > 1) {
     pto_error_set(&ranks->error, PTO_ENOTSUP, "several ranks run one round, not %" PRIu32, options->rounds);
     return end(ranks, PTO_EXIT_USAGE);
@@ -48,7 +48,8 @@ int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *op
                                          .chip = config->chip,
                                          .made_chip = config->made_chip,
                                          .threads = thread_count};
-  int status = pto_world_create(&world, &ranks->world, ranks->error.sentence, sizeof ranks->error.sentence);
+  int status = pto_world_create_across(&world, ranks->processes, &ranks->world, ranks->error.sentence,
+                                       sizeof ranks->error.sentence);
   if (status) {
     ranks->error.status = status;
     return end(ranks, pto_exit_of_setup(status));
@@ -58,13 +59,27 @@ int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *op
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);
     return end(ranks, PTO_EXIT_FAILED);
   }
-  while (ranks->rank_count < rank_count)
-    if (open_session(ranks, options, ranks->rank_count++) != PTO_EXIT_OK) return ranks->exit_code;
+  while (ranks->rank_count < rank_count) {
+    const uint32_t index = ranks->rank_count++;
+    if (pto_world_rank(ranks->world, index) && open_session(ranks, options, index) != PTO_EXIT_OK)
+      return ranks->exit_code;
+  }
   ranks->program = ranks->sessions[0].result.program;
   return PTO_EXIT_OK;
 }
 
-/* ---- execute ---- */
+int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
+                   uint32_t thread_count) {
+  memset(ranks, 0, sizeof *ranks);
+  ranks->program = options->program;
+  ranks->is_told_here = true;
+  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
+  if (ranks->processes) ranks->is_told_here = ranks->processes->first == 0;
+  (void)open_all(ranks, options, rank_count, thread_count);
+  return pto_ranks_agree(ranks);
+}
+
+/* ---- execute, and judge ---- */
 
 static int run_rank(struct pto_rank *rank, void *context) {
   struct pto_ranks *ranks = context;
@@ -81,11 +96,12 @@ static void add_up(struct pto_ranks *ranks) {
   ranks->has_run = true;
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
     const struct pto_run_result *result = &ranks->sessions[i].result;
-    const uint64_t clock_ps = pto_rank_clock_ps(pto_world_rank(ranks->world, i));
-    if (clock_ps > ranks->virtual_ps) ranks->virtual_ps = clock_ps;
     ranks->trace_digest = join_digests(ranks->trace_digest, result->trace_digest);
     ranks->output_digest = join_digests(ranks->output_digest, result->output_digest);
     ranks->has_run &= result->has_run;
+    if (result->verified == PTO_VERDICT_FALSE || ranks->verified == PTO_VERDICT_NONE)
+      ranks->verified = result->verified;
+    if (result->exit_code != PTO_EXIT_OK && ranks->exit_code == PTO_EXIT_OK) end_as_rank(ranks, i);
   }
 }
 
@@ -93,38 +109,33 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
   const double begin = pto_clock_seconds();
   const int status = pto_world_run(ranks->world, run_rank, ranks);
   ranks->wall_seconds = pto_clock_seconds() - begin;
-  add_up(ranks);
-  if (status == PTO_OK) return PTO_EXIT_OK;
-  pto_error_set(&ranks->error, status, "%s", pto_world_last_error(ranks->world));
-  return end(ranks, pto_exit_of_run(status));
-}
-
-/* ---- judge ---- */
-
-int pto_ranks_judge(struct pto_ranks *ranks) {
-  for (uint32_t i = 0; i < ranks->rank_count; i++) {
-    const int code = pto_session_judge(&ranks->sessions[i]);
-    const enum pto_verdict verdict = ranks->sessions[i].result.verified;
-    if (verdict == PTO_VERDICT_FALSE || ranks->verified == PTO_VERDICT_NONE) ranks->verified = verdict;
-    if (code != PTO_EXIT_OK && ranks->exit_code == PTO_EXIT_OK) end_as_rank(ranks, i);
+  if (status != PTO_OK) {
+    pto_error_set(&ranks->error, status, "%s", pto_world_last_error(ranks->world));
+    end(ranks, pto_exit_of_run(status));
   }
-  return ranks->exit_code;
-}
-
-int pto_ranks_take_account(struct pto_ranks *ranks) {
-  struct pto_error error;
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
-    const int status = pto_session_take_account(&ranks->sessions[i], &error);
-    if (status == PTO_OK) continue;
-    pto_error_set(&ranks->error, status, "rank %" PRIu32 ": %.900s", i, error.sentence);
+    const struct pto_rank *rank = pto_world_rank(ranks->world, i);
+    if (!rank) continue;
+    if (status == PTO_OK) (void)pto_session_judge(&ranks->sessions[i]);
+    struct pto_error error;
+    if (status == PTO_OK && ranks->wants_account && pto_session_take_account(&ranks->sessions[i], &error))
+      pto_session_end(&ranks->sessions[i], PTO_EXIT_FAILED, &error);
+    if (pto_rank_clock_ps(rank) > ranks->virtual_ps) ranks->virtual_ps = pto_rank_clock_ps(rank);
+  }
+  if (!pto_ranks_gather(ranks)) {
+    pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for what %" PRIu32 " ranks came to", ranks->rank_count);
     return end(ranks, PTO_EXIT_FAILED);
   }
+  add_up(ranks);
   return ranks->exit_code;
 }
 
 void pto_ranks_fini(struct pto_ranks *ranks) {
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
+  free(ranks->links);
+  pto_exchange_bytes_fini(&ranks->told);
   pto_world_destroy(ranks->world);
+  pto_exchange_destroy(ranks->processes);
   memset(ranks, 0, sizeof *ranks);
 }

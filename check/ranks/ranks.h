@@ -2,12 +2,16 @@
 /*
  * A program on several ranks: a session for each, in one world.
  *
- *   init (a world, and each rank's program, inputs and runtime) → execute → judge → print, write → fini
+ *   init (a world, and each rank's program, inputs and runtime) → execute, and judge → print, write → fini
  *
  * Owns world and sessions until fini.  Options are borrowed until then.
  *
+ * Among several processes (world/exchange.h) each has the sessions of its ranks, and all do the same steps.  Then they
+ * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.
+ *
  * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
- * further step is due but fini.  What is told of a rank is its session's result.
+ * further step is due but fini.  What is told of a rank is its session's result; of another process's rank it has
+ * what is printed, and `texts` the rest.
  *
  * Threads: one calls; the ranks' sessions run on those of the world.
  */
@@ -16,11 +20,26 @@
 
 #include <check/session/session.h>
 #include <pto/world.h>
+#include <sim/fabric/fabric.h>
+#include <world/exchange.h>
+
+/* The object of a rank of another process. */
+struct pto_rank_text {
+  const char *json; /* NULL: it is of this one */
+  size_t size;
+};
 
 struct pto_ranks {
+  struct pto_exchange *processes; /* NULL: this one is alone */
+  bool is_told_here;
+  bool wants_account; /* set it after init: of where each rank's time went */
   struct pto_world *world;
   struct pto_session *sessions; /* by rank */
   uint32_t rank_count;
+  struct pto_fabric_link *links; /* of the world, once it has run */
+  uint32_t link_count;
+  struct pto_rank_text texts[PTO_MAX_RANKS];
+  struct pto_exchange_bytes told; /* where they are */
   const char *program;
   double wall_seconds;
   uint64_t virtual_ps; /* the last rank's end */
@@ -38,9 +57,6 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options);
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
-int pto_ranks_judge(struct pto_ranks *ranks);
-/* Where each rank's time went, once they have run, for print and write; of timelines that were recorded. */
-int pto_ranks_take_account(struct pto_ranks *ranks);
 /* Takes a zeroed one. */
 void pto_ranks_fini(struct pto_ranks *ranks);
 

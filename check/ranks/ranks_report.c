@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* What is told of a run on several ranks. */
-#include <check/ranks/ranks.h>
+#include <check/ranks/ranks_state.h>
 
 #include <inttypes.h>
 
 #include <formats/json_writer.h>
 #include <formats/units.h>
 #include <report/file/output_file.h>
-#include <world/world_state.h>
 
 #define MOST_LINKS 8u /* that are told to people */
 #define PS_PER_US 6   /* digits */
 
 /* ---- links ---- */
 
-/* A link of the world: each part knows those that its ranks' flows could meet, and all of what went over them. */
-static struct pto_fabric_link link_of(const struct pto_world *world, uint32_t index) {
-  struct pto_fabric_link most = pto_fabric_link(world->parts[0].fabric, index);
-  for (uint32_t i = 1; i < world->part_count; i++) {
-    const struct pto_fabric_link link = pto_fabric_link(world->parts[i].fabric, index);
-    if (link.flows > most.flows) most = link;
-  }
-  return most;
-}
-
 /* The one that has carried the most among those after `last` in that order; false: there is none that carried any. */
-static bool find_next_link(const struct pto_world *world, const struct pto_fabric_link *last, uint32_t last_index,
+static bool find_next_link(const struct pto_ranks *ranks, const struct pto_fabric_link *last, uint32_t last_index,
                            uint32_t *index) {
   bool has_found = false;
   uint64_t most = 0;
-  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
-    const struct pto_fabric_link link = link_of(world, i);
+  for (uint32_t i = 0; i < ranks->link_count; i++) {
+    const struct pto_fabric_link link = ranks->links[i];
     if (!link.flows || (last && (link.bytes > last->bytes || (link.bytes == last->bytes && i <= last_index)))) continue;
     if (has_found && link.bytes <= most) continue;
     has_found = true;
@@ -41,16 +30,15 @@ static bool find_next_link(const struct pto_world *world, const struct pto_fabri
 }
 
 static void print_links(const struct pto_ranks *ranks, FILE *to) {
-  const struct pto_world *world = ranks->world;
+  const struct pto_fabric *fabric = pto_world_part(ranks->world)->fabric;
   struct pto_fabric_link link;
   uint32_t index = 0, used = 0, told = 0;
-  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) used += link_of(world, i).flows > 0;
-  for (; told < MOST_LINKS && find_next_link(world, told ? &link : NULL, index, &index); told++) {
+  for (uint32_t i = 0; i < ranks->link_count; i++) used += ranks->links[i].flows > 0;
+  for (; told < MOST_LINKS && find_next_link(ranks, told ? &link : NULL, index, &index); told++) {
     char name[PTO_FABRIC_LINK_NAME], bytes[32], time[32];
-    link = link_of(world, index);
+    link = ranks->links[index];
     fprintf(to, "  %-8s %s: %s in %" PRIu64 " messages, busy for %s\n", told ? "" : "links",
-            pto_fabric_link_name(world->parts[0].fabric, index, name),
-            pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
+            pto_fabric_link_name(fabric, index, name), pto_format_bytes(link.bytes, bytes, sizeof bytes), link.flows,
             pto_format_seconds((double)link.busy_ps * 1e-12, time, sizeof time));
   }
   if (used > told) fprintf(to, "           and %" PRIu32 " more that carried less, or as much\n", used - told);
@@ -68,14 +56,14 @@ static void print_account(const struct pto_ranks *ranks, FILE *to) {
 }
 
 static void put_links(struct pto_json_writer *w, const struct pto_ranks *ranks) {
-  const struct pto_world *world = ranks->world;
+  const struct pto_fabric *fabric = pto_world_part(ranks->world)->fabric;
   pto_json_put_array(w, "links");
-  for (uint32_t i = 0; i < pto_fabric_link_count(world->parts[0].fabric); i++) {
-    const struct pto_fabric_link link = link_of(world, i);
+  for (uint32_t i = 0; i < ranks->link_count; i++) {
+    const struct pto_fabric_link link = ranks->links[i];
     char name[PTO_FABRIC_LINK_NAME];
     if (!link.flows) continue;
     pto_json_object_begin(w);
-    pto_json_put_string(w, "link", pto_fabric_link_name(world->parts[0].fabric, i, name));
+    pto_json_put_string(w, "link", pto_fabric_link_name(fabric, i, name));
     pto_json_put_u64(w, "messages", link.flows);
     pto_json_put_u64(w, "bytes", link.bytes);
     pto_json_key(w, "busy_us");
@@ -132,6 +120,8 @@ static void put_all(struct pto_json_writer *w, const void *context) {
   if (ranks->world) put_links(w, ranks);
   pto_json_put_array(w, "results");
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
+    if (ranks->texts[i].json) pto_json_raw(w, ranks->texts[i].json, ranks->texts[i].size);
+    if (!ranks->world || !pto_world_rank(ranks->world, i)) continue;
     pto_json_object_begin(w);
     pto_run_result_put(&ranks->sessions[i].result, w);
     pto_json_object_end(w);

@@ -227,6 +227,7 @@ static const char *find_of_one_chip(const struct run *run) {
 static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   const struct pto_run_options *options = run->options;
   struct pto_error error;
+  if (!ranks->is_told_here) return ranks->exit_code;
   if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, stdout);
   fflush(stdout);
   if (ranks->error.sentence[0] && (!options->quiet || !options->json_path))
@@ -251,9 +252,8 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
-  if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
-  if (code == PTO_EXIT_OK) code = pto_ranks_judge(&ranks);
-  if (code == PTO_EXIT_OK && run->options->stats) (void)pto_ranks_take_account(&ranks);
+  ranks.wants_account = run->options->stats;
+  if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
   pto_ranks_fini(&ranks);

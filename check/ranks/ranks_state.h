@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of check/ranks/ share: what processes tell each other of their ranks (ranks_told.c). */
+#ifndef PTO_CHECK_RANKS_RANKS_STATE_H
+#define PTO_CHECK_RANKS_RANKS_STATE_H
+
+#include <check/ranks/ranks.h>
+#include <world/world_state.h>
+
+/* After init: where it went wrong in one process it did in all, as in the first of them.  Returns the exit code. */
+int pto_ranks_agree(struct pto_ranks *ranks);
+/* After the run: each has all ranks' results, the links and the last rank's end.  False: no memory, in all. */
+PTO_MUST_CHECK bool pto_ranks_gather(struct pto_ranks *ranks);
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# ptosim run --ranks N in several processes, under mpirun: text, JSON and digests are those of one process, and so are the sentence and
+# the exit status where all wait for ever or a rank is refused.  A process that is killed ends all.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+command -v mpirun >/dev/null || { echo 'there is no mpirun (scripts/deps --mpi)'; exit 77; }
+[ -e "$build/libpto_mpi.so" ] || { echo "there is no $build/libpto_mpi.so: built without MPI (scripts/deps --mpi)"; exit 77; }
+case $build in *address* | *thread*) echo 'MPI is not instrumented'; exit 77 ;; esac
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. tests/support/holds.sh
+
+# on PROCESSES ARGUMENT…: in so many.  What mpirun says of a process's status is not looked at.
+on() {
+  local count=$1
+  shift
+  timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
+}
+# As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
+told() {
+  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'
+  grep '^ptosim: ' "$work/error.$1"
+  true
+}
+# alike STATUS ARGUMENT…: in 1, 2 and 4 processes the same as alone.
+alike() {
+  local want=$1 count status
+  shift
+  "$ptosim" run "$@" --json "$work/json.0" >"$work/text.0" 2>"$work/error.0"
+  status=$?
+  [ $status = "$want" ] || { echo "left with $status"; return 1; }
+  for count in 1 2 4; do
+    rm -f "$work/json.$count"
+    on $count "$@"
+    status=$?
+    [ $status = "$want" ] || { echo "$count processes left with $status"; cat "$work/error.$count"; return 1; }
+    diff <(told 0) <(told $count) || return 1
+  done
+}
+for algorithm in one_phase two_phase ring bidirectional_ring; do
+  holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
+done
+holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
+holds 'links are told' grep -q '"busy_us"' "$work/json.4"
+holds 'ranks that no communicator joins' alike 0 vector_example --ranks 5
+holds 'all wait for ever' alike 3 "$build/planted/planted_ranks.so" --ranks 8
+holds 'and that is said' grep -q 'rank 7' "$work/error.4"
+crashed() { ! on 4 "$build/planted/planted_ranks.so" --ranks 8 --set mistake=crash && grep -q '^ptosim: ' "$work/error.4"; }
+holds 'a crash ends all' crashed
+holds 'a program that is refused' alike 2 all_reduce --ranks 4 --set times=0
+holds 'more ranks than there are chips' alike 2 all_reduce --ranks 5 --chip tiny,nodes=1,chips_per_node=4
+
+# says SENTENCE ARGUMENT…: four processes are refused, in one line.
+says() {
+  local sentence=$1 status
+  shift
+  on 4 "$@"
+  status=$?
+  cat "$work/error.4"
+  [ $status = 2 ] && [ ! -s "$work/text.4" ] && [ "$(grep -c '^ptosim: ' "$work/error.4")" = 1 ] && grep -q -- "$sentence" "$work/error.4"
+}
+holds 'more processes than ranks' says '4 processes for 3 ranks' all_reduce --ranks 3
+holds 'threads as well' says 'have no threads' all_reduce --ranks 8 --world-threads 2
+holds 'one rank alone' says 'rank 7: .*the last rank is refused' "$build/planted/planted_ranks.so" --ranks 8 --set mistake=refused
+holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
+  grep -q 'libpto_mpi.so beside ptosim'"
+
+children() { cat /proc/"$1"/task/*/children; }
+# A process that is killed in a run of hours: mpirun ends the others.
+killed() {
+  local launcher one tries=0
+  mpirun --oversubscribe -n 4 "$ptosim" run all_reduce --ranks 8 --chip a2a3 --set times=100000 --timeout 0 >/dev/null 2>"$work/error" &
+  launcher=$!
+  until [ "$(children $launcher | wc -w)" = 4 ] || [ $((tries++)) = 100 ]; do sleep 0.1; done
+  sleep 1
+  one=$(children $launcher | cut -d ' ' -f 3)
+  kill -9 "$one" || return 1
+  for ((tries = 0; tries < 100; tries++)); do
+    kill -0 $launcher 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -9 $launcher 2>/dev/null && { echo 'mpirun was still there after 10 seconds'; return 1; }
+  wait $launcher
+  [ $? != 0 ]
+}
+holds 'a process that is killed ends all' killed
+holds_total
