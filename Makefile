@@ -153,7 +153,7 @@ $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
 $(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of MPI is a plug-in of its own.
-MPI_PLUG_IN := $(if $(MPI_LIBS),$(B)/libpto_mpi.so)
+MPI_PLUG_IN := $(if $(MPI_LIBS),$(if $(wildcard $(MPI_HOME)),$(B)/libpto_mpi.so))
 # That of static probes is a header, runtime/base/probe.h.
 DEFINES += $(HAVE_SDT)
 
