@@ -324,7 +324,7 @@ regress: ## results, counts and virtual times of every example beside the baseli
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
 # Scripts first: a long one at the end would have all other processors wait for it.
 # Tests of pages and of Python share the package; each would make it at the same time.
-WITH_PYTHON = @if scripts/python >/dev/null; then $(MAKE) -s --no-print-directory $(PYTHON_PACKAGE); fi
+WITH_PYTHON = @if [ -f python/pto_declarations.py ] && scripts/python >/dev/null; then $(MAKE) -s --no-print-directory $(PYTHON_PACKAGE); fi
 test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
