@@ -53,6 +53,8 @@ static void take(struct pto_rank *rank, const struct pto_world_message *message)
   rank->taken_at = message->at;
   if (rank->clock.cores) {
     const uint64_t now = message->at > rank->base_ps ? message->at - rank->base_ps : 0;
+    /* A rank that was in no circle yet may have gone past others' coming to a communicator. */
+    PTO_ASSERT(message->kind == PTO_WORLD_JOIN || message->at < rank->base_ps || now >= rank->clock.cores->now);
     rank->clock.cores->now = pto_max_u64(rank->clock.cores->now, now);
   }
   rank->part->takes[message->kind](rank, message);
