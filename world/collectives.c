@@ -44,6 +44,7 @@ struct request {
   enum pto_collective kind;
   const struct pto_tensor *in, *out; /* NULL: it has no data */
   uint64_t reduction, root;
+  const void *call; /* where the program asks for it */
 };
 
 static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct request *request,
@@ -82,7 +83,10 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct req
   const struct pto_launch launch = {.size = sizeof launch,
                                     .aiv0 = pto_collective_kernels[request->kind],
                                     .block_count = block_count_of(rt, request->kind, its->size)};
+  const void *const place = rt->place;
+  rt->place = request->call;
   const int status = pto_submit_group(rt, comm, &launch, params, count, task_out);
+  rt->place = place;
   if (status == PTO_OK) its->collective_count++;
   return status;
 }
@@ -104,7 +108,8 @@ int pto_submit_all_reduce(struct pto_runtime *rt, struct pto_comm comm, const st
       .kind = (enum pto_collective)((uint32_t)PTO_COLLECTIVE_ALL_REDUCE_ONE_PHASE + (uint32_t)algorithm),
       .in = in,
       .out = out,
-      .reduction = reduction};
+      .reduction = reduction,
+      .call = PTO_CALLER(rt)};
   return submit(rt, comm, &request, NULL);
 }
 
@@ -116,14 +121,15 @@ int pto_submit_reduce_scatter(struct pto_runtime *rt, struct pto_comm comm, cons
                               : 0;
   const int status = check_sizes(rt, "a reduce-scatter", in, count, out);
   if (status) return status;
-  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_REDUCE_SCATTER, in, out, reduction, 0}, NULL);
+  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_REDUCE_SCATTER, in, out, reduction, 0, PTO_CALLER(rt)},
+                NULL);
 }
 
 int pto_submit_all_gather(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
                           const struct pto_tensor *out) {
   const int status = check_sizes(rt, "an all-gather", in, numel(in) * pto_comm_size(rt, comm), out);
   if (status) return status;
-  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_ALL_GATHER, in, out, 0, 0}, NULL);
+  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_ALL_GATHER, in, out, 0, 0, PTO_CALLER(rt)}, NULL);
 }
 
 int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -132,7 +138,7 @@ int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const str
   if (status) return status;
   if (root >= pto_comm_size(rt, comm))
     return PTO_REFUSE(rt, PTO_EINVAL, "a broadcast from place %" PRIu32 " of %" PRIu32, root, pto_comm_size(rt, comm));
-  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_BROADCAST, in, out, 0, root}, NULL);
+  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_BROADCAST, in, out, 0, root, PTO_CALLER(rt)}, NULL);
 }
 
 int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -143,9 +149,9 @@ int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const st
   if (size && (numel(in) % size || (pto_dtype_is_four_bit(in->dtype) && numel(in) % (2 * size))))
     return PTO_REFUSE(rt, PTO_EINVAL, "an all-to-all of %" PRIu64 " elements on %" PRIu64 " ranks: parts are equal",
                       numel(in), size);
-  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_ALL_TO_ALL, in, out, 0, 0}, NULL);
+  return submit(rt, comm, &(struct request){PTO_COLLECTIVE_ALL_TO_ALL, in, out, 0, 0, PTO_CALLER(rt)}, NULL);
 }
 
 int pto_submit_comm_barrier(struct pto_runtime *rt, struct pto_comm comm, struct pto_task *task_out) {
-  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER}, task_out);
+  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER, .call = PTO_CALLER(rt)}, task_out);
 }
