@@ -40,7 +40,9 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   its.config = &config; /* which the session copies */
-  return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
+  int (*const init)(struct pto_session *, const struct pto_session_options *) =
+      ranks->is_judged ? pto_session_init_judged : pto_session_init;
+  return init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 
 /* The ranks of this process, up to the first that cannot be opened. */
@@ -63,6 +65,7 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
     return end(ranks, pto_exit_of_setup(status));
   }
   pto_world_name_calls(ranks->world, name_call);
+  if (ranks->is_judged) pto_world_keep_events(ranks->world);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);
@@ -75,6 +78,17 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
   }
   ranks->program = ranks->sessions[0].result.program;
   return PTO_EXIT_OK;
+}
+
+int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
+  memset(ranks, 0, sizeof *ranks);
+  ranks->program = options->program;
+  ranks->is_told_here = ranks->is_judged = true;
+  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
+  if (!ranks->processes) return open_all(ranks, options, rank_count, 1);
+  ranks->is_told_here = ranks->processes->first == 0;
+  pto_error_set(&ranks->error, PTO_ENOTSUP, "ranks are judged in one process, not in several");
+  return end(ranks, PTO_EXIT_USAGE);
 }
 
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,

@@ -31,7 +31,7 @@ struct pto_rank_text {
 
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
-  bool is_told_here;
+  bool is_told_here, is_judged;
   bool wants_account; /* set it after init: of where each rank's time went */
   struct pto_world *world;
   struct pto_session *sessions; /* by rank */
@@ -56,6 +56,8 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options);
 /* Each returns an enum pto_exit; fini is due in any case. */
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count);
+/* The same for a caller that judges what the ranks do to each other (ranks_check.h), as pto_session_init_judged. */
+int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
 /* Takes a zeroed one. */
 void pto_ranks_fini(struct pto_ranks *ranks);
