@@ -206,8 +206,8 @@ struct pto_part {
   struct pto_error error;          /* of the world, the same in each part */
 };
 
-/* Where in the program a call stands, "moe.c:57"; "" where it is not known. */
-typedef void pto_name_call(const void *call, char *text, size_t size);
+/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;
@@ -220,6 +220,7 @@ struct pto_world {
   struct pto_error error;
   bool has_run, keeps_events;
   pto_name_call *name_call; /* NULL: sentences have no places */
+  void *name_context;
 };
 
 static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
@@ -245,7 +246,7 @@ PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config
                                            struct pto_world **world_out, char *sentence, size_t sentence_size);
 
 /* Before it runs. */
-void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call);
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
 void pto_world_keep_events(struct pto_world *world);
 
 /* ---- part.c ---- */

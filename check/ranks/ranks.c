@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <check/ranks/ranks_state.h>
-#include <report/findings/source_lines.h>
 #include <runtime/base/clock.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
@@ -27,10 +26,12 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
 }
 
 /* For the sentence of a world that waits for ever. */
-static void name_call(const void *call, char *text, size_t size) {
-  struct pto_source_lines *lines = pto_source_lines_create();
-  pto_source_lines_name(lines, call, NULL, text, size);
-  pto_source_lines_destroy(lines);
+static void name_call(void *context, const void *call, char *text, size_t size) {
+  struct pto_ranks *ranks = context;
+  pthread_mutex_lock(&ranks->lines_mutex);
+  if (!ranks->lines) ranks->lines = pto_source_lines_create();
+  pto_source_lines_name(ranks->lines, call, NULL, text, size);
+  pthread_mutex_unlock(&ranks->lines_mutex);
 }
 
 /* ---- open ---- */
@@ -64,7 +65,7 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
     ranks->error.status = status;
     return end(ranks, pto_exit_of_setup(status));
   }
-  pto_world_name_calls(ranks->world, name_call);
+  pto_world_name_calls(ranks->world, name_call, ranks);
   if (ranks->is_judged) pto_world_keep_events(ranks->world);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {
@@ -82,6 +83,7 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
 
 int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
   memset(ranks, 0, sizeof *ranks);
+  (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
   ranks->program = options->program;
   ranks->is_told_here = ranks->is_judged = true;
   if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
@@ -94,6 +96,7 @@ int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_opti
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count) {
   memset(ranks, 0, sizeof *ranks);
+  (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
   ranks->program = options->program;
   ranks->is_told_here = true;
   if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
@@ -154,6 +157,8 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
 }
 
 void pto_ranks_fini(struct pto_ranks *ranks) {
+  pto_source_lines_destroy(ranks->lines);
+  (void)pthread_mutex_destroy(&ranks->lines_mutex);
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
   free(ranks->links);

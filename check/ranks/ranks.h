@@ -18,8 +18,11 @@
 #ifndef PTO_CHECK_RANKS_RANKS_H
 #define PTO_CHECK_RANKS_RANKS_H
 
+#include <pthread.h>
+
 #include <check/session/session.h>
 #include <pto/world.h>
+#include <report/findings/source_lines.h>
 #include <sim/fabric/fabric.h>
 #include <world/exchange.h>
 
@@ -34,6 +37,8 @@ struct pto_ranks {
   bool is_told_here, is_judged;
   bool wants_account; /* set it after init: of where each rank's time went */
   struct pto_world *world;
+  struct pto_source_lines *lines; /* once a sentence needs them */
+  pthread_mutex_t lines_mutex;
   struct pto_session *sessions; /* by rank */
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */

@@ -41,11 +41,12 @@ static void set_side(const struct reporter *t, struct pto_finding *finding, int 
   pto_trace_task_name(task, finding->kernels[i], sizeof finding->kernels[i]);
 }
 
-static uint64_t key_of(const struct reporter *t, uint32_t rank, uint64_t number) {
-  const struct pto_trace_task *task = task_of(t, rank, number);
-  uint64_t key = pto_mix64(task ? (uintptr_t)task->call : 0);
-  for (int role = 0; task && role < 3; role++) key = pto_mix64(key ^ (uintptr_t)task->kernels[role]);
-  return key;
+/* The same mistake on all ranks, which have the program loaded once each. */
+static uint64_t key_of(const struct pto_finding *finding, int i) {
+  const struct pto_source_call *place = &finding->places[i];
+  uint64_t key = pto_xxh64(finding->kernels[i], strlen(finding->kernels[i]), place->own.line);
+  key = pto_xxh64(place->own.file, strlen(place->own.file), key ^ place->callee.line << 32);
+  return pto_mix64(key ^ finding->params[i]);
 }
 
 /* "rank 3 task 812 (dispatch_meta)"; without the task where it has none. */
@@ -97,7 +98,8 @@ static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error
 static const char *const verbs[] = {[PTO_WINDOW_PUTS] = "puts",
                                     [PTO_WINDOW_GETS] = "gets",
                                     [PTO_WINDOW_READS] = "reads",
-                                    [PTO_WINDOW_WRITES] = "writes"};
+                                    [PTO_WINDOW_WRITES] = "writes",
+                                    [PTO_WINDOW_UPDATES] = "reads and writes"};
 
 static uint64_t param_of(const struct reporter *t, const struct pto_window_access *access) {
   if (access->local == PTO_GRAPH_NONE) return PTO_FINDING_NONE;
@@ -140,9 +142,8 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
                                 .has_ranks = true};
   set_access(t, &finding, 0, earlier);
   set_access(t, &finding, 1, later);
-  finding.group = pto_mix64(key_of(t, earlier->rank, finding.tasks[0]) ^
-                            pto_mix64(key_of(t, later->rank, finding.tasks[1])) ^ (finding.params[0] << 8) ^
-                            finding.params[1] ^ (uint64_t)earlier->verb << 16 ^ (uint64_t)later->verb << 20);
+  finding.group =
+      pto_mix64(key_of(&finding, 0) ^ pto_mix64(key_of(&finding, 1)) ^ (uint64_t)earlier->verb << 8 ^ later->verb);
   for (int i = 0; i < 2; i++)
     snprintf(finding.arrays[i], sizeof finding.arrays[i], "window of rank %" PRIu32 " in comm %" PRIu32, window->owner,
              window->number);
@@ -220,7 +221,7 @@ static void report_unheard(struct reporter *t) {
     struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_LEFT_OVER), .has_ranks = true};
     set_side(t, &finding, 0, unheard->source, unheard->task);
     finding.ranks[1] = unheard->rank;
-    finding.group = pto_mix64(key_of(t, unheard->source, unheard->task));
+    finding.group = key_of(&finding, 0);
     if (finding.places[0].own.file[0])
       snprintf(place, sizeof place, ", submitted at %s", pto_source_call_name(&finding.places[0], text, sizeof text));
     pto_findings_add(t->findings, &finding, NULL,
@@ -268,7 +269,7 @@ static void report_participation(struct reporter *t, const struct pto_rank_comm 
   char first[160], second[160], place[512], size[64] = "";
   set_side(t, &finding, 0, rank, a->number);
   set_side(t, &finding, 1, other, b ? b->number : UINT64_MAX);
-  finding.group = pto_mix64(key_of(t, rank, a->number)) ^ n;
+  finding.group = key_of(&finding, 0) ^ n;
   if (b && a->kernels[PTO_ROLE_AIV0] == b->kernels[PTO_ROLE_AIV0])
     snprintf(size, sizeof size, ", of %" PRIu64 " bytes in and out, not %" PRIu64, size_of(t, other, b),
              size_of(t, rank, a));
@@ -316,10 +317,16 @@ static void report_stuck(struct reporter *t) {
     if (wait->blamed != UINT32_MAX) set_side(t, &finding, 0, wait->blamed, wait->its_task);
     if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;
     set_side(t, &finding, 1, wait->rank, wait->task);
-    finding.group =
-        pto_mix64(key_of(t, wait->rank, wait->task) ^ pto_mix64(wait->blamed == UINT32_MAX ? 0 : wait->blamed + 1));
+    finding.group = pto_mix64(key_of(&finding, 1) ^ wait->blamed);
     pto_findings_add(t->findings, &finding, NULL, "%s", wait->text);
   }
+}
+
+/* A run that failed for another reason. */
+static void report_failed(struct reporter *t) {
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_FAILED)};
+  if (t->ranks->error.status && t->ranks->error.status != PTO_EDEADLOCK)
+    pto_findings_add(t->findings, &finding, NULL, "%s", t->ranks->error.sentence);
 }
 
 /* ---- the whole ---- */
@@ -331,6 +338,7 @@ static int check_all(struct reporter *t, struct pto_error *error) {
   }
   const int status = pto_world_order_init(&t->order, t->ranks, t->ranks->sessions[0].rules, error);
   if (status) return status;
+  report_failed(t);
   report_stuck(t);
   check_all_participation(t);
   if (!check_windows(t))

@@ -20,6 +20,7 @@ struct maker {
   uint32_t *last;       /* by point of a rank's graph: the last stretch of the task */
   uint32_t **event_at;  /* by rank and event: the stretch that it is in */
   uint32_t local_count; /* points of the ranks' graphs */
+  bool *has_run;        /* by point of a rank's graph: its kernel was called */
   uint64_t *times;      /* by point: about when it happened; a hint for the numbers */
   size_t point_count, point_capacity;
   bool *has_told; /* by point: it has notified, so it is over */
@@ -72,11 +73,13 @@ static int make_graphs(struct maker *m, uint32_t rules) {
   }
   m->local_count = m->base[rank_count];
   m->last = malloc((m->local_count + 1u) * sizeof *m->last);
-  for (uint32_t i = 0; m->last && i < m->local_count; i++) {
+  m->has_run = calloc(m->local_count + 1u, sizeof *m->has_run);
+  if (!m->last || !m->has_run) return no_memory(m);
+  for (uint32_t i = 0; i < m->local_count; i++) {
     m->last[i] = i;
     if (add_point(m, 0) == PTO_GRAPH_NONE) return no_memory(m);
   }
-  return m->last ? PTO_OK : no_memory(m);
+  return PTO_OK;
 }
 
 /* When tasks began. */
@@ -87,7 +90,9 @@ static void take_times(struct maker *m, uint32_t rank) {
     for (uint64_t i = 0; i < trace->spans[log].count; i++) {
       const struct pto_trace_span *span = pto_trace_log_at(&trace->spans[log], i);
       if (span->task >= graph->task_count) continue;
-      uint64_t *time = &m->times[m->base[rank] + graph->node_of_task[span->task]];
+      const uint32_t point = m->base[rank] + graph->node_of_task[span->task];
+      uint64_t *time = &m->times[point];
+      m->has_run[point] = true;
       if (*time == 0 || span->begin < *time) *time = span->begin;
     }
 }
@@ -179,6 +184,17 @@ bool pto_task_is_collective(const struct pto_trace_task *task) {
   return false;
 }
 
+/* Of a run that failed: what never ran, or did not come back, has touched nothing that could be told. */
+static bool has_ended(const struct maker *m, uint32_t rank, const struct pto_graph_node *node) {
+  const struct pto_exchange_bytes *stuck = &pto_world_part(m->order->ranks->world)->stuck;
+  if (node->is_host) return true;
+  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
+    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+    if (wait->rank == rank && wait->task == node->index) return false;
+  }
+  return m->has_run[m->base[rank] + m->order->graphs[rank].node_of_task[node->index]];
+}
+
 /* A collective declares the whole window, and keeps to its half. */
 static bool take_declared(struct maker *m, uint32_t rank, uint32_t index) {
   const struct pto_access_graph *graph = &m->order->graphs[rank];
@@ -188,6 +204,7 @@ static bool take_declared(struct maker *m, uint32_t rank, uint32_t index) {
   const uint32_t point = m->base[rank] + a->node;
   struct pto_region region;
   if (a->space || (!a->reads && !a->writes)) return true;
+  if (m->order->ranks->error.status && !has_ended(m, rank, node)) return true;
   if (!node->is_host && pto_task_is_collective(pto_graph_task(graph, a->node))) return true;
   pto_graph_region(graph, a, &region);
   for (size_t i = 0; i < its->number_count; i++) {
@@ -204,7 +221,9 @@ static bool take_declared(struct maker *m, uint32_t rank, uint32_t index) {
                                          .its_node = a->node,
                                          .reads = a->reads,
                                          .writes = a->writes,
-                                         .verb = a->writes ? PTO_WINDOW_WRITES : PTO_WINDOW_READS,
+                                         .verb = !a->writes ? PTO_WINDOW_READS
+                                                 : a->reads ? PTO_WINDOW_UPDATES
+                                                            : PTO_WINDOW_WRITES,
                                          .region = region};
     access->region.start -= begin;
     access->region.end -= begin;
@@ -551,6 +570,7 @@ int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks,
   free(m.event_at);
   free(m.base);
   free(m.last);
+  free(m.has_run);
   free(m.times);
   free(m.has_told);
   free(m.edges);

@@ -35,7 +35,7 @@ struct pto_order_window {
   uint32_t number; /* of the communicator, on the owner */
 };
 
-enum pto_window_verb { PTO_WINDOW_PUTS, PTO_WINDOW_GETS, PTO_WINDOW_READS, PTO_WINDOW_WRITES };
+enum pto_window_verb { PTO_WINDOW_PUTS, PTO_WINDOW_GETS, PTO_WINDOW_READS, PTO_WINDOW_WRITES, PTO_WINDOW_UPDATES };
 
 /* Bytes of a window that a rank reads or writes; counted from its begin. */
 struct pto_window_access {
