@@ -197,33 +197,6 @@ static uint32_t find_returned(const struct pto_exchange_bytes *facts, const stru
   return found;
 }
 
-/* A rank that waits in its own task of the group may have the notify in a later one. */
-static void add_next(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
-  char *text = wait->text;
-  const size_t size = sizeof wait->text;
-  if (!fact || group != fact->done || fact->done + 1 >= fact->submitted) return;
-  wait->blamed = fact->rank;
-  wait->its_task = fact->next_task;
-  wait->its_call = fact->next_place.call;
-  pto_text_append(text, size, "; the next group of rank %" PRIu32 ", task %" PRIu64, fact->rank, fact->next_task);
-  add_place(text, size, &fact->next_place);
-  pto_text_append(text, size, " begins only after its own of this one");
-}
-
-static void add_silent(struct pto_stuck_wait *wait, const struct pto_exchange_bytes *facts,
-                       const struct pto_rank_comm *comm, uint64_t group, uint32_t signal) {
-  const char *separator = ", which none notified of rank ";
-  for (uint32_t i = 0; i < comm->size; i++) {
-    if (i == comm->place || notified(comm, signal, i)) continue;
-    if (wait->blamed == UINT32_MAX) wait->blamed = comm->ranks[i];
-    pto_text_append(wait->text, sizeof wait->text, "%s%" PRIu32, separator, comm->ranks[i]);
-    separator = ", ";
-  }
-  for (uint32_t i = 0; i < comm->size; i++)
-    if (i != comm->place && !notified(comm, signal, i))
-      add_next(wait, find_fact(facts, comm->uid, comm->ranks[i]), group);
-}
-
 /* The rank's task of the group, as far as it is known. */
 static void add_task(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
   char *text = wait->text;
@@ -241,6 +214,44 @@ static void add_task(struct pto_stuck_wait *wait, const struct fact *fact, uint6
   add_place(text, size, place);
 }
 
+/* A rank that waits in its own task of the group may have the notify in a later one, if it goes on otherwise than this
+ * one does. */
+static bool add_next(struct pto_stuck_wait *wait, const struct fact *own, const struct fact *fact, uint64_t group) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  if (!own || !fact || group != fact->done || fact->done + 1 >= fact->submitted) return false;
+  if (strcmp(own->next_place.text, fact->next_place.text) == 0) return false;
+  wait->blamed = fact->rank;
+  wait->its_task = fact->next_task;
+  wait->its_call = fact->next_place.call;
+  pto_text_append(text, size, "; the next group of rank %" PRIu32 ", task %" PRIu64, fact->rank, fact->next_task);
+  add_place(text, size, &fact->next_place);
+  pto_text_append(text, size, " begins only after its own of this one");
+  return true;
+}
+
+static void add_silent(struct pto_stuck_wait *wait, const struct pto_exchange_bytes *facts,
+                       const struct pto_rank_comm *comm, uint64_t group, uint32_t signal) {
+  const char *separator = ", which none notified of rank ";
+  uint32_t silent = 0;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    if (i == comm->place || notified(comm, signal, i)) continue;
+    if (silent++ == 0) wait->blamed = comm->ranks[i];
+    pto_text_append(wait->text, sizeof wait->text, "%s%" PRIu32, separator, comm->ranks[i]);
+    separator = ", ";
+  }
+  const struct fact *own = find_fact(facts, comm->uid, comm->ranks[comm->place]);
+  const struct fact *only = silent == 1 ? find_fact(facts, comm->uid, wait->blamed) : NULL;
+  if (only) {
+    add_task(wait, only, group);
+    pto_text_append(wait->text, sizeof wait->text, " has begun, and waits itself");
+  }
+  for (uint32_t i = 0; i < comm->size; i++)
+    if (i != comm->place && !notified(comm, signal, i) &&
+        add_next(wait, own, find_fact(facts, comm->uid, comm->ranks[i]), group))
+      return;
+}
+
 static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
   add_task(wait, fact, group);
   pto_text_append(wait->text, sizeof wait->text, " has not begun");
@@ -255,6 +266,7 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
   char *text = wait->text;
   const size_t size = sizeof wait->text;
   add_task(wait, fact, group);
+  wait->is_cause = true;
   pto_text_append(text, size, " has returned");
   if (times)
     pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
@@ -278,6 +290,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
     stuck->blamed = comm->ranks[place];
     stuck->its_task = fact ? fact->last_submitted : UINT64_MAX;
     stuck->its_call = fact ? fact->submitted_place.call : NULL;
+    stuck->is_cause = fact && fact->orchestration != WAITS;
     pto_text_append(stuck->text, sizeof stuck->text, ": rank %" PRIu32 " has not submitted its task of group %" PRIu64,
                     comm->ranks[place], group);
     add_orchestration(stuck->text, sizeof stuck->text, fact);
@@ -303,8 +316,12 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
 static struct pto_stuck_wait *add_stuck(const struct pto_rank *rank, uint64_t task) {
   struct pto_stuck_wait *wait = pto_exchange_bytes_add(&rank->part->out, sizeof *wait);
   if (wait)
-    *wait = (struct pto_stuck_wait){
-        .rank = rank->index, .blamed = UINT32_MAX, .task = task, .its_task = UINT64_MAX, .text = ""};
+    *wait = (struct pto_stuck_wait){.rank = rank->index,
+                                    .blamed = UINT32_MAX,
+                                    .task = task,
+                                    .its_task = UINT64_MAX,
+                                    .signal = UINT32_MAX,
+                                    .text = ""};
   return wait;
 }
 
@@ -319,12 +336,14 @@ static void say_making(const struct pto_rank *rank) {
       if (k != comm->place && !comm->sizes[k].is_known) first = k;
     struct pto_stuck_wait *wait = add_stuck(rank, UINT64_MAX);
     if (!wait) return;
+    const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[first]);
     wait->blamed = comm->ranks[first];
+    wait->is_cause = fact && fact->orchestration != WAITS;
     pto_text_append(wait->text, sizeof wait->text,
                     "rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
                     " ranks, first rank %" PRIu32,
                     rank->index, comm->number, comm->size - 1 - comm->joined_count, comm->size, comm->ranks[first]);
-    add_orchestration(wait->text, sizeof wait->text, find_fact(facts, comm->uid, comm->ranks[first]));
+    add_orchestration(wait->text, sizeof wait->text, fact);
   }
 }
 
@@ -345,8 +364,11 @@ static void say_cores(const struct pto_rank *rank) {
     const struct pto_rank_comm *comm = pto_rank_comm_at(rank, its->peer.comm);
     struct pto_stuck_wait *wait = add_stuck(rank, its->task_number);
     if (!wait) return;
-    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm)
+    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm) {
       its->peer.found = comm->signals[its->peer.signal];
+      wait->comm = comm->uid;
+      wait->signal = its->peer.signal;
+    }
     name_task(rank, its, wait->kernel, sizeof wait->kernel);
     its->kernel = wait->kernel;
     pto_core_wait_describe(its, one, sizeof one);
@@ -379,6 +401,7 @@ static size_t find_cause(const struct pto_exchange_bytes *bytes) {
   size_t at = 0;
   for (size_t steps = 0; steps < count; steps++) {
     size_t next = 0;
+    if (waits[at].is_cause) return at;
     while (next < count && waits[next].rank != waits[at].blamed) next++;
     if (next == count) return at;
     at = next;
@@ -393,6 +416,27 @@ static uint32_t count_ranks(const struct pto_exchange_bytes *bytes) {
   return ranks;
 }
 
+/* For one reason, but for who waits. */
+static bool is_alike(const struct pto_stuck_wait *a, const struct pto_stuck_wait *b) {
+  return a->blamed == b->blamed && a->its_task == b->its_task && a->signal == b->signal &&
+         strcmp(a->kernel, b->kernel) == 0 && a->blamed != UINT32_MAX;
+}
+
+/* The wait, and who waits likewise; not where one before it, or the one at `cause`, has said so. */
+static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t cause, char *text, size_t size) {
+  const struct pto_stuck_wait *waits = waits_of(bytes);
+  const char *separator = ", and so do ranks ";
+  if (at != cause && is_alike(&waits[at], &waits[cause])) return;
+  for (size_t i = 0; i < at && at != cause; i++)
+    if (is_alike(&waits[i], &waits[at])) return;
+  pto_text_append(text, size, "; %s", waits[at].text);
+  for (size_t i = 0; i < count_of(bytes); i++) {
+    if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
+    pto_text_append(text, size, "%s%" PRIu32, separator, waits[i].rank);
+    separator = ", ";
+  }
+}
+
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
   exchange_facts(part);
   for (uint32_t i = 0; i < part->end - part->first; i++)
@@ -403,7 +447,7 @@ void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
   pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(&part->stuck),
                   part->world->rank_count);
   const size_t cause = find_cause(&part->stuck);
-  if (cause < count_of(&part->stuck)) pto_text_append(text, size, "; %s", waits_of(&part->stuck)[cause].text);
+  if (cause < count_of(&part->stuck)) add_wait(&part->stuck, cause, cause, text, size);
   for (size_t i = 0; i < count_of(&part->stuck); i++)
-    if (i != cause) pto_text_append(text, size, "; %s", waits_of(&part->stuck)[i].text);
+    if (i != cause) add_wait(&part->stuck, i, cause, text, size);
 }

@@ -175,10 +175,13 @@ struct pto_rank {
 
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
-  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
-  char kernel[48];
+  uint64_t comm;
+  uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
+  bool is_cause;   /* the blamed rank will not do it, whatever others do */
+  char kernel[64];
   char text[PTO_SENTENCE_SIZE];
 };
 

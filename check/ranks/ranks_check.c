@@ -212,12 +212,23 @@ static bool check_windows(struct reporter *t) {
 
 /* ---- signals that nobody waits for ---- */
 
+/* A wait for the signal goes on for ever: what came of it is told there. */
+static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {
+  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
+  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
+    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+    if (wait->rank == unheard->rank && wait->comm == unheard->comm && wait->signal == unheard->signal) return true;
+  }
+  return false;
+}
+
 static void report_unheard(struct reporter *t) {
   char side[160], place[256] = "", text[300];
   for (size_t i = 0; i < t->order.unheard_count; i++) {
     const struct pto_unheard *unheard = &t->order.unheard[i];
     const struct pto_trace_task *task = task_of(t, unheard->source, unheard->task);
-    if (task && pto_task_is_collective(task)) continue; /* each says that it is done, also where none follows */
+    if (is_awaited(t, unheard) || (task && pto_task_is_collective(task)))
+      continue; /* each says that it is done, also where none follows */
     struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_LEFT_OVER), .has_ranks = true};
     set_side(t, &finding, 0, unheard->source, unheard->task);
     finding.ranks[1] = unheard->rank;
@@ -356,9 +367,9 @@ int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings, stru
       return pto_error_set(error, PTO_ENOTSUP,
                            "%s drives contexts of its own: check judges ranks whose program is an orchestration alone",
                            ranks->program);
-  t.lines = pto_source_lines_create();
+  if (!ranks->lines) ranks->lines = pto_source_lines_create();
+  t.lines = ranks->lines;
   const int status = check_all(&t, error);
-  pto_source_lines_destroy(t.lines);
   pto_access_index_fini(&t.index);
   pto_world_order_fini(&t.order);
   return status;

@@ -27,6 +27,7 @@ struct pto_source_lines {
     const void *call, *outer; /* NULL: free */
     struct pto_source_call found;
   } known[MOST_KNOWN];
+  bool has_read; /* what the process has loaded: with the first question, as it takes milliseconds */
 #if PTO_HAVE_DW
   Dwfl *dwfl; /* NULL: nothing could be read */
 #endif
@@ -193,9 +194,7 @@ bool pto_source_lines_share_file(const void *a, const void *b) {
 /* ---- both ---- */
 
 struct pto_source_lines *pto_source_lines_create(void) {
-  struct pto_source_lines *lines = calloc(1, sizeof *lines);
-  if (lines) read_process(lines);
-  return lines;
+  return calloc(1, sizeof(struct pto_source_lines));
 }
 
 void pto_source_lines_destroy(struct pto_source_lines *lines) {
@@ -226,12 +225,19 @@ static bool is_same(const struct pto_source_place *a, const struct pto_source_pl
   return a->line == b->line && a->offset == b->offset && strcmp(a->file, b->file) == 0;
 }
 
-static void find_call(const struct pto_source_lines *lines, const void *call, const void *outer,
+static void begin_question(struct pto_source_lines *lines) {
+  if (!lines || lines->has_read) return;
+  lines->has_read = true;
+  read_process(lines);
+}
+
+static void find_call(struct pto_source_lines *lines, const void *call, const void *outer,
                       struct pto_source_call *found) {
   const uintptr_t address = (uintptr_t)call, outer_address = (uintptr_t)(outer ? outer : call);
   const struct pto_place *given = pto_place_of(call);
   memset(found, 0, sizeof *found);
   if (!address) return;
+  if (!given) begin_question(lines);
   if (given) {
     snprintf(found->own.file, sizeof found->own.file, "%s",
              strlen(given->file) < sizeof found->own.file ? given->file : last_part(given->file));
@@ -275,6 +281,7 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
 const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size) {
   struct pto_source_place place = {.file = ""};
   char line[PTO_SOURCE_FILE_SIZE + 32];
+  begin_question(lines);
   find_address(lines, (uintptr_t)address, &place);
   name_place(&place, line, sizeof line);
   snprintf(text, size, place.function[0] ? "%s (%s)" : "%s%s", place.function, line);

@@ -203,13 +203,14 @@ static void set_for_add(struct planted *p) {
 /* Rank 0 gives twice, by one slot of rank 1. */
 static void window_reused(struct planted *p) {
   const struct talk t = begin_talk(p);
+  struct pto_task has_read = {0};
   for (uint32_t epoch = 1; epoch <= 2; epoch++) {
     const bool waits = epoch == 2 && !p->is_buggy;
     if (t.rank == 0)
       talk(&t, "give", own_slots(&t, 1, 1), NULL, DO(waits ? WAIT(1, 1) : DO_NOTHING, PUT(1, 0), ADD(1, 0, 1)));
     if (t.rank != 1) continue;
-    talk(&t, "take", own_slots(&t, 0, 1), NULL, DO(WAIT(0, epoch)));
-    const struct pto_task has_read = read_slot(&t, 0, epoch);
+    talk(&t, "take", own_slots(&t, 0, 1), epoch == 1 ? NULL : &has_read, DO(WAIT(0, epoch)));
+    has_read = read_slot(&t, 0, epoch);
     if (epoch == 1 && !p->is_buggy) tell(&t, "free", &has_read, DO(ADD(0, 1, 1)));
   }
 }
