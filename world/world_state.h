@@ -175,7 +175,7 @@ struct pto_rank {
 
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
-  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;
