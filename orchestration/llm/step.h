@@ -10,14 +10,18 @@
  * Every product is cut into tiles of rows, a task each.  A step names the same tensors each time, and what it submits
  * depends on nothing else: not on token or position, which kernels read.
  *
+ * A rank has one share of the layers (orchestration/llm/share.h): what it adds to x is summed over the ranks by an
+ * all-reduce, which adds in order of ranks; rank 0 gives x with its own added to it, the others what they add.  A chip
+ * alone has all shares, mostly one: it adds what they add one after another, which comes to the same bits.
+ *
  * Owns nothing: constants are the context's, what passes between tasks is managed by the runtime.  On the thread that
  * orchestrates.
  */
 #ifndef PTO_ORCHESTRATION_LLM_STEP_H
 #define PTO_ORCHESTRATION_LLM_STEP_H
 
-#include <formats/llm/language_model.h>
-#include <pto/pto.h>
+#include <orchestration/llm/share.h>
+#include <pto/collectives.h>
 
 enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
 /* What is not asked for is not among a dispatch's outputs: the logits are the last. */
@@ -28,14 +32,23 @@ struct llm_matrix {
   uint32_t first, count;
 };
 
+/* Of a layer and a share. */
+struct llm_part {
+  struct llm_matrix q, k, v, o, gate, up, down;
+};
+
 struct llm_layer {
   uint32_t attention_norm, ffn_norm;
-  struct llm_matrix q, k, v, o, gate, up, down;
+  struct llm_part *parts; /* by share of this chip */
 };
 
 /* What every step of a pass does. */
 struct llm_plan {
   const struct pto_language_model *model;
+  struct llm_share *shares; /* of this chip */
+  uint32_t share_count;
+  bool is_rank, has_comm; /* one of several; its communicator, which the first step makes */
+  struct pto_comm comm;
   struct llm_layer *layers;
   struct llm_matrix embedding, classifier;
   uint32_t final_norm, cosines, sines;
