@@ -381,7 +381,8 @@ static int host(struct pto_program_run *run) {
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {
     status = run_counted(&counted, &tokenizer);
-    if (isatty(STDOUT_FILENO)) /* the text has no line end of its own */
+    /* The text has no line end of its own.  mpirun gives the output of its processes a terminal, the input none. */
+    if (isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
       pto_program_print(run, has_file(run) ? "\n" : "\n(by random weights: the text means nothing)\n");
     pto_tokenizer_fini(&tokenizer);
   }

@@ -36,7 +36,7 @@ static uint32_t llm_add_constant(struct llm_weights *w, uint32_t dtype, uint64_t
 
 /* Blocks of a scale and 32 weights, taken apart. */
 static struct llm_matrix llm_add_blocks(struct llm_weights *w, const struct pto_model_matrix *m) {
-  const struct llm_matrix result = {w->count, 2};
+  const struct llm_matrix result = {w->count, 2, 0};
   const uint64_t blocks = m->rows * m->columns / LLM_BLOCK, block_bytes = LLM_BLOCK + sizeof(uint16_t);
   signed char *weights = malloc(blocks * LLM_BLOCK + 1);
   uint16_t *scales = malloc(blocks * sizeof *scales + 1);
@@ -57,7 +57,7 @@ static struct llm_matrix llm_add_matrix(struct llm_weights *w, const struct pto_
   static const uint32_t dtypes[] = {
       [PTO_WEIGHT_F32] = PTO_FLOAT32, [PTO_WEIGHT_F16] = PTO_FLOAT16, [PTO_WEIGHT_BF16] = PTO_BFLOAT16};
   if (m->format == PTO_WEIGHT_Q8_0) return llm_add_blocks(w, m);
-  return (struct llm_matrix){llm_add_constant(w, dtypes[m->format], m->rows, m->columns, m->data), 1};
+  return (struct llm_matrix){llm_add_constant(w, dtypes[m->format], m->rows, m->columns, m->data), 1, 0};
 }
 
 static struct llm_matrix llm_add_rows(struct llm_weights *w, const struct pto_model_matrix *m, uint64_t first,
@@ -124,13 +124,23 @@ static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
   return bytes;
 }
 
+/* A rank's share of it, a chip's all; of the embedding where that is the classifier. */
+static struct llm_matrix llm_add_classifier(struct llm_weights *w, const struct llm_plan *plan) {
+  const struct pto_language_model *model = plan->model;
+  const uint32_t first = plan->is_rank ? plan->shares[0].first_token : 0;
+  if (model->classifier.data != model->embedding.data)
+    return llm_add_rows(w, &model->classifier, first, plan->is_rank ? plan->shares[0].tokens : model->vocab_size);
+  struct llm_matrix rows = plan->embedding;
+  rows.first_row = first;
+  return rows;
+}
+
 /* PTO_OK, or why not, with the context's sentence where it is one of its refusals.  Fills what of the plan comes from
  * the model; plan->layers is memory for layer_count of them, and of their parts. */
 static int llm_add_model(struct llm_weights *w, uint64_t positions, struct llm_plan *plan) {
   const struct pto_language_model *model = plan->model;
   plan->embedding = llm_add_matrix(w, &model->embedding);
-  plan->classifier =
-      model->classifier.data == model->embedding.data ? plan->embedding : llm_add_matrix(w, &model->classifier);
+  plan->classifier = llm_add_classifier(w, plan);
   plan->final_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, model->final_norm);
   llm_add_angles(w, positions, plan);
   for (uint32_t i = 0; i < model->layer_count; i++) {

@@ -41,13 +41,16 @@ struct llm_share llm_share_of(const struct pto_language_model *model, uint32_t i
   const uint64_t blocks = model->hidden_dim / block;
   const uint32_t first = (uint32_t)(blocks * index / count) * block;
   const uint32_t end = (uint32_t)(blocks * (index + 1) / count) * block;
+  const uint32_t tokens = model->vocab_size % count == 0 ? model->vocab_size / count : model->vocab_size;
   return (struct llm_share){.index = index,
                             .first_head = model->head_count / count * index,
                             .heads = model->head_count / count,
                             .first_kv_head = (uint32_t)((uint64_t)kv_heads * index / count),
                             .kv_heads = kv_heads > count ? kv_heads / count : 1,
                             .first_hidden = first,
-                            .hidden = end - first};
+                            .hidden = end - first,
+                            .first_token = tokens < model->vocab_size ? tokens * index : 0,
+                            .tokens = tokens};
 }
 
 struct pto_model_matrix llm_rows(const struct pto_model_matrix *m, uint64_t first, uint64_t count) {

@@ -8,10 +8,11 @@
  *   o          columns: of the same heads
  *   gate, up   rows: some elements of the hidden vector
  *   down       columns: the same elements
+ *   classifier rows: some tokens, where the shares can have equally many; else whole
  *
- * All else is whole on each chip.  A layer adds to x twice, o's and down's product; what each share adds is a vector of
- * all of x, and x + that of share 0 + that of share 1 + … is the new x, in f32 and in this order.  So the bits depend
- * on the number of shares and not on where they run; one share is the model.
+ * All else is whole on each chip: of the embedding a step reads one row.  A layer adds to x twice, o's and down's
+ * product; what each share adds is a vector of all of x, and x + that of share 0 + that of share 1 + … is the new x, in
+ * f32 and in this order.  So the bits depend on the number of shares and not on where they run; one share is the model.
  *
  * Owns nothing.  Any thread.
  */
@@ -25,6 +26,7 @@ struct llm_share {
   uint32_t index;
   uint32_t first_head, heads, first_kv_head, kv_heads; /* equal numbers in each share */
   uint32_t first_hidden, hidden;                       /* at least one */
+  uint32_t first_token, tokens;                        /* of the classifier */
 };
 
 /* Whether the model can be cut so; else the run fails with the reason. */

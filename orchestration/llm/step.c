@@ -32,9 +32,9 @@ static void llm_submit(struct llm_submit *s, const struct pto_kernel *kernel, co
   if (s->status == PTO_OK) s->status = pto_submit_aiv(s->rt, kernel, params, count);
 }
 
-static uint64_t llm_tile_rows(const struct llm_submit *s, const struct llm_matrix *m) {
+static uint64_t llm_tile_rows(const struct llm_submit *s, const struct llm_matrix *m, uint64_t rows) {
   const struct pto_tensor *matrix = &s->bound->constants[m->first];
-  const uint64_t rows = matrix->shape[0], row_bytes = matrix->shape[1] * pto_dtype_size(matrix->dtype);
+  const uint64_t row_bytes = matrix->shape[1] * pto_dtype_size(matrix->dtype);
   const uint64_t fair = (rows + LLM_TILES - 1) / LLM_TILES, least = (LLM_TILE_BYTES + row_bytes - 1) / row_bytes;
   if (s->plan->tile_rows) return s->plan->tile_rows;
   return ((fair > least ? fair : least) + 3) / 4 * 4; /* matvec takes four rows at a time */
@@ -52,7 +52,7 @@ static void llm_allocate(struct llm_submit *s, const struct pto_tensor *tensor, 
 static void llm_submit_tiles(struct llm_submit *s, const struct pto_kernel *kernel,
                              const struct llm_matrix *const matrices[2], const struct pto_tensor *x,
                              const struct pto_tensor *y, bool is_added) {
-  const uint64_t rows = y->shape[0], step = llm_tile_rows(s, matrices[0]);
+  const uint64_t rows = y->shape[0], step = llm_tile_rows(s, matrices[0], rows);
   if (!is_added) llm_allocate(s, y, step);
   for (uint64_t first = 0; first < rows && s->status == PTO_OK; first += step) {
     const uint64_t tile = first + step < rows ? step : rows - first;
@@ -62,7 +62,7 @@ static void llm_submit_tiles(struct llm_submit *s, const struct pto_kernel *kern
     uint32_t count = 0;
     for (int m = 0; m < 2 && matrices[m]; m++)
       for (uint32_t i = 0; i < matrices[m]->count; i++, count++) {
-        tiles[count] = rows_of(&s->bound->constants[matrices[m]->first + i], first, tile);
+        tiles[count] = rows_of(&s->bound->constants[matrices[m]->first + i], matrices[m]->first_row + first, tile);
         params[count] = pto_input(&tiles[count]);
       }
     params[count++] = pto_input(x);
@@ -180,9 +180,18 @@ static void llm_submit_layers(struct llm_submit *s) {
   }
 }
 
+static void llm_classify(struct llm_submit *s) {
+  const struct llm_plan *plan = s->plan;
+  const uint32_t vocab = plan->model->vocab_size, tokens = plan->is_rank ? plan->shares[0].tokens : vocab;
+  const struct pto_tensor own = tokens < vocab ? llm_vector(s, tokens) : s->logits;
+  llm_multiply(s, &plan->classifier, &s->normed, &own, false);
+  if (tokens < vocab && s->status == PTO_OK) s->status = pto_submit_all_gather(s->rt, plan->comm, &own, &s->logits);
+}
+
 /* Which all ranks make, in their first step. */
 static int llm_make_comm(struct pto_runtime *rt, struct llm_plan *plan) {
-  const int status = pto_comm_create_for_collectives(rt, NULL, 0, plan->model->dim * sizeof(float), &plan->comm);
+  const uint64_t dim = plan->model->dim, vocab = plan->model->vocab_size, most = dim > vocab ? dim : vocab;
+  const int status = pto_comm_create_for_collectives(rt, NULL, 0, most * sizeof(float), &plan->comm);
   plan->has_comm = status == PTO_OK;
   return status;
 }
@@ -202,7 +211,7 @@ int llm_submit_step(struct pto_runtime *rt, const struct pto_bound *bound) {
   llm_submit(&s, plan->embedding.count == 2 ? &llm_embed_int8 : &llm_embed, embed, plan->embedding.count + 2);
   llm_submit_layers(&s);
   llm_norm(&s, plan->final_norm);
-  llm_multiply(&s, &plan->classifier, &s.normed, &s.logits, false);
+  llm_classify(&s);
   if (plan->has_next)
     llm_submit(&s, llm_general.arg_max, PARAMS(pto_input(&s.logits), pto_output(&o[LLM_NEXT]), pto_scalar_i64(0)));
   return s.status;

@@ -11,8 +11,9 @@
  * depends on nothing else: not on token or position, which kernels read.
  *
  * A rank has one share of the layers (orchestration/llm/share.h): what it adds to x is summed over the ranks by an
- * all-reduce, which adds in order of ranks; rank 0 gives x with its own added to it, the others what they add.  A chip
- * alone has all shares, mostly one: it adds what they add one after another, which comes to the same bits.
+ * all-reduce, which adds in order of ranks; rank 0 gives x with its own added to it, the others what they add.  Of the
+ * logits it has those of some tokens, which an all-gather joins.  A chip alone has all shares, mostly one: it adds what
+ * they add one after another, which comes to the same bits.
  *
  * Owns nothing: constants are the context's, what passes between tasks is managed by the runtime.  On the thread that
  * orchestrates.
@@ -27,9 +28,9 @@ enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
 /* What is not asked for is not among a dispatch's outputs: the logits are the last. */
 enum { LLM_K_NEXT, LLM_V_NEXT, LLM_NEXT, LLM_LOGITS, LLM_OUTPUTS };
 
-/* Where a matrix is among the constants: one tensor, or weights and scales. */
+/* Where a matrix is among the constants: one tensor, or weights and scales; its rows from first_row on. */
 struct llm_matrix {
-  uint32_t first, count;
+  uint32_t first, count, first_row;
 };
 
 /* Of a layer and a share. */
