@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <runtime/base/grow.h>
+#include <runtime/control/call_list.h>
 #include <runtime/control/runtime_state.h>
 
 static struct pto_rank *rank_of(const struct pto_runtime *rt) { return rt->config.rank; }
@@ -207,6 +208,7 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_comm_create");
   if (status) return status;
+  if (rt->call_list) pto_call_list_spoil(rt->call_list);
   if (!rank)
     return PTO_REFUSE(rt, PTO_ENOTSUP, "pto_comm_create: the chip is alone; a communicator is of ranks of a world");
   for (uint32_t i = 0; !ranks && i < pto_rank_count(rank); i++) all[i] = i;
@@ -297,6 +299,7 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_submit_group");
   if (status) return status;
+  if (rt->call_list) pto_call_list_spoil(rt->call_list); /* a collective's epoch is another each time */
   if (!launch || launch->size > sizeof its)
     return pto_submit(rt, launch, params, count, task_out); /* which refuses it */
   if (!own) return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: there is no comm %" PRIu64, comm.id);

@@ -101,8 +101,9 @@ static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint
   return PTO_RANK_GOES_ON;
 }
 
-static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
+static bool begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  if (clock->cores) return false;
   if (rank->ticket_cores < cores->core_count) {
     free(rank->tickets);
     rank->tickets = calloc(cores->core_count, sizeof *rank->tickets);
@@ -113,6 +114,7 @@ static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *co
   rank->run++;
   clock->cores = cores;
   clock->horizon = 0; /* asks for it before anything happens */
+  return true;
 }
 
 static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {

@@ -32,6 +32,7 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   its.config = &config; /* which the session copies */
+  if (index > 0) its.text = NULL;
   return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 

@@ -7,7 +7,8 @@
  * Owns world and sessions until fini.  Options are borrowed until then.
  *
  * Among several processes (world/exchange.h) each has the sessions of its ranks, and all do the same steps.  Then they
- * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.
+ * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.  What a program
+ * prints itself is rank 0's alone: the others say the same.
  *
  * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
  * further step is due but fini.  What is told of a rank is its session's result; of another process's rank it has
