@@ -157,7 +157,7 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
     return pto_complain(PTO_EXIT_USAGE, "adopt: --values: a path with a quotation mark cannot be handed on");
   if (!set_environment(options))
     return pto_complain(PTO_EXIT_FAILED, "adopt: the plugin pto/adopt.py is not beside ptosim");
-  const char *const words[] = {python, "-m",        "pytest",     "-p",     "no:cacheprovider",
+  const char *const words[] = {python,     "-m",        "pytest",     "-p",     "no:cacheprovider",
                                "-p",       "pto.adopt", "--platform", platform, "--continue-on-collection-errors",
                                "--manual", "include",   "-q",         folder,   NULL};
   const int reason = start(words, &child);
