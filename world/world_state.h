@@ -7,6 +7,7 @@
  *   exchange.c      what parts tell each other, where they are threads (exchange.h: other kinds)
  *   flows.c         what is on the fabric
  *   rank.c          a rank's stack, its clock against the others', what messages do to it
+ *   rank_thread.c   a thread in place of the stack
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
@@ -139,8 +140,9 @@ struct pto_signal_wait {
 struct pto_rank {
   struct pto_rank_clock clock; /* first: what the engine sees of it */
   struct pto_part *part;
-  struct pto_runtime *rt;   /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
-  uint64_t last_task_count; /* of the run before */
+  struct pto_runtime *rt;         /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
+  uint64_t last_task_count;       /* of the run before */
+  struct pto_rank_thread *thread; /* that it runs on; NULL: it has a fiber */
   struct pto_fiber fiber;
   struct pto_reserve stack;
   const void *frame; /* of call_stack.h, while others run */
@@ -189,6 +191,7 @@ struct pto_part {
 struct pto_world {
   struct pto_chip *chip;
   uint32_t rank_count, part_count;
+  bool has_rank_threads;
   uint64_t between_ps;    /* the least between two ranks of different parts; PTO_WORLD_NEVER of one part */
   struct pto_part *parts; /* by index; zeroed: those of other processes */
   struct pto_exchange *exchange, *threads; /* threads: its own; NULL: it was given */
@@ -251,6 +254,17 @@ uint64_t pto_rank_first_message_at(const struct pto_rank *rank);
 uint64_t pto_rank_horizon(const struct pto_rank *rank);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
+
+/* ---- rank_thread.c ---- */
+
+/* One that calls `its` at its first turn; NULL: no memory, or no thread. */
+struct pto_rank_thread *pto_rank_thread_create(void (*its)(void *context), void *context);
+/* After `its` has returned, or without it having begun.  Takes NULL too. */
+void pto_rank_thread_destroy(struct pto_rank_thread *thread, bool has_ended);
+/* Its turn: until it suspends, or `its` returns. */
+void pto_rank_thread_resume(struct pto_rank_thread *thread);
+/* On the thread: until its next turn. */
+void pto_rank_thread_suspend(struct pto_rank_thread *thread);
 
 /* ---- flows.c ---- */
 
