@@ -17,7 +17,9 @@ uint64_t pto_collective_part(uint64_t elements, uint32_t dtype, uint64_t index, 
   return (uint64_t)((unsigned __int128)(elements / unit) * index / count) * unit;
 }
 
-uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size) { return (max_bytes + MOST_SLOT_WASTE) * size; }
+uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size) {
+  return pto_align_up((max_bytes + MOST_SLOT_WASTE) * size, SLOT_ALIGN);
+}
 
 /* ---- reducing ---- */
 
@@ -244,17 +246,9 @@ static int run(const struct pto_kernel_args *args) {
   return status == 0 ? end_work(&work) : status;
 }
 
-/* What they do, they state as they do it. */
-static struct pto_cost cost(const struct pto_kernel_args *args) {
+struct pto_cost pto_collective_cost(const struct pto_kernel_args *args) {
   (void)args;
   return (struct pto_cost){0};
-}
-
-static bool is_dense(const struct pto_kernel_tensor *tensor) {
-  uint64_t stride = 1;
-  for (uint32_t i = tensor->ndims; i-- > 0; stride *= tensor->shape[i])
-    if (tensor->shape[i] > 1 && tensor->strides[i] != stride) return false;
-  return true;
 }
 
 static int check(const struct pto_kernel_args *args) {
@@ -274,15 +268,10 @@ static int check(const struct pto_kernel_args *args) {
   return 0;
 }
 
-#define SCALAR(name_)                                                                                                  \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
-#define SCALARS                                                                                                        \
-  SCALAR("kind"), SCALAR("comm"), SCALAR("size"), SCALAR("place"), SCALAR("epoch"), SCALAR("half"),                    \
-      SCALAR("reduction"), SCALAR("root")
 static const struct pto_kernel_param params[] = {{.name = "in", .mode = PTO_INPUT},
                                                  {.name = "out", .mode = PTO_OUTPUT},
                                                  {.name = "window", .mode = PTO_INOUT},
-                                                 SCALARS};
+                                                 PTO_COLLECTIVE_SCALAR_PARAMS};
 
 #define KERNEL(kind, name_)                                                                                            \
   static const struct pto_kernel kernel_##kind = {.name = name_,                                                       \
@@ -292,7 +281,7 @@ static const struct pto_kernel_param params[] = {{.name = "in", .mode = PTO_INPU
                                                   .param_count = PTO_ARRAY_LENGTH(params) -                            \
                                                                  ((kind) == PTO_COLLECTIVE_BARRIER ? 2 : 0),           \
                                                   .run = run,                                                          \
-                                                  .cost = cost,                                                        \
+                                                  .cost = pto_collective_cost,                                         \
                                                   .check = check};
 PTO_COLLECTIVE_LIST(KERNEL)
 
@@ -300,4 +289,7 @@ const struct pto_kernel *const pto_collective_kernels[PTO_COLLECTIVE_COUNT] = {
 #define X(kind, name) &kernel_##kind,
     PTO_COLLECTIVE_LIST(X)
 #undef X
+        [PTO_COLLECTIVE_MOE_DISPATCH_META] = &pto_moe_dispatch_meta_kernel,
+    [PTO_COLLECTIVE_MOE_DISPATCH_DATA] = &pto_moe_dispatch_data_kernel,
+    [PTO_COLLECTIVE_MOE_COMBINE] = &pto_moe_combine_kernel,
 };

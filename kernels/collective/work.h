@@ -162,4 +162,11 @@ static inline int barrier_of_blocks(const struct work *work) {
   return work->blocks > 1 ? pto_core_barrier(work->args) : 0;
 }
 
+static inline bool is_dense(const struct pto_kernel_tensor *tensor) {
+  uint64_t stride = 1;
+  for (uint32_t i = tensor->ndims; i-- > 0; stride *= tensor->shape[i])
+    if (tensor->shape[i] > 1 && tensor->strides[i] != stride) return false;
+  return true;
+}
+
 #endif
