@@ -237,6 +237,7 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
   status = wait_for_others(rt, comm);
   if (status) return status;
   comm->is_usable = true;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_CREATED, .comm = comm->uid, .task = rt->task_count});
   comm_out->id = comm->number;
   return status;
 }
@@ -292,6 +293,7 @@ static bool is_too_old(const struct pto_runtime *rt, struct pto_task task) {
 
 int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                      const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
+  const void *const place = rt->place, *const call = PTO_CALLER(rt);
   struct pto_rank *rank = rank_of(rt);
   struct pto_rank_comm *own = pto_rank_comm_at(rank, comm.id);
   struct pto_task after[MOST_AFTER], task;
@@ -316,8 +318,10 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
   struct pto_comm_group *group =
       pto_grow(&own->groups, &own->group_count, &own->group_capacity, sizeof(struct pto_comm_group));
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
-  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count};
+  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count, .call = call};
+  rt->place = call;
   status = pto_submit(rt, &its, params, count, &task);
+  rt->place = place;
   if (status) {
     own->group_count--;
     return status;

@@ -210,5 +210,6 @@ void pto_part_fini(struct pto_part *part) {
   free(part->ranks);
   pto_exchange_bytes_fini(&part->out);
   pto_exchange_bytes_fini(&part->in);
+  pto_exchange_bytes_fini(&part->stuck);
   pto_fabric_destroy(part->fabric);
 }

@@ -156,6 +156,16 @@ static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
   core->stated.bytes_out += bytes;
 }
 
+/* What the call reads or writes of a window, if it does so at all; `layout` has addresses of this rank. */
+static void note(struct pto_rank *rank, const struct pto_waiting_core *core, enum pto_rank_event_kind kind,
+                 struct pto_remote_layout layout) {
+  struct window window;
+  if (!rank->part->world->keeps_events || !find_window(rank, &layout, &window)) return;
+  const struct pto_rank_event event = {
+      .kind = (uint8_t)kind, .peer = window.peer, .comm = window.comm->uid, .task = core->message.payload->task_number};
+  pto_rank_note_access(rank, &event, &layout);
+}
+
 /* Within the own window: a copy by the core. */
 static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
                      const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
@@ -178,11 +188,14 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
+  const struct pto_remote_layout target = to;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
   status = check_own(args, call, rank, "from", from);
   if (status != 0) return status;
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   struct pto_waiting_core *core = core_of(args);
+  note(rank, core, PTO_RANK_READS, from);
+  note(rank, core, PTO_RANK_WRITES, target);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message =
       pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
@@ -212,11 +225,14 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
+  const struct pto_remote_layout source = from;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
   status = check_own(args, call, rank, "to", to);
   if (status != 0) return status;
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   struct pto_waiting_core *core = core_of(args);
+  note(rank, core, PTO_RANK_READS, source);
+  note(rank, core, PTO_RANK_WRITES, to);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
   if (!message) return no_memory(args, call);
@@ -280,6 +296,14 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   message->signal = signal;
   message->is_set = notify == PTO_NOTIFY_SET;
   message->value = value;
+  message->event = rank->event_count;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_NOTIFIES,
+                                               .is_set = message->is_set,
+                                               .peer = message->target,
+                                               .signal = signal,
+                                               .value = value,
+                                               .comm = comm->uid,
+                                               .task = core_of(args)->message.payload->task_number});
   message->at = pto_rank_now(rank);
   if (message->target == rank->index) {
     pto_rank_take_signal(rank, message);
@@ -302,6 +326,13 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_HEARS,
+                                               .is_set = message->is_set,
+                                               .peer = message->source,
+                                               .signal = message->signal,
+                                               .value = message->value,
+                                               .comm = comm->uid,
+                                               .task = message->event});
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
@@ -320,7 +351,14 @@ int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32
   struct pto_rank *rank;
   int status = check_call(args, "pto_core_test_signal", &rank);
   if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
-  if (status == 0) *value = comm->signals[signal];
+  if (status != 0) return status;
+  *value = comm->signals[signal];
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_TESTED,
+                                               .peer = rank->index,
+                                               .signal = signal,
+                                               .value = *value,
+                                               .comm = comm->uid,
+                                               .task = core_of(args)->message.payload->task_number});
   return status;
 }
 
@@ -362,6 +400,14 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                               .found = comm->signals[signal]});
     if (status != 0) forget_wait(rank, core->message.core);
   }
-  if (status == 0 && core->all->hooks->latency) core->all->hooks->latency(core);
+  if (status != 0) return status;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_WAITED,
+                                               .is_equal = compare == PTO_IF_EQ,
+                                               .peer = rank->index,
+                                               .signal = signal,
+                                               .value = value,
+                                               .comm = comm->uid,
+                                               .task = core->message.payload->task_number});
+  if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }
