@@ -10,6 +10,7 @@
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
+ *   record.c        what of all that is recorded
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
@@ -39,6 +40,7 @@
 #include <pto/world.h>
 #include <runtime/base/error.h>
 #include <runtime/base/reserve.h>
+#include <runtime/trace/remote.h>
 #include <sim/fabric/fabric.h>
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
@@ -116,6 +118,7 @@ struct pto_rank_comm {
   bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
   uint32_t number;
   uint32_t joined_count; /* others that have come */
+  uint32_t last_joined;  /* the rank that came last */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_reserve window, peers; /* peers: address space, a window a place */
@@ -129,10 +132,17 @@ struct pto_rank_comm {
   size_t group_count, group_capacity;
 };
 
+/* The message that let a core, or an orchestration, go on. */
+struct pto_remote_cause {
+  uint32_t source;
+  uint64_t sequence;
+};
+
 /* A signal that a core waits for. */
 struct pto_signal_wait {
   uint32_t core, signal, compare;
   const struct pto_rank_comm *comm;
+  struct pto_remote_cause *cause; /* where it is told to the waiter */
   int32_t value;
 };
 
@@ -281,6 +291,16 @@ pto_rank_take pto_rank_take_signal;
 pto_rank_take pto_rank_take_write;
 pto_rank_take pto_rank_take_read;
 pto_rank_take pto_rank_take_answer;
+
+/* ---- record.c: runtime/trace/remote.h, where the rank's run records segments ---- */
+
+/* A call of the core's kernel that began at `begin`, of the engine's time, and of which all but begin, end, task, core
+ * and segment is in `call`.  `activity`: what it was from `begin` to now; PTO_ACTIVITY_COUNT: nothing, it ends later.
+ */
+void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint32_t activity, struct pto_trace_remote call);
+/* What its orchestration did. */
+void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote);
 
 /* ---- layout.c ---- */
 
