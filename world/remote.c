@@ -66,14 +66,16 @@ static int wait_for(struct pto_rank *rank, struct pto_waiting_core *core, const 
   return status;
 }
 
-/* The same for bytes. */
-static int move(struct pto_rank *rank, struct pto_waiting_core *core, const struct pto_peer_wait *wait) {
+/* The same for bytes of a window of the communicator. */
+static int move(struct pto_rank *rank, struct pto_waiting_core *core, const struct pto_rank_comm *comm,
+                const struct pto_peer_wait *wait) {
   const bool is_put = wait->call == PTO_PEER_PUT;
   const uint64_t begin = rank->clock.cores->now;
   const int status = wait_for(rank, core, wait);
   if (status == 0)
     pto_rank_record_call(rank, core, begin, is_put ? PTO_ACTIVITY_put : PTO_ACTIVITY_get,
                          (struct pto_trace_remote){.kind = is_put ? PTO_REMOTE_PUT : PTO_REMOTE_GET,
+                                                   .comm = comm->uid,
                                                    .peer = wait->peer,
                                                    .bytes = wait->bytes});
   return status;
@@ -213,7 +215,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   message->flow_bytes = bytes;
   if (!pto_part_transfer(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return move(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
 }
 
 int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
@@ -242,7 +245,8 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
   if (!pto_part_send(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return move(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
 }
 
 static void note_change(struct pto_rank *rank) {

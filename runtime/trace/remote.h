@@ -32,7 +32,7 @@ enum pto_remote_kind {
 
 struct pto_trace_remote {
   uint64_t begin, end;
-  uint64_t comm;     /* its uid; 0: of none, as of a put or a get */
+  uint64_t comm;     /* its uid, the same on all of its ranks */
   uint64_t bytes;    /* PUT, GET: moved.  MAKE: of the window */
   uint64_t sequence; /* NOTIFY: the message's.  WAIT: of the message that let it go on.  GROUP: how many of the
                       * communicator came before */
