@@ -12,6 +12,7 @@
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
  *   events.c        what kernels did to windows and signals, for who judges a run (events.h)
+ *   record.c        what of all that is recorded
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
@@ -41,6 +42,7 @@
 #include <pto/world.h>
 #include <runtime/base/error.h>
 #include <runtime/base/reserve.h>
+#include <runtime/trace/remote.h>
 #include <sim/fabric/fabric.h>
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
@@ -121,6 +123,7 @@ struct pto_rank_comm {
   bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
   uint32_t number;
   uint32_t joined_count; /* others that have come */
+  uint32_t last_joined;  /* the rank that came last */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_reserve window, peers; /* peers: address space, a window a place */
@@ -134,10 +137,17 @@ struct pto_rank_comm {
   size_t group_count, group_capacity;
 };
 
+/* The message that let a core, or an orchestration, go on. */
+struct pto_remote_cause {
+  uint32_t source;
+  uint64_t sequence;
+};
+
 /* A signal that a core waits for. */
 struct pto_signal_wait {
   uint32_t core, signal, compare;
   const struct pto_rank_comm *comm;
+  struct pto_remote_cause *cause; /* where it is told to the waiter */
   int32_t value;
 };
 
@@ -331,6 +341,15 @@ void pto_rank_note(struct pto_rank *rank, const struct pto_rank_event *event);
 /* The same of READS and WRITES. */
 void pto_rank_note_access(struct pto_rank *rank, const struct pto_rank_event *event,
                           const struct pto_remote_layout *layout);
+/* ---- record.c: runtime/trace/remote.h, where the rank's run records segments ---- */
+
+/* A call of the core's kernel that began at `begin`, of the engine's time, and of which all but begin, end, task, core
+ * and segment is in `call`.  `activity`: what it was from `begin` to now; PTO_ACTIVITY_COUNT: nothing, it ends later.
+ */
+void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint32_t activity, struct pto_trace_remote call);
+/* What its orchestration did. */
+void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote);
 
 /* ---- layout.c ---- */
 
