@@ -191,7 +191,12 @@ static bool add_between(const struct pto_ranks *ranks, const struct all *all, co
                         struct pto_exchange_bytes *out) {
   const struct pto_export_rank about = {.index = ranks->rank_count, .count = ranks->rank_count, .name = "all ranks"};
   const struct pto_export_info info = {.rank = &about};
-  const struct pto_trace_between between = {all->flows, all->flow_count, name_link, all->fabric};
+  const struct pto_trace_between between = {.flows = all->flows,
+                                            .flow_count = all->flow_count,
+                                            .link_name = name_link,
+                                            .context = all->fabric,
+                                            .steps = ranks->path.steps,
+                                            .step_count = ranks->path.step_count};
   const struct pto_trace_events events = {.between = &between, .info = &info};
   return add_part(&events, format, out);
 }

@@ -270,6 +270,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats;
+  ranks.wants_path = run->options->stats || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);

@@ -211,11 +211,36 @@ static void put_remotes(struct walk *w) {
   }
 }
 
+static void put_ranks_path(struct walk *w) {
+  const struct pto_trace_between *between = w->events->between;
+  put_track(w, control_track(ORCHESTRATION_TRACK), "critical path");
+  for (size_t i = 0; i < between->step_count; i++) {
+    const struct pto_rank_step *step = &between->steps[i];
+    struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
+    uint32_t count = 0;
+    char on[32];
+    args[count++] = (struct pto_event_arg){.name = "rank", .value = step->rank};
+    if (step->peer != PTO_RANK_NO_PEER) args[count++] = (struct pto_event_arg){.name = "peer", .value = step->peer};
+    args[count++] = (struct pto_event_arg){.name = "on", .text = pto_resource_name(step->resource, on, sizeof on)};
+    if (step->task != PTO_SEGMENT_NO_TASK) args[count++] = (struct pto_event_arg){.name = "task", .value = step->task};
+    if (step->kernel[0]) args[count++] = (struct pto_event_arg){.name = "kernel", .text = step->kernel};
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(ORCHESTRATION_TRACK),
+                                     .category = "path",
+                                     .name = pto_activity_text(step->activity),
+                                     .begin = step->begin,
+                                     .end = step->end,
+                                     .args = args,
+                                     .arg_count = count});
+  }
+}
+
 /* What is of all ranks: links. */
 static void put_between(struct walk *w) {
   const struct pto_trace_between *between = w->events->between;
   const struct pto_trace_link_flow *last = NULL;
   put_process(w, control_track(ORCHESTRATION_TRACK), w->info->rank->name);
+  put_ranks_path(w);
   put_process(w, (struct pto_event_track){.process = 1}, "links");
   for (size_t i = 0; i < between->flow_count; i++) {
     const struct pto_trace_link_flow *flow = &between->flows[i];

@@ -10,7 +10,8 @@
  *
  * Of a world each rank is a part with such processes of its own, in which only cores with calls are told of; the puts,
  * gets, waits and signals of its kernels are slices within their calls, and a flow goes from a notify to the end of the
- * wait that it ended.  A further part has what is of all ranks: a track for each link, with what it carried.
+ * wait that it ended.  A further part has what is of all ranks: the critical path over them, and a track for
+ * each link, with what it carried.
  *
  * Owns each task's first and last call, and the critical path, from init to fini; the trace is borrowed for as long.
  *
@@ -84,6 +85,8 @@ struct pto_trace_between {
   size_t flow_count;
   const char *(*link_name)(const void *context, uint32_t link, char *text, size_t size);
   const void *context;
+  const struct pto_rank_step *steps; /* of the critical path over ranks */
+  size_t step_count;
 };
 
 struct pto_trace_events {

@@ -20,9 +20,9 @@ on() {
   shift
   timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
 }
-# As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
+# As `on` leaves them, but for wall times, and addresses within copies of a program, of one process that no launcher has started (0) or of several.
 told() {
-  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'
+  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g; s/"place":"[^"]*"//g'
   grep '^ptosim: ' "$work/error.$1"
   true
 }

@@ -45,6 +45,37 @@ alike() {
 holds 'two threads tell the same' alike --comm-stats --stats
 holds 'a chip alone has none' bash -c "'$ptosim' run vector_example --comm-stats 2>&1 | grep -q 'for several ranks'"
 
+# ---- the critical path over ranks ----
+# All in picoseconds: it has no gaps, and adds up to when the last rank ends.
+cat >"$work/path.py" <<'END'
+import collections, json, sys
+from decimal import Decimal
+run = json.load(open(sys.argv[1]), parse_float=Decimal, parse_int=int)
+path, steps = run["path"], run["path"]["steps"]
+assert path["steps_left"] == 0 and path["makespan_us"] == run["virtual_us"]
+assert steps[0]["begin_us"] == 0 and steps[-1]["end_us"] == run["virtual_us"]
+assert all(a["end_us"] == b["begin_us"] for a, b in zip(steps, steps[1:]))
+by_activity, by_place = collections.Counter(), collections.Counter()
+for s in steps:
+    by_activity[s["activity"]] += s["end_us"] - s["begin_us"]
+    by_place[s["rank"], s["peer"]] += s["end_us"] - s["begin_us"]
+assert by_activity == path["us"] and sum(path["us"].values()) == run["virtual_us"]
+assert by_place == {(o["rank"], o["to"]): o["us"] for o in path["on"]}
+# Nothing is waited for that is not followed to where it came from, and the path goes to another rank on a link alone.
+assert not {"other", "wait_peer", "wait_poll"} & set(path["us"]), path["us"]
+for a, b in zip(steps, steps[1:]): assert a["rank"] == b["rank"] or (a["activity"] == "notify" and a["peer"] == b["rank"]), (a, b)
+assert len({s["rank"] for s in steps}) > 1
+END
+path_of() { run --stats "$@" && "$python" "$work/path.py" "$work/run.json" && grep -q 'on the critical path over ranks' "$work/text"; }
+for algorithm in one_phase two_phase ring bidirectional_ring; do holds "the path of $algorithm" path_of --set algorithm=$algorithm; done
+holds 'the path where kernels are priced alone' path_of --no-compute
+# Where links are slow they bound the run, and the verdict names one.
+slow_links() {
+  run --stats --set algorithm=ring --chip-set package_bandwidth_mbps=10 --chip-set node_bandwidth_mbps=10 || return 1
+  grep -E 'bound    by links between ranks, [0-9.]+ %.*rank [0-3] -> rank [0-3] most of it' "$work/text"
+}
+holds 'slow links are what bounds it' slow_links
+
 # ---- --trace ----
 cat >"$work/timeline.py" <<'END'
 """A timeline of 4 ranks: what is asked of it."""
