@@ -155,6 +155,10 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
   }
   add_up(ranks);
   struct pto_error error;
+  if (ranks->wants_path && pto_ranks_path_init(ranks, &ranks->path, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
   if (ranks->wants_comm_stats && pto_comm_stats_init(ranks, &ranks->comm_stats, &error)) {
     ranks->error = error;
     return end(ranks, PTO_EXIT_FAILED);
@@ -168,6 +172,7 @@ void pto_ranks_fini(struct pto_ranks *ranks) {
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
   free(ranks->links);
+  pto_ranks_path_fini(&ranks->path);
   pto_comm_stats_fini(&ranks->comm_stats);
   pto_exchange_bytes_fini(&ranks->told);
   pto_world_destroy(ranks->world);

@@ -22,6 +22,7 @@
 #include <pthread.h>
 
 #include <check/ranks/comm_stats.h>
+#include <check/ranks/ranks_path.h>
 #include <check/session/session.h>
 #include <pto/world.h>
 #include <report/findings/source_lines.h>
@@ -38,6 +39,7 @@ struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here, is_judged;
   bool wants_account;    /* set it after init: of where each rank's time went */
+  bool wants_path;       /* the same: of what bounds all of them */
   bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
   struct pto_source_lines *lines; /* once a sentence needs them */
@@ -46,6 +48,7 @@ struct pto_ranks {
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
   uint32_t link_count;
+  struct pto_ranks_path path;       /* where it is wanted */
   struct pto_comm_stats comm_stats; /* where they are wanted */
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
