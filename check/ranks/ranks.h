@@ -19,6 +19,7 @@
 #ifndef PTO_CHECK_RANKS_RANKS_H
 #define PTO_CHECK_RANKS_RANKS_H
 
+#include <check/ranks/comm_stats.h>
 #include <check/session/session.h>
 #include <pto/world.h>
 #include <sim/fabric/fabric.h>
@@ -33,12 +34,14 @@ struct pto_rank_text {
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here;
-  bool wants_account; /* set it after init: of where each rank's time went */
+  bool wants_account;    /* set it after init: of where each rank's time went */
+  bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
   struct pto_session *sessions; /* by rank */
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
   uint32_t link_count;
+  struct pto_comm_stats comm_stats; /* where they are wanted */
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
   const char *program;

@@ -257,6 +257,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats;
+  ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
@@ -295,8 +296,9 @@ static int run_any(struct run *run) {
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(run->options, &config);
   const uint32_t rank_count = run->options->ranks ? run->options->ranks : pto_ranks_wanted(&asked);
-  if (!rank_count && run->options->world_threads)
-    return pto_complain(PTO_EXIT_USAGE, "run: --world-threads is for several ranks (--ranks)");
+  if (!rank_count && (run->options->world_threads || run->options->comm_stats))
+    return pto_complain(PTO_EXIT_USAGE, "run: --%s is for several ranks (--ranks)",
+                        run->options->comm_stats ? "comm-stats" : "world-threads");
   return rank_count ? run_ranks(run, &asked, rank_count) : run_program(run);
 }
 

@@ -13,6 +13,7 @@
 
 #include <runtime/base/base.h>
 
+struct pto_port;
 struct pto_virtual_cores;
 
 enum pto_rank_verdict {
@@ -32,5 +33,10 @@ struct pto_rank_clock {
   bool (*begin_run)(struct pto_rank_clock *rank, struct pto_virtual_cores *cores);
   void (*end_run)(struct pto_rank_clock *rank, uint64_t elapsed_ps);
 };
+
+/* For the engine, whose port and cores these are: `sync`, and what its verdict does to the cores.  False: the rank is
+ * stuck, and what waited has been told so. */
+bool pto_rank_clock_sync(struct pto_rank_clock *rank, struct pto_port *port, struct pto_virtual_cores *cores,
+                         uint64_t next_at);
 
 #endif

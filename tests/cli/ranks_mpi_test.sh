@@ -45,6 +45,7 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
+holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats
 holds 'links are told' grep -q '"busy_us"' "$work/json.4"
 holds 'a program that drives contexts' alike 0 llm --ranks 4 --engine virtual --chip a2a3 --set steps=12
 holds 'with a text' [ "$(wc -c <"$work/text.4")" -gt 12 ]
