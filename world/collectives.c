@@ -238,7 +238,7 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
       .bytes = bytes,
       .params = {pto_input(x), pto_inout(recv_x), pto_input(&handle->counts), pto_input(&handle->order)},
       .tensor_count = 4};
-  return submit(rt, comm, &data, NULL);
+  return submit(rt, comm, &data, &handle->dispatch);
 }
 
 int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *y,
