@@ -49,6 +49,7 @@ struct request {
   struct pto_param params[MOST_TENSORS + PTO_MOE_SCALARS]; /* the tensors; `submit` adds the window and scalars */
   uint32_t tensor_count, scalar_count;
   uint64_t scalars[PTO_MOE_SCALARS - PTO_COLLECTIVE_SCALARS]; /* behind those that all have */
+  const void *call;                                           /* where the program asks for it */
 };
 
 static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *request, struct pto_task *task_out) {
@@ -82,7 +83,10 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *
   const struct pto_launch launch = {.size = sizeof launch,
                                     .aiv0 = pto_collective_kernels[request->kind],
                                     .block_count = block_count_of(rt, request->kind, its->size)};
+  const void *const place = rt->place;
+  rt->place = request->call;
   const int status = pto_submit_group(rt, comm, &launch, params, count, task_out);
+  rt->place = place;
   if (status == PTO_OK) its->collective_count++;
   return status;
 }
@@ -114,7 +118,8 @@ int pto_submit_all_reduce(struct pto_runtime *rt, struct pto_comm comm, const st
   if (status) return status;
   const struct request request = {
       .kind = (enum pto_collective)((uint32_t)PTO_COLLECTIVE_ALL_REDUCE_ONE_PHASE + (uint32_t)algorithm),
-      .reduction = reduction};
+      .reduction = reduction,
+      .call = PTO_CALLER(rt)};
   return submit_pair(rt, comm, request, in, out);
 }
 
@@ -126,7 +131,8 @@ int pto_submit_reduce_scatter(struct pto_runtime *rt, struct pto_comm comm, cons
                               : 0;
   const int status = check_sizes(rt, "a reduce-scatter", in, count, out);
   if (status) return status;
-  const struct request request = {.kind = PTO_COLLECTIVE_REDUCE_SCATTER, .reduction = reduction};
+  const struct request request = {
+      .kind = PTO_COLLECTIVE_REDUCE_SCATTER, .reduction = reduction, .call = PTO_CALLER(rt)};
   return submit_pair(rt, comm, request, in, out);
 }
 
@@ -134,7 +140,7 @@ int pto_submit_all_gather(struct pto_runtime *rt, struct pto_comm comm, const st
                           const struct pto_tensor *out) {
   const int status = check_sizes(rt, "an all-gather", in, numel(in) * pto_comm_size(rt, comm), out);
   if (status) return status;
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_GATHER}, in, out);
+  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_GATHER, .call = PTO_CALLER(rt)}, in, out);
 }
 
 int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -143,7 +149,8 @@ int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const str
   if (status) return status;
   if (root >= pto_comm_size(rt, comm))
     return PTO_REFUSE(rt, PTO_EINVAL, "a broadcast from place %" PRIu32 " of %" PRIu32, root, pto_comm_size(rt, comm));
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_BROADCAST, .root = root}, in, out);
+  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_BROADCAST, .root = root, .call = PTO_CALLER(rt)},
+                     in, out);
 }
 
 int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -154,11 +161,11 @@ int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const st
   if (size && (numel(in) % size || (pto_dtype_is_four_bit(in->dtype) && numel(in) % (2 * size))))
     return PTO_REFUSE(rt, PTO_EINVAL, "an all-to-all of %" PRIu64 " elements on %" PRIu64 " ranks: parts are equal",
                       numel(in), size);
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_TO_ALL}, in, out);
+  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_TO_ALL, .call = PTO_CALLER(rt)}, in, out);
 }
 
 int pto_submit_comm_barrier(struct pto_runtime *rt, struct pto_comm comm, struct pto_task *task_out) {
-  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER}, task_out);
+  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER, .call = PTO_CALLER(rt)}, task_out);
 }
 
 /* ---- mixture of experts ---- */
@@ -230,14 +237,16 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
       .params = {pto_input(topk_idx), pto_output(&handle->counts), pto_output(&handle->order), pto_output(recv_count)},
       .tensor_count = 4,
       .scalar_count = PTO_MOE_SCALARS - PTO_COLLECTIVE_SCALARS,
-      .scalars = {recv_x->shape[1], x->shape[1], x->dtype}};
+      .scalars = {recv_x->shape[1], x->shape[1], x->dtype},
+      .call = PTO_CALLER(rt)};
   status = submit(rt, comm, &meta, NULL);
   if (status) return status;
   struct request data = {
       .kind = PTO_COLLECTIVE_MOE_DISPATCH_DATA,
       .bytes = bytes,
       .params = {pto_input(x), pto_inout(recv_x), pto_input(&handle->counts), pto_input(&handle->order)},
-      .tensor_count = 4};
+      .tensor_count = 4,
+      .call = PTO_CALLER(rt)};
   return submit(rt, comm, &data, &handle->dispatch);
 }
 
@@ -265,6 +274,7 @@ int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const s
                             .bytes = moe_bytes(y, numel(&handle->order), experts),
                             .params = {pto_input(y), pto_output(out), pto_input(topk_weights),
                                        pto_input(&handle->counts), pto_input(&handle->order)},
-                            .tensor_count = 5};
+                            .tensor_count = 5,
+                            .call = PTO_CALLER(rt)};
   return submit(rt, comm, &request, NULL);
 }

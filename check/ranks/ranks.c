@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/ranks/ranks_state.h>
+#include <report/findings/source_lines.h>
 #include <runtime/base/clock.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
@@ -25,6 +26,13 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
   return count;
 }
 
+/* For the sentence of a world that waits for ever. */
+static void name_call(const void *call, char *text, size_t size) {
+  struct pto_source_lines *lines = pto_source_lines_create();
+  pto_source_lines_name(lines, call, NULL, text, size);
+  pto_source_lines_destroy(lines);
+}
+
 /* ---- open ---- */
 
 static int open_session(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t index) {
@@ -32,6 +40,7 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   its.config = &config; /* which the session copies */
+  if (index > 0) its.text = NULL;
   return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 
@@ -54,6 +63,7 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
     ranks->error.status = status;
     return end(ranks, pto_exit_of_setup(status));
   }
+  pto_world_name_calls(ranks->world, name_call);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);
@@ -127,6 +137,11 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     return end(ranks, PTO_EXIT_FAILED);
   }
   add_up(ranks);
+  struct pto_error error;
+  if (ranks->wants_comm_stats && pto_comm_stats_init(ranks, &ranks->comm_stats, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
   return ranks->exit_code;
 }
 
@@ -134,6 +149,7 @@ void pto_ranks_fini(struct pto_ranks *ranks) {
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
   free(ranks->links);
+  pto_comm_stats_fini(&ranks->comm_stats);
   pto_exchange_bytes_fini(&ranks->told);
   pto_world_destroy(ranks->world);
   pto_exchange_destroy(ranks->processes);

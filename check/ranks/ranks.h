@@ -7,7 +7,8 @@
  * Owns world and sessions until fini.  Options are borrowed until then.
  *
  * Among several processes (world/exchange.h) each has the sessions of its ranks, and all do the same steps.  Then they
- * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.
+ * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.  What a program
+ * prints itself is rank 0's alone: the others say the same.
  *
  * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
  * further step is due but fini.  What is told of a rank is its session's result; of another process's rank it has
@@ -18,6 +19,7 @@
 #ifndef PTO_CHECK_RANKS_RANKS_H
 #define PTO_CHECK_RANKS_RANKS_H
 
+#include <check/ranks/comm_stats.h>
 #include <check/session/session.h>
 #include <pto/world.h>
 #include <sim/fabric/fabric.h>
@@ -32,12 +34,14 @@ struct pto_rank_text {
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here;
-  bool wants_account; /* set it after init: of where each rank's time went */
+  bool wants_account;    /* set it after init: of where each rank's time went */
+  bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
   struct pto_session *sessions; /* by rank */
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
   uint32_t link_count;
+  struct pto_comm_stats comm_stats; /* where they are wanted */
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
   const char *program;

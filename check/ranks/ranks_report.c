@@ -97,6 +97,7 @@ void pto_ranks_print(const struct pto_ranks *ranks, FILE *to) {
   fprintf(to, "%s on the chips\n", pto_format_seconds((double)ranks->virtual_ps * 1e-12, text, sizeof text));
   print_links(ranks, to);
   fprintf(to, "  trace    %016" PRIx64 "\n  digest   %016" PRIx64 "\n", ranks->trace_digest, ranks->output_digest);
+  if (ranks->wants_comm_stats) pto_comm_stats_print(&ranks->comm_stats, to);
   print_account(ranks, to);
 }
 
@@ -118,6 +119,7 @@ static void put_all(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "exit", (uint64_t)ranks->exit_code);
   pto_json_put_string(w, "error", ranks->error.sentence[0] ? ranks->error.sentence : NULL);
   if (ranks->world) put_links(w, ranks);
+  if (ranks->wants_comm_stats) pto_comm_stats_put(&ranks->comm_stats, w);
   pto_json_put_array(w, "results");
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
     if (ranks->texts[i].json) pto_json_raw(w, ranks->texts[i].json, ranks->texts[i].size);

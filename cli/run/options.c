@@ -199,6 +199,8 @@ static const struct pto_option_spec specs[] = {
      NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run)},
     {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
      NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
+    {"comm-stats", NULL, "of several ranks: says what they moved, how fast, and who waited for whom", FLAG(comm_stats),
+     TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",

@@ -127,6 +127,11 @@ static void last_words(void *context, int status, const char *sentence) {
   _exit(result.exit_code);
 }
 
+/* Where to tell of it: a program that prints has standard output to itself. */
+static FILE *stream_of(const struct pto_session *session) {
+  return session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+}
+
 /* ---- --dump: which tasks are kept where ---- */
 
 static int refuse(struct pto_session *session, int status, const char *sentence) {
@@ -146,8 +151,7 @@ static int begin_dump(struct pto_session *session, const struct pto_run_options 
 /* After the run, well or not: says what was kept, and where the run itself was right, notes what could not be kept as
  * the session's failure. */
 static void end_dump(struct pto_session *session, const struct pto_run_options *options) {
-  /* A program that prints has standard output to itself. */
-  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+  FILE *to = stream_of(session);
   char sentence[PTO_SENTENCE_SIZE];
   uint64_t count;
   const int status = pto_session_captured(session, &count, sentence, sizeof sentence);
@@ -173,8 +177,7 @@ static int finish(const struct run *run) {
   const struct pto_run_options *options = run->options;
   const struct pto_run_result *result = &run->session.result;
   struct pto_error error;
-  /* A program that prints has standard output to itself. */
-  FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
+  FILE *to = stream_of(&run->session);
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
   if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   if (result->verified == PTO_VERDICT_FALSE && has_text) print_next(options, to);
@@ -228,8 +231,9 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   const struct pto_run_options *options = run->options;
   struct pto_error error;
   if (!ranks->is_told_here) return ranks->exit_code;
-  if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, stdout);
-  fflush(stdout);
+  FILE *to = ranks->has_run ? stream_of(&ranks->sessions[0]) : stdout;
+  if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, to);
+  fflush(to);
   if (ranks->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", ranks->error.sentence);
   if (options->json_path && pto_ranks_write_json(ranks, options->json_path, &error))
@@ -253,6 +257,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats;
+  ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
@@ -291,8 +296,9 @@ static int run_any(struct run *run) {
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(run->options, &config);
   const uint32_t rank_count = run->options->ranks ? run->options->ranks : pto_ranks_wanted(&asked);
-  if (!rank_count && run->options->world_threads)
-    return pto_complain(PTO_EXIT_USAGE, "run: --world-threads is for several ranks (--ranks)");
+  if (!rank_count && (run->options->world_threads || run->options->comm_stats))
+    return pto_complain(PTO_EXIT_USAGE, "run: --%s is for several ranks (--ranks)",
+                        run->options->comm_stats ? "comm-stats" : "world-threads");
   return rank_count ? run_ranks(run, &asked, rank_count) : run_program(run);
 }
 

@@ -45,6 +45,7 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
+holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats
 holds 'links are told' grep -q '"busy_us"' "$work/json.4"
 holds 'ranks that no communicator joins' alike 0 vector_example --ranks 5
 holds 'all wait for ever' alike 3 "$build/planted/planted_ranks.so" --ranks 8
