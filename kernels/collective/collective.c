@@ -289,7 +289,4 @@ const struct pto_kernel *const pto_collective_kernels[PTO_COLLECTIVE_COUNT] = {
 #define X(kind, name) &kernel_##kind,
     PTO_COLLECTIVE_LIST(X)
 #undef X
-        [PTO_COLLECTIVE_MOE_DISPATCH_META] = &pto_moe_dispatch_meta_kernel,
-    [PTO_COLLECTIVE_MOE_DISPATCH_DATA] = &pto_moe_dispatch_data_kernel,
-    [PTO_COLLECTIVE_MOE_COMBINE] = &pto_moe_combine_kernel,
 };
