@@ -31,8 +31,13 @@ holds_of() { # PROGRAM WORDS…
 
 for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds_of tensor_parallel_mlp --case uneven --set algorithm=$algorithm
+  holds "$algorithm of one rank, three times" verified 1 all_reduce --set times=3 --set algorithm=$algorithm
 done
 holds_of tensor_parallel_mlp --case 512 --chip a2a3
+holds_of tensor_parallel_attention --case 4x2x16x4 --chip a2a3
+holds_of tensor_parallel_attention --case one_kv_head --set algorithm=ring
+holds 'more ranks than some KV heads' verified 16 tensor_parallel_attention
 holds 'fewer columns than ranks' refused 'hidden 3 is not in 4' tensor_parallel_mlp --set hidden=3 --ranks 4
 holds 'an all-reduce that is none' refused 'algorithm "tree" is none of' tensor_parallel_mlp --set algorithm=tree
+holds 'heads that ranks do not divide' refused 'heads 16 and kv_heads 4 cannot be split over 3 ranks' tensor_parallel_attention --ranks 3
 holds_total
