@@ -140,7 +140,9 @@ function drawFindingList(element, findings) {
   });
 }
 
-const wordsOf = activity => (NAMES && NAMES.activities && NAMES.activities[activity]) || activity;
+const wordsOf = activity => ACTIVITIES[activity] || activity;
+
+const sharesOf = makespan => us => `${Math.round(100 * us / makespan)} %`;
 
 /* A resource of several cores is drawn as the mean of them, so that each row is as long as the run. */
 function drawAccounts(accounts, makespan) {
@@ -150,7 +152,7 @@ function drawAccounts(accounts, makespan) {
     parts: Object.entries(account.us).map(([activity, us]) => ({
       name: wordsOf(activity), activity, us: us / account.count, sum: us }))
   }));
-  drawBars(document.querySelector("#accounts .chart"), rows, makespan);
+  drawBars(document.querySelector("#accounts .chart"), rows, makespan, sharesOf(makespan));
   drawTable(document.querySelector("#accounts table"), [
     {name: "resource", value: d => d.resource}, {name: "activity", value: d => d.name},
     {name: "time", value: d => d.sum, text: d => timeText(d.sum)},
@@ -201,7 +203,7 @@ function drawPath(path, makespan) {
      pick: d => () => showTime(d.begin_us, d.end_us)},
     {name: "takes", value: d => d.end_us - d.begin_us, text: d => timeText(d.end_us - d.begin_us)},
     {name: "on", value: d => d.resource},
-    {name: "what", value: d => d.kernel ? `${wordsOf(d.activity)}, ${d.kernel}` : wordsOf(d.activity)},
+    {name: "what", value: d => d.kernel ? `${GROUPS[d.group]}, ${d.kernel}` : GROUPS[d.group]},
     {name: "tasks", value: d => d.first_task,
      text: d => d.first_task === null ? "" : d.first_task === d.last_task ? d.first_task : `${d.first_task} to ${d.last_task}`,
      pick: d => d.first_task === null ? null : () => goTo(d.first_task)}

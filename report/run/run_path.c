@@ -31,6 +31,22 @@ static const struct {
 const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
 const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
 uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+uint32_t pto_control_activity(const struct pto_trace_control *control) {
+  if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
+  switch (control->activity) {
+  case PTO_CONTROL_SUBMIT:
+    return PTO_ACTIVITY_submit;
+  case PTO_CONTROL_SCOPE:
+    return PTO_ACTIVITY_scope;
+  case PTO_CONTROL_HOST_ACCESS:
+    return PTO_ACTIVITY_host_access;
+  case PTO_CONTROL_WAIT:
+    return PTO_ACTIVITY_other;
+  default:
+    return PTO_ACTIVITY_to_device + (control->activity - (uint32_t)PTO_CONTROL_TO_DEVICE);
+  }
+}
+
 const char *pto_activity_group_name(uint32_t group) { return groups[group].name; }
 const char *pto_activity_group_text(uint32_t group) { return groups[group].text; }
 

@@ -59,6 +59,8 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 const char *pto_activity_name(uint32_t activity);
 const char *pto_activity_text(uint32_t activity);
 uint32_t pto_activity_group(uint32_t activity);
+/* What the orchestration did, of the words of segments: a submit whole, or what it waited for. */
+uint32_t pto_control_activity(const struct pto_trace_control *control);
 /* "submit"; "submitting tasks". */
 const char *pto_activity_group_name(uint32_t group);
 const char *pto_activity_group_text(uint32_t group);

@@ -84,6 +84,7 @@ def look():
         look_at_accounts(stats)
     look_at_kernels(stats)
     look_at_groups(result)
+    look_at_path(stats)
     look_at_timeline(result, names)
     look_at_rest(result, names)
 
@@ -286,7 +287,34 @@ def look_at_groups(result):
             script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
 
 
+def look_at_path(stats):
+    if not stats.get("path"):
+        return
+    groups = script("return GROUPS")
+    rows = cells("#path table")
+    holds("each step says what is done", [row[3] for row in rows] == [
+        f"{groups[step['group']]}{', ' + step['kernel'] if step['kernel'] else ''}" for step in stats["path"]["steps"][:200]])
+
+
+def look_at_tracks(stats, names):
+    """In virtual time a track says what the account of its resource does, under the same words."""
+    words = script("return ACTIVITIES")
+    sums = script("const sums = {}; const {spans, names} = run; for (let track = 0; track < names.first_core; track++) {"
+                  " const of = sums[names.tracks[track]] = {}; for (let i = spans.first[track]; i < spans.first[track + 1]; i++)"
+                  " of[names.names[spans.name[i]]] = (of[names.names[spans.name[i]]] || 0) + spans.end[i] - spans.begin[i]; } return sums;")
+    for account in stats["accounts"]:
+        if account["kind"] in ("aic", "aiv", "link"):
+            continue
+        wanted = {words[activity]: round(us * names["units_per_us"]) for activity, us in account["us"].items()}
+        holds(f"the track of {account['resource']} has the times of its account, {sums.get(account['resource'])}, {wanted}",
+              sums.get(account["resource"]) == wanted)
+    waiting = script("return timeline.tracks.some(t => t.levels.slice(1).some(l => l.busy.some((busy, i) => busy > l.end[i] - l.begin[i] + 1)))")
+    holds("nothing is busier than it is long", waiting is False)
+
+
 def look_at_timeline(result, names):
+    if names["virtual"]:
+        look_at_tracks(result["stats"], names)
     canvas = driver.find_element(By.CSS_SELECTOR, "#lanes canvas")
     spans = script("return run.spans.count")
     holds("there are spans", spans > 0)
@@ -368,9 +396,8 @@ def look_at_timeline(result, names):
 def look_at_rest(result, names):
     most = {line["name"]: line["most"] for line in script(
         "return [...document.querySelectorAll('#memory path[data-line]')].map(p => ({name: p.dataset.line, most: +p.dataset.most}))")}
-    # Lines are of all rings together, high waters of any one.
-    holds("the window's line reaches its high water", most.get("window slots in use", 0) >= result["window_high_water"])
-    holds("the heap's line reaches its high water", most.get("heap in use", 0) >= result["heap_high_water_bytes"])
+    holds("the window's line is as high as the document says", most.get("window slots in use", 0) == result["window_high_water"])
+    holds("the heap's line is as high as the document says", most.get("heap in use", 0) == result["heap_high_water_bytes"])
     tops = script("return [...document.querySelectorAll('#memory path[data-line]')].map(p => p.getBBox().y)")
     holds("no line leaves its row", all(top >= 7.5 for top in tops))
     look_at_buffers(names)
@@ -386,6 +413,9 @@ def look_at_rest(result, names):
     driver.find_element(By.ID, "theme").click()
     holds("the page has a dark and a light side", script("return getComputedStyle(document.body).color") != ink)
     driver.find_element(By.ID, "theme").click()
+    colours = script("return [...new Set(NAMES.names)].map(colourOf)")
+    holds("names that are not of waiting have colours of their own, whatever stands before them in a page",
+          colours == script("return [...new Set(NAMES.names)].reverse().map(colourOf).reverse()"))
 
 
 def look_at_print():
