@@ -99,10 +99,15 @@ async function draw() {
 function drawResult() {
   const stats = RESULT.stats || {}, makespan = stats.makespan_us;
   if (stats.verdict) {
-    const {bound_by, of, share, us, gains} = stats.verdict, whole = of === "the critical path" ? "the run" : `the time of ${of}`;
-    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}`);
-    d3.select("#advice").selectAll("li").data(gains).enter().append("li")
+    const {bound_by, of, share, us, activity, activity_us, gains} = stats.verdict;
+    const whole = of === "the critical path" ? "the run" : `the time of ${of}`;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}` +
+      (activity ? `, most of it ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
+    const item = d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+    item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);
+    if (gains.length) d3.select("#advice-hint").text(
+      "Told with the order of events held; each command runs it. ptosim what-if PROGRAM runs every part and every number of the chip so.");
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
@@ -117,7 +122,18 @@ function drawResult() {
   drawGroups("nodes", RESULT.node_times, d => d.name);
   drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
+  drawChip(stats.chip_keys);
   drawFindings(found);
+}
+
+/* What the chip's file says, which --chip-set changes. */
+function drawChip(keys) {
+  if (!section("chip", keys && keys.length > 0)) return;
+  drawTable(document.querySelector("#chip table"), [
+    {name: "key", value: d => d.key}, {name: "value", value: d => isNaN(d.value) ? d.value : +d.value, text: d => d.value},
+    {name: "unit", value: d => d.unit, isText: true}, {name: "how known", value: d => d.tag || "", isText: true},
+    {name: "source", value: d => d.source, isText: true}
+  ], keys, 1000);
 }
 
 function drawFindings(found) {

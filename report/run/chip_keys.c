@@ -8,8 +8,8 @@
 
 #include <runtime/base/text.h>
 
-void pto_chip_keys_put(const struct pto_chip_sheet *sheet, const char *name, struct pto_json_writer *w) {
-  pto_json_put_array(w, name);
+void pto_chip_keys_put(const struct pto_chip_sheet *sheet, struct pto_json_writer *w) {
+  pto_json_array_begin(w);
   for (uint32_t i = 0; i < sheet->count; i++) {
     const struct pto_chip_note *note = &sheet->notes[i];
     const char *tag = pto_chip_tag_name(note->tag);
@@ -31,7 +31,7 @@ uint64_t pto_chip_key_number(const struct pto_chip_note *note) {
   return strtoull(note->value, NULL, 10);
 }
 
-const char *pto_chip_keys_halved(const struct pto_chip_sheet *sheet, const char *keys, char *text, size_t size) {
+const char *pto_chip_keys_faster(const struct pto_chip_sheet *sheet, const char *keys, char *text, size_t size) {
   text[0] = '\0';
   while (keys && *keys) {
     char key[64];
@@ -39,7 +39,9 @@ const char *pto_chip_keys_halved(const struct pto_chip_sheet *sheet, const char 
     snprintf(key, sizeof key, "%.*s", (int)length, keys);
     const struct pto_chip_note *note = pto_chip_sheet_find(sheet, key);
     const uint64_t number = note ? pto_chip_key_number(note) : 0;
-    if (number) pto_text_append(text, size, "%s%s=%" PRIu64, text[0] ? "," : "", key, number / 2);
+    const bool is_rate = note && strcmp(pto_chip_note_unit(note), "MB/s") == 0;
+    if (number)
+      pto_text_append(text, size, "%s%s=%" PRIu64, text[0] ? "," : "", key, is_rate ? 2 * number : number / 2);
     keys += length + (keys[length] == ' ');
   }
   return text;

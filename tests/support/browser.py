@@ -76,10 +76,22 @@ def look():
     holds("the head names the program", result["program"] in driver.find_element(By.ID, "title").text)
     if stats.get("verdict"):
         holds("the verdict is that of the document", stats["verdict"]["bound_by"] in driver.find_element(By.ID, "verdict").text)
+        activity = stats["verdict"]["activity"]
+        holds("and the activity that has the most of it", not activity or
+              script("return `${ACTIVITIES[arguments[0]]}, ${timeText(arguments[1])}`", activity, stats["verdict"]["activity_us"])
+              in driver.find_element(By.ID, "verdict").text)
         advice = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#advice li")]
         holds("what would help is that of the document", len(advice) == len(stats["verdict"]["gains"]) and
               all(gain["what"] in text and script("return timeText(arguments[0])", gain["us"]) in text
                   for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("with the command that runs it", all((gain["command"] or gain["chip_set"] or "") in text
+                                                   for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("what-if is named where something would help",
+              ("what-if" in driver.find_element(By.ID, "advice-hint").text) == bool(stats["verdict"]["gains"]))
+    keys = stats["chip_keys"] or []
+    script("const chip = document.querySelector('#chip details'); if (chip) chip.open = true")
+    holds("each number of the chip is there, with its source", cells("#chip table") ==
+          [[key["key"], key["value"], key["unit"], key["tag"] or "", key["source"]] for key in keys])
     if "accounts" in stats:
         look_at_accounts(stats)
     look_at_kernels(stats)
@@ -220,6 +232,8 @@ def look_at_what_if(about):
     plain, numbers = what_if["virtual_us"], what_if["numbers"]
     effect = lambda key: max(abs((key[side]["virtual_us"] or plain) - plain) for side in ("half", "twice"))
     holds("the verdict names what changes it most", numbers[0]["key"] in driver.find_element(By.ID, "verdict").text)
+    holds("parts stand as in the document", [(row[0], row[2]) for row in cells("#what-if-parts")] ==
+          [(part["what"], part["chip_set"]) for part in what_if["parts"] if part["virtual_us"] != plain])
     wanted = [key["key"] for key in numbers if effect(key) > 0 or key["half"]["error"] or key["twice"]["error"]]
     holds("numbers with an effect stand as in the document", [row[0] for row in cells("#what-if-numbers")] == wanted)
     for name in ("clusters", "window"):
