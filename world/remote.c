@@ -66,6 +66,21 @@ static int wait_for(struct pto_rank *rank, struct pto_waiting_core *core, const 
   return status;
 }
 
+/* The same for bytes of a window of the communicator. */
+static int move(struct pto_rank *rank, struct pto_waiting_core *core, const struct pto_rank_comm *comm,
+                const struct pto_peer_wait *wait) {
+  const bool is_put = wait->call == PTO_PEER_PUT;
+  const uint64_t begin = rank->clock.cores->now;
+  const int status = wait_for(rank, core, wait);
+  if (status == 0)
+    pto_rank_record_call(rank, core, begin, is_put ? PTO_ACTIVITY_put : PTO_ACTIVITY_get,
+                         (struct pto_trace_remote){.kind = is_put ? PTO_REMOTE_PUT : PTO_REMOTE_GET,
+                                                   .comm = comm->uid,
+                                                   .peer = wait->peer,
+                                                   .bytes = wait->bytes});
+  return status;
+}
+
 /* ---- tensors ---- */
 
 static struct pto_remote_layout layout_of(const struct pto_kernel_tensor *tensor) {
@@ -213,7 +228,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   message->flow_bytes = bytes;
   if (!pto_part_transfer(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
 }
 
 int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
@@ -245,7 +261,8 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
   if (!pto_part_send(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
 }
 
 static void note_change(struct pto_rank *rank) {
@@ -305,12 +322,21 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
                                                .comm = comm->uid,
                                                .task = core_of(args)->message.payload->task_number});
   message->at = pto_rank_now(rank);
-  if (message->target == rank->index) {
+  const bool is_own = message->target == rank->index;
+  if (!is_own) message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
+  pto_rank_record_call(rank, core_of(args), rank->clock.cores->now, PTO_ACTIVITY_COUNT,
+                       (struct pto_trace_remote){.kind = PTO_REMOTE_NOTIFY,
+                                                 .end = message->at - rank->base_ps,
+                                                 .comm = comm->uid,
+                                                 .sequence = message->sequence,
+                                                 .peer = message->target,
+                                                 .signal = signal,
+                                                 .value = value});
+  if (is_own) {
     pto_rank_take_signal(rank, message);
     free(message);
     return 0;
   }
-  message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
   pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
   return pto_part_send(rank->part, message) ? 0 : no_memory(args, call);
 }
@@ -337,9 +363,10 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
     if (wait.comm == comm && wait.signal == message->signal &&
-        holds((enum pto_compare)wait.compare, *signal, wait.value))
+        holds((enum pto_compare)wait.compare, *signal, wait.value)) {
+      *wait.cause = (struct pto_remote_cause){message->source, message->sequence};
       (void)honour(rank, rank->tickets[wait.core]);
-    else
+    } else
       rank->waits[left++] = wait;
   }
   rank->wait_count = left;
@@ -389,7 +416,9 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     struct pto_signal_wait *wait =
         pto_grow(&rank->waits, &rank->wait_count, &rank->wait_capacity, sizeof(struct pto_signal_wait));
     if (!wait) return no_memory(args, call);
-    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, value};
+    struct pto_remote_cause cause;
+    const uint64_t begin = rank->clock.cores->now;
+    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, &cause, value};
     (void)issue_ticket(rank, core);
     status = wait_for(rank, core,
                       &(struct pto_peer_wait){.call = PTO_PEER_SIGNAL,
@@ -398,7 +427,16 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                               .compare = compare,
                                               .value = value,
                                               .found = comm->signals[signal]});
-    if (status != 0) forget_wait(rank, core->message.core);
+    if (status != 0)
+      forget_wait(rank, core->message.core);
+    else
+      pto_rank_record_call(rank, core, begin, PTO_ACTIVITY_wait_peer,
+                           (struct pto_trace_remote){.kind = PTO_REMOTE_WAIT,
+                                                     .comm = comm->uid,
+                                                     .sequence = cause.sequence,
+                                                     .peer = cause.source,
+                                                     .signal = signal,
+                                                     .value = value});
   }
   if (status != 0) return status;
   pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_WAITED,

@@ -85,6 +85,7 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
   else if ((status = pto_chip_load(config.chip, world->chip, error)) != PTO_OK)
     return status;
   world->rank_count = config.ranks;
+  world->has_rank_threads = config.rank_threads;
   return create_parts(world, config.threads, error);
 }
 

@@ -41,6 +41,7 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   its.config = &config; /* which the session copies */
+  if (index > 0) its.text = NULL;
   int (*const init)(struct pto_session *, const struct pto_session_options *) =
       ranks->is_judged ? pto_session_init_judged : pto_session_init;
   return init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
@@ -153,6 +154,15 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     return end(ranks, PTO_EXIT_FAILED);
   }
   add_up(ranks);
+  struct pto_error error;
+  if (ranks->wants_path && pto_ranks_path_init(ranks, &ranks->path, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
+  if (ranks->wants_comm_stats && pto_comm_stats_init(ranks, &ranks->comm_stats, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
   return ranks->exit_code;
 }
 
@@ -162,6 +172,8 @@ void pto_ranks_fini(struct pto_ranks *ranks) {
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
   free(ranks->links);
+  pto_ranks_path_fini(&ranks->path);
+  pto_comm_stats_fini(&ranks->comm_stats);
   pto_exchange_bytes_fini(&ranks->told);
   pto_world_destroy(ranks->world);
   pto_exchange_destroy(ranks->processes);

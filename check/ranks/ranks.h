@@ -7,7 +7,8 @@
  * Owns world and sessions until fini.  Options are borrowed until then.
  *
  * Among several processes (world/exchange.h) each has the sessions of its ranks, and all do the same steps.  Then they
- * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.
+ * tell each other what there is to print and write, so that all end alike; is_told_here is true of one.  What a program
+ * prints itself is rank 0's alone: the others say the same.
  *
  * Always true: exit_code and error say what it came to so far; after the first step that did not answer PTO_EXIT_OK no
  * further step is due but fini.  What is told of a rank is its session's result; of another process's rank it has
@@ -20,6 +21,8 @@
 
 #include <pthread.h>
 
+#include <check/ranks/comm_stats.h>
+#include <check/ranks/ranks_path.h>
 #include <check/session/session.h>
 #include <pto/world.h>
 #include <report/findings/source_lines.h>
@@ -35,7 +38,9 @@ struct pto_rank_text {
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here, is_judged;
-  bool wants_account; /* set it after init: of where each rank's time went */
+  bool wants_account;    /* set it after init: of where each rank's time went */
+  bool wants_path;       /* the same: of what bounds all of them */
+  bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
   struct pto_source_lines *lines; /* once a sentence needs them */
   pthread_mutex_t lines_mutex;
@@ -43,6 +48,8 @@ struct pto_ranks {
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
   uint32_t link_count;
+  struct pto_ranks_path path;       /* where it is wanted */
+  struct pto_comm_stats comm_stats; /* where they are wanted */
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
   const char *program;
