@@ -182,7 +182,8 @@ static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *c
     status = pto_progress_pause(rt);
   }
   if (status) return status;
-  if (waits) rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps); /* taken in this run */
+  /* What others have sent before this run began comes at its begin. */
+  if (waits) rt->port->ops->resume(rt->port, pto_max_u64(rank->taken_at, rank->base_ps) - rank->base_ps);
   pto_stall_end(rt, &stall);
   pto_rank_record(rank, (struct pto_trace_remote){.kind = PTO_REMOTE_MAKE,
                                                   .begin = begin,

@@ -264,6 +264,8 @@ PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config
 /* Before it runs. */
 void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
 void pto_world_keep_events(struct pto_world *world);
+/* The rank begins at that time, not at 0. */
+void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps);
 
 /* ---- part.c ---- */
 

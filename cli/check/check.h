@@ -4,6 +4,8 @@
  * ranks by what these do to each other (check/ranks/ranks_check.h); by what its kernels touch (--observe,
  * check/observe/observe.h); by the rings that it needs (--advise, check/order/ring_advice.h).
  *
+ * And what `ptosim explore` does with several ranks.
+ *
  * Each runs the one program in `options`, and returns an enum pto_exit, having said why where that is not 0.  Owns
  * nothing beyond the call.  Control thread.
  */
@@ -23,6 +25,10 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
 
 /* On the engine "observe". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
+
+/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/skewed.h). */
+int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
+                      uint32_t rank_count, uint64_t runs);
 
 /* Once for each pair of sizes, in this process, in virtual time.  Outputs of all runs are compared with the first
  * run's, and those with the golden.  Engine, rounds, and files of a run in `options` are ignored. */

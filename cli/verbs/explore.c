@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <check/ranks/ranks.h>
 #include <check/session/explored.h>
+#include <cli/check/check.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <report/findings/findings.h>
@@ -276,6 +278,19 @@ static int explore_program(struct explore_command *c) {
   return code;
 }
 
+/* On several ranks begins are tried, not orders of calls: these follow from when messages come. */
+static int explore_any(struct explore_command *c) {
+  struct pto_config config;
+  const struct pto_run_options *o = &c->options;
+  const struct pto_session_options asked = pto_run_options_session(o, &config);
+  const uint32_t rank_count = o->ranks ? o->ranks : pto_ranks_wanted(&asked);
+  if (!rank_count) return explore_program(c);
+  if (o->engine || c->all || c->replay || c->save || pto_share_is_part(&o->share) || o->exports[PTO_EXPORT_page])
+    return pto_complain(PTO_EXIT_USAGE, "explore: with several ranks there is no --engine, --all, --replay, --save, "
+                                        "--shard and --report");
+  return pto_explore_ranks(o, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES);
+}
+
 int pto_cmd_explore(int argc, char **argv) {
   static const struct pto_verb_form form = {PTO_VERB_explore, extra, help, false};
   static struct explore_command c; /* last_words reads it while other threads run */
@@ -285,7 +300,7 @@ int pto_cmd_explore(int argc, char **argv) {
     if (c.options.programs.count != 1)
       code = pto_complain(PTO_EXIT_USAGE, "explore: one program, please; `ptosim list programs` names them");
     else if ((code = check_options(&c)) == PTO_EXIT_OK && (code = read_replay(&c)) == PTO_EXIT_OK)
-      code = explore_program(&c);
+      code = explore_any(&c);
   }
   pto_run_options_fini(&c.options);
   return code;

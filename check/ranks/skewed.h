@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the outputs of several ranks depend on when each begins: `ptosim explore` with ranks.
+ *
+ * One run in which all begin at once is what others are compared with, by the digest of all outputs, and by whether
+ * they come to an end.  Then each rank alone begins late, by the time of that run; and then each by a time of its own
+ * up to that, from the seed.  Of a run that differs, delays that it differs without are taken away, rank by rank.
+ *
+ * Owns nothing after the call but what it puts into the findings.  Control thread.
+ */
+#ifndef PTO_CHECK_RANKS_SKEWED_H
+#define PTO_CHECK_RANKS_SKEWED_H
+
+#include <check/ranks/ranks.h>
+
+struct pto_skew_counts {
+  uint64_t tasks, runs, differing; /* runs: those with delays, without what was run to shrink them */
+};
+
+struct pto_skew_question {
+  const struct pto_session_options *options;
+  uint32_t rank_count;
+  uint64_t runs, seed;
+  void (*tell)(uint64_t done, uint64_t count); /* may be NULL */
+};
+
+/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; else as that of the first run, with its error. */
+int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings *findings,
+                   struct pto_skew_counts *counts, struct pto_error *error);
+
+#endif

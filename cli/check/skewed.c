@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/check/check.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <check/ranks/skewed.h>
+#include <cli/main/fault_report.h>
+#include <cli/main/progress_line.h>
+#include <cli/main/verb.h>
+#include <cli/run/judgement.h>
+
+#define MOST_LINES 20u
+
+struct explored {
+  const struct pto_run_options *options;
+  uint32_t rank_count;
+  struct pto_findings findings;
+  struct pto_skew_counts counts;
+  struct pto_error error;
+  int exit_code; /* for the report */
+};
+
+static void show_progress(uint64_t done, uint64_t count) {
+  pto_progress_line_stage("exploring", (unsigned)(done + 1), (unsigned)count);
+}
+
+/* The keys of other explorations; those of orders of calls are empty. */
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct explored *x = context;
+  const struct pto_run_options *o = x->options;
+  pto_json_put_format(w, "pto-explore", 1);
+  pto_json_put_string(w, "program", o->programs.items[0]);
+  pto_json_put_string(w, "case", o->case_name);
+  pto_json_put_u64(w, "ranks", x->rank_count);
+  pto_json_put_string(w, "engine", "virtual");
+  pto_json_put_string(w, "chip", o->chip);
+  pto_json_put_string(w, "deps", pto_deps_rules_list(o->has_deps ? o->deps : PTO_DEPS_EXACT).text);
+  pto_json_put_u64(w, "seed", o->seed);
+  pto_json_put_u64(w, "tasks", x->counts.tasks);
+  pto_json_put_u64(w, "calls", 0);
+  pto_json_put_object(w, "strategies");
+  pto_json_object_end(w);
+  pto_json_put_u64(w, "schedules", x->counts.runs);
+  pto_json_put_u64(w, "distinct_orders", 0);
+  pto_json_put_u64(w, "decisions", 0);
+  pto_json_put_u64(w, "thread_runs", 0);
+  pto_json_put_u64(w, "differing", x->counts.differing);
+  (void)pto_json_try_key(w, "all", false);
+  pto_json_put_array(w, "differences");
+  pto_json_array_end(w);
+  pto_findings_put_json(&x->findings, w);
+  pto_json_put_u64(w, "exit", (uint64_t)x->exit_code);
+  pto_json_put_string(w, "error", x->error.sentence[0] ? x->error.sentence : NULL);
+}
+
+int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
+                      uint32_t rank_count, uint64_t runs) {
+  struct explored x = {.options = options, .rank_count = rank_count};
+  const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress};
+  struct pto_error error;
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_findings_init(&x.findings);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  x.exit_code = pto_skew_ranks(&question, &x.findings, &x.counts, &x.error);
+  pto_progress_line_end();
+  if (!options->quiet && !pto_run_options_take_stdout(options) && x.exit_code <= PTO_EXIT_FINDINGS) {
+    pto_findings_print(&x.findings, stdout, MOST_LINES);
+    printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks begin late, %" PRIu64 " differ\n",
+           options->programs.items[0], rank_count, x.counts.tasks, x.counts.runs, x.counts.differing);
+  }
+  fflush(stdout);
+  if (x.error.sentence[0]) pto_complain(0, "%s", x.error.sentence);
+  const struct pto_judgement judgement = {.verb = "explore",
+                                          .program = options->programs.items[0],
+                                          .case_name = options->case_name,
+                                          .findings = &x.findings,
+                                          .error = x.error.sentence,
+                                          .exit_code =
+                                              pto_write_report(options->json_path, put_report, &x, x.exit_code)};
+  const int code = pto_write_judgement(options, &judgement);
+  pto_findings_fini(&x.findings);
+  pto_fault_report_fini();
+  return code;
+}
