@@ -70,7 +70,8 @@ static void count_schedulers(struct blocks *b) {
 }
 
 static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
-  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", id);
+  char name[PTO_BLOCK_ID];
+  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", pto_block_id(b->info, id, name));
   const int status = pto_columns_write(columns, count, b->to);
   fputs("</script>\n", b->to);
   if (b->status == PTO_OK) b->status = status;
@@ -378,15 +379,22 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   }
 }
 
+const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]) {
+  if (!info->rank) return id;
+  snprintf(text, PTO_BLOCK_ID, "r%" PRIu32 "-%s", info->rank->index, id);
+  return text;
+}
+
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {
   struct blocks b = {.trace = trace, .info = info, .to = to};
+  char id[PTO_BLOCK_ID];
   count_schedulers(&b);
   put_timeline(&b);
   put_tasks(&b);
   put_edges(&b);
   put_tensors(&b);
   put_samples(&b);
-  const int status = pto_escaped_json_write("names", put_names, &b, to);
+  const int status = pto_escaped_json_write(pto_block_id(info, "names", id), put_names, &b, to);
   if (b.names.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
   free(b.names.items);
   free(b.places.items);
