@@ -500,6 +500,11 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
     return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
   int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
   if (status) return status;
+  if (session->timeline.is_virtual && !session->config.made_chip) {
+    status = pto_timeline_stats_take_chip(&session->timeline, session->config.chip, error);
+    if (status) return status;
+  }
+  session->timeline.command = session->result.command;
   session->result.timeline = &session->timeline;
   status = pto_group_times_init(&session->node_times, trace, info.groups, error);
   if (status) return status;
