@@ -6,8 +6,8 @@
 
 #include <check/ranks/ranks_state.h>
 #include <kernels/collective/collective.h>
+#include <report/run/group_call.h>
 #include <report/run/trace_view.h>
-#include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 #include <runtime/trace/remote.h>
 
@@ -38,48 +38,18 @@ static struct fact *add_fact(struct facts *facts, const struct fact *fact) {
   return at;
 }
 
-static uint64_t bytes_of(const struct pto_tensor *tensor) {
-  uint64_t count = 1;
-  for (uint32_t i = 0; i < tensor->ndims; i++) count *= tensor->shape[i];
-  return pto_dtype_is_four_bit(tensor->dtype) ? (count + 1) / 2 : count * pto_dtype_size(tensor->dtype);
-}
-
-/* Of the larger one of in and out, which stand before the window. */
-static uint64_t collective_bytes(const struct pto_trace *trace, const struct pto_trace_task *task) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < 2 && task->param_count == 3; i++) {
-    const struct pto_trace_param *param = pto_trace_param_of(trace, task, i);
-    if (param) bytes = pto_max_u64(bytes, bytes_of(&param->tensor));
-  }
-  return bytes;
-}
-
-static uint32_t collective_of(const struct pto_kernel *kernel) {
-  uint32_t i = 0;
-  while (i < PTO_COLLECTIVE_COUNT && pto_collective_kernels[i] != kernel) i++;
-  return i;
-}
-
-/* The first kernel that the task has. */
-static const struct pto_kernel *kernel_of(const struct pto_trace_task *task) {
-  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(task->kernels); i++)
-    if (task->kernels[i]) return task->kernels[i];
-  return NULL;
-}
-
 static bool add_group(struct facts *facts, uint32_t rank, const struct pto_trace *trace,
                       const struct pto_task_calls *calls, const struct pto_trace_remote *remote) {
-  const struct pto_trace_task *task = pto_trace_task_at(trace, remote->task);
-  const struct pto_kernel *kernel = task ? kernel_of(task) : NULL;
+  const struct pto_group_call call = pto_group_call_of(trace, remote);
   struct fact fact = {.comm = remote->comm,
                       .rank = rank,
                       .peer = remote->peer,
                       .kind = PTO_REMOTE_GROUP,
-                      .collective = collective_of(kernel),
-                      .count = remote->sequence};
-  if (kernel) strncpy(fact.kernel, kernel->name, sizeof fact.kernel - 1);
-  if (fact.collective < PTO_COLLECTIVE_COUNT) fact.bytes = collective_bytes(trace, task);
-  if (task && calls[remote->task].first) {
+                      .collective = call.collective,
+                      .count = remote->sequence,
+                      .bytes = call.bytes};
+  if (call.kernel) strncpy(fact.kernel, call.kernel->name, sizeof fact.kernel - 1);
+  if (call.kernel && calls[remote->task].first) {
     fact.begin = calls[remote->task].first->begin;
     fact.end = calls[remote->task].last->end;
   }

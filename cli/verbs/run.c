@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <check/ranks/ranks.h>
+#include <check/ranks/ranks_trace.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -221,7 +222,7 @@ static int open_session(struct run *run) {
 static const char *find_of_one_chip(const struct run *run) {
   const struct pto_run_options *options = run->options;
   for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
-    if (options->exports[i]) return "a file of a run's timeline, graph or page";
+    if (options->exports[i] && i != PTO_EXPORT_trace) return "a file of a run's graph or page";
   if (options->dump_tasks) return "--dump";
   if (options->outputs.count) return "--output";
   return run->counters.count ? "--counters" : NULL;
@@ -247,18 +248,32 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   return pto_write_judgement(options, &judgement);
 }
 
+/* A failure counts where the run itself was right. */
+static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
+  const char *path = run->options->exports[PTO_EXPORT_trace];
+  struct pto_error error;
+  pto_progress_line_stage("writing", 0, 0);
+  if (!ranks->has_run || !path || pto_ranks_write_trace(ranks, path, &error) == PTO_OK) return;
+  if (ranks->exit_code != PTO_EXIT_OK) return;
+  ranks->exit_code = PTO_EXIT_FAILED;
+  ranks->error = error;
+}
+
 static int run_ranks(struct run *run, const struct pto_session_options *asked, uint32_t rank_count) {
   struct pto_ranks ranks;
   struct pto_error error;
   const char *of_one_chip = find_of_one_chip(run);
+  if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats;
+  ranks.wants_path = run->options->stats || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
   pto_ranks_fini(&ranks);
