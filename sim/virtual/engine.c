@@ -29,6 +29,7 @@
 #include <sim/virtual/scheduler_segments.h>
 #include <sim/virtual/turns.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* Whether the chip has rules that the usual loop does not look for. */
@@ -422,8 +423,9 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = engine->handshake_ps;
   port->quiet_until = 0;
-  if (engine->rank) engine->rank->begin_run(engine->rank, &engine->cores);
-  return PTO_OK;
+  if (!engine->rank || engine->rank->begin_run(engine->rank, &engine->cores)) return PTO_OK;
+  snprintf(sentence, sentence_size, "another run of this rank goes on: its runs come one after another");
+  return PTO_EINVAL;
 }
 
 /* The last clocks stay readable through elapsed_ps. */

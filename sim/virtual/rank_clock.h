@@ -29,8 +29,8 @@ struct pto_rank_clock {
   /* The rank does nothing before `next_at`, PTO_VIRTUAL_NEVER for nothing at all, unless another one makes it: the
    * others go on up to then. */
   enum pto_rank_verdict (*sync)(struct pto_rank_clock *rank, uint64_t next_at);
-  /* Around a run: its time begins at 0, and has come to `elapsed_ps`. */
-  void (*begin_run)(struct pto_rank_clock *rank, struct pto_virtual_cores *cores);
+  /* Around a run: its time begins at 0, and has come to `elapsed_ps`.  False: another run of the rank goes on. */
+  bool (*begin_run)(struct pto_rank_clock *rank, struct pto_virtual_cores *cores);
   void (*end_run)(struct pto_rank_clock *rank, uint64_t elapsed_ps);
 };
 
