@@ -93,6 +93,7 @@ struct pto_world_message {
   bool is_flow;                     /* takes its way over the fabric: */
   uint64_t began_at, flow_bytes;    /* from then on */
   struct pto_world_message *landed; /* what its source is told when it has arrived; NULL in other parts */
+  struct pto_world_message *handed; /* of what is told: the message itself, for the part of its target */
   _Alignas(8) unsigned char payload[];
 };
 
