@@ -44,7 +44,7 @@ json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uin
   *reader = (struct pto_json_reader){.path = path, .error = error};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    refuse_file(reader, errno == ENOENT ? PTO_EINVAL : PTO_ESYSTEM, strerror(errno));
+    refuse_file(reader, PTO_ESYSTEM, strerror(errno));
     return NULL;
   }
   FILE *stream = check_file(reader, fd, most_bytes) ? NULL : fdopen(fd, "r"); /* json_loadfd reads byte by byte */

@@ -124,7 +124,8 @@ static void test_files_that_are_too_large_or_no_objects_are_refused(void **state
   assert_null(pto_json_read_file(&reader, "/dev/zero", 60, &error));
   assert_says("no regular file");
   assert_null(pto_json_read_file(&reader, "/nowhere/at/all", 60, &error));
-  assert_says("No such file");
+  assert_int_equal(reader.status, PTO_ESYSTEM);
+  assert_non_null(strstr(error.sentence, "/nowhere/at/all: No such file"));
 }
 
 int main(void) {

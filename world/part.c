@@ -67,19 +67,23 @@ static bool look_again(struct pto_part *part) {
   return true;
 }
 
-/* All that wait are told that they do so for ever, and end. */
-static void break_deadlock(struct pto_part *part) {
-  char sentence[PTO_SENTENCE_SIZE];
-  pto_part_describe_stuck(part, sentence, sizeof sentence);
+/* All that wait are told why they do so for ever, and end. */
+static void end_ranks(struct pto_part *part, int status, const char *sentence) {
   part->window_end = PTO_WORLD_NEVER;
   for (uint32_t i = 0; i < part->end - part->first; i++) {
     struct pto_rank *rank = &part->ranks[i];
     if (rank->is_over) continue;
-    pto_error_set(&rank->error, PTO_EDEADLOCK, "%s", sentence);
+    pto_error_set(&rank->error, status, "%s", sentence);
     rank->clock.sentence = rank->error.sentence;
     rank->is_stuck = true;
     while (!rank->is_over) pto_rank_run(rank, PTO_WORLD_NEVER);
   }
+}
+
+static void break_deadlock(struct pto_part *part) {
+  char sentence[PTO_SENTENCE_SIZE];
+  pto_part_describe_stuck(part, sentence, sizeof sentence);
+  end_ranks(part, PTO_EDEADLOCK, sentence);
 }
 
 static bool is_over(const struct pto_part *part) {
@@ -126,6 +130,7 @@ void pto_part_run(struct pto_part *part) {
     const uint64_t at = least_of_parts(part, next_at(part));
     if (part->has_stopped) {
       pto_error_set(&part->error, PTO_ENOMEM, "no memory for messages between ranks");
+      end_ranks(part, PTO_ENOMEM, part->error.sentence);
       return;
     }
     part->out_at = PTO_WORLD_NEVER;
@@ -205,5 +210,6 @@ void pto_part_fini(struct pto_part *part) {
   free(part->ranks);
   pto_exchange_bytes_fini(&part->out);
   pto_exchange_bytes_fini(&part->in);
+  pto_exchange_bytes_fini(&part->stuck);
   pto_fabric_destroy(part->fabric);
 }

@@ -87,12 +87,19 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon) {
   rank->clock.horizon = pto_min_u64(rank->clock.horizon, to_engine(rank, horizon));
 }
 
+static void suspend(struct pto_rank *rank) {
+  if (rank->thread)
+    pto_rank_thread_suspend(rank->thread);
+  else
+    pto_fiber_suspend(&rank->fiber);
+}
+
 static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint64_t next_at) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
   const uint64_t at = pto_world_add(rank->base_ps, next_at);
   rank->next_at = pto_min_u64(at, pto_rank_first_message_at(rank));
   rank->frame = pto_call_stack_begin(NULL);
-  pto_fiber_suspend(&rank->fiber);
+  suspend(rank);
   (void)pto_call_stack_begin(rank->frame);
   if (rank->is_looking_again) return PTO_RANK_LOOKS_AGAIN;
   if (rank->is_stuck) return PTO_RANK_IS_STUCK;
@@ -101,8 +108,9 @@ static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint
   return PTO_RANK_GOES_ON;
 }
 
-static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
+static bool begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  if (clock->cores) return false;
   if (rank->ticket_cores < cores->core_count) {
     free(rank->tickets);
     rank->tickets = calloc(cores->core_count, sizeof *rank->tickets);
@@ -113,6 +121,7 @@ static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *co
   rank->run++;
   clock->cores = cores;
   clock->horizon = 0; /* asks for it before anything happens */
+  return true;
 }
 
 static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
@@ -143,6 +152,15 @@ static void run_main(void *context) {
   rank->is_over = true;
 }
 
+static void resume(struct pto_rank *rank) {
+  if (rank->thread) {
+    pto_rank_thread_resume(rank->thread);
+    return;
+  }
+  if (!rank->fiber.is_active) pto_fiber_give(&rank->fiber, run_main, rank);
+  (void)pto_fiber_resume(&rank->fiber);
+}
+
 void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
   if (rank->is_over) { /* its windows are there all the same */
     take_first(rank);
@@ -150,9 +168,8 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
     return;
   }
   rank->clock.horizon = to_engine(rank, horizon);
-  if (!rank->fiber.is_active) pto_fiber_give(&rank->fiber, run_main, rank);
   rank->part->current = rank;
-  (void)pto_fiber_resume(&rank->fiber);
+  resume(rank);
   rank->part->current = NULL;
   rank->is_looking_again = false;
   if (rank->is_over) rank->next_at = pto_rank_first_message_at(rank);
@@ -165,6 +182,7 @@ bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index)
                             .part = part,
                             .index = index,
                             .circle = index};
+  if (part->world->has_rank_threads) return (rank->thread = pto_rank_thread_create(run_main, rank)) != NULL;
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;
   pto_fiber_init(&rank->fiber, (char *)rank->stack.addr + GUARD_BYTES, STACK_BYTES);
@@ -172,13 +190,15 @@ bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index)
 }
 
 void pto_rank_fini(struct pto_rank *rank) {
-  if (rank->stack.addr && !rank->fiber.is_active)
-    pto_fiber_fini(&rank->fiber); /* not of a rank that memory has stopped */
+  pto_rank_thread_destroy(rank->thread, rank->is_over);
+  pto_fiber_fini(&rank->fiber);
   pto_reserve_fini(&rank->stack);
   while (rank->inbox_count) free(rank->inbox[--rank->inbox_count]);
   free(rank->inbox);
   free(rank->tickets);
   free(rank->waits);
+  free(rank->events);
+  free(rank->layouts);
 }
 
 uint32_t pto_rank_index(const struct pto_rank *rank) { return rank->index; }

@@ -85,6 +85,7 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
   else if ((status = pto_chip_load(config.chip, world->chip, error)) != PTO_OK)
     return status;
   world->rank_count = config.ranks;
+  world->has_rank_threads = config.rank_threads;
   return create_parts(world, config.threads, error);
 }
 
@@ -107,6 +108,11 @@ int pto_world_create_across(const struct pto_world_config *config, struct pto_ex
 int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out, char *sentence,
                      size_t sentence_size) {
   return pto_world_create_across(config, NULL, world_out, sentence, sentence_size);
+}
+
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context) {
+  world->name_call = name_call;
+  world->name_context = context;
 }
 
 void pto_world_destroy(struct pto_world *world) {

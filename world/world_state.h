@@ -7,9 +7,12 @@
  *   exchange.c      what parts tell each other, where they are threads (exchange.h: other kinds)
  *   flows.c         what is on the fabric
  *   rank.c          a rank's stack, its clock against the others', what messages do to it
+ *   rank_thread.c   a thread in place of the stack
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
+ *   events.c        what kernels did to windows and signals, for who judges a run (events.h)
+ *   record.c        what of all that is recorded
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
@@ -39,10 +42,12 @@
 #include <pto/world.h>
 #include <runtime/base/error.h>
 #include <runtime/base/reserve.h>
+#include <runtime/trace/remote.h>
 #include <sim/fabric/fabric.h>
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
 #include <sim/virtual/rank_clock.h>
+#include <world/events.h>
 #include <world/exchange.h>
 
 #define PTO_WORLD_NEVER PTO_VIRTUAL_NEVER
@@ -78,6 +83,7 @@ struct pto_world_message {
   uint64_t comm; /* its uid */
   uint32_t signal;
   int32_t value;
+  uint64_t event; /* of a signal: its place among the source's events */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_remote_ticket ticket;
@@ -97,6 +103,7 @@ typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
+  const void *call; /* where it was submitted, as in struct pto_trace_task */
 };
 
 /* Of the ranks of a communicator, what one has said at its making. */
@@ -116,6 +123,7 @@ struct pto_rank_comm {
   bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
   uint32_t number;
   uint32_t joined_count; /* others that have come */
+  uint32_t last_joined;  /* the rank that came last */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_reserve window, peers; /* peers: address space, a window a place */
@@ -129,18 +137,26 @@ struct pto_rank_comm {
   size_t group_count, group_capacity;
 };
 
+/* The message that let a core, or an orchestration, go on. */
+struct pto_remote_cause {
+  uint32_t source;
+  uint64_t sequence;
+};
+
 /* A signal that a core waits for. */
 struct pto_signal_wait {
   uint32_t core, signal, compare;
   const struct pto_rank_comm *comm;
+  struct pto_remote_cause *cause; /* where it is told to the waiter */
   int32_t value;
 };
 
 struct pto_rank {
   struct pto_rank_clock clock; /* first: what the engine sees of it */
   struct pto_part *part;
-  struct pto_runtime *rt;   /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
-  uint64_t last_task_count; /* of the run before */
+  struct pto_runtime *rt;         /* of this run, once it has called pto_comm_create or pto_submit_group; else NULL */
+  uint64_t last_task_count;       /* of the run before */
+  struct pto_rank_thread *thread; /* that it runs on; NULL: it has a fiber */
   struct pto_fiber fiber;
   struct pto_reserve stack;
   const void *frame; /* of call_stack.h, while others run */
@@ -160,7 +176,25 @@ struct pto_rank {
   size_t comm_count, comm_capacity, number_count, number_capacity;
   struct pto_signal_wait *waits; /* those of kernels that wait for a signal, in the order of their calls */
   size_t wait_count, wait_capacity;
+  struct pto_rank_event *events; /* where the world keeps them */
+  size_t event_count, event_capacity;
+  struct pto_remote_layout *layouts; /* of events */
+  size_t layout_count, layout_capacity;
   struct pto_error error;
+};
+
+#define PTO_STUCK_PLACE 96u
+
+/* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
+struct pto_stuck_wait {
+  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
+  const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
+  uint64_t comm;
+  uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
+  bool is_cause;   /* the blamed rank will not do it, whatever others do */
+  char kernel[64];
+  char text[PTO_SENTENCE_SIZE];
 };
 
 /* What is on the fabric of a part. */
@@ -183,19 +217,26 @@ struct pto_part {
   struct pto_exchange_bytes out, in;  /* to all parts, and from all */
   uint64_t out_at;                    /* the earliest that another part has to do for what is in `out` */
   bool is_out_of_memory, has_stopped; /* some part is */
-  struct pto_error error;             /* of the world, the same in each part */
+  struct pto_exchange_bytes stuck; /* where none goes on: struct pto_stuck_wait of all parts, the first cause first */
+  struct pto_error error;          /* of the world, the same in each part */
 };
+
+/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;
   uint32_t rank_count, part_count;
+  bool has_rank_threads;
   uint64_t between_ps;    /* the least between two ranks of different parts; PTO_WORLD_NEVER of one part */
   struct pto_part *parts; /* by index; zeroed: those of other processes */
   struct pto_exchange *exchange, *threads; /* threads: its own; NULL: it was given */
   int (*main)(struct pto_rank *rank, void *context);
   void *context;
   struct pto_error error;
-  bool has_run;
+  bool has_run, keeps_events;
+  pto_name_call *name_call; /* NULL: sentences have no places */
+  void *name_context;
 };
 
 static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
@@ -219,6 +260,10 @@ static inline struct pto_rank *pto_part_rank(const struct pto_part *part, uint32
  * Ranks of other processes are not there: pto_world_rank is NULL. */
 PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config, struct pto_exchange *processes,
                                            struct pto_world **world_out, char *sentence, size_t sentence_size);
+
+/* Before it runs. */
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
+void pto_world_keep_events(struct pto_world *world);
 
 /* ---- part.c ---- */
 
@@ -252,6 +297,17 @@ uint64_t pto_rank_horizon(const struct pto_rank *rank);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
+/* ---- rank_thread.c ---- */
+
+/* One that calls `its` at its first turn; NULL: no memory, or no thread. */
+struct pto_rank_thread *pto_rank_thread_create(void (*its)(void *context), void *context);
+/* After `its` has returned, or without it having begun.  Takes NULL too. */
+void pto_rank_thread_destroy(struct pto_rank_thread *thread, bool has_ended);
+/* Its turn: until it suspends, or `its` returns. */
+void pto_rank_thread_resume(struct pto_rank_thread *thread);
+/* On the thread: until its next turn. */
+void pto_rank_thread_suspend(struct pto_rank_thread *thread);
+
 /* ---- flows.c ---- */
 
 /* Takes the message, which begins its way over the fabric at message->began_at; what it and message->landed say of
@@ -281,6 +337,23 @@ pto_rank_take pto_rank_take_signal;
 pto_rank_take pto_rank_take_write;
 pto_rank_take pto_rank_take_read;
 pto_rank_take pto_rank_take_answer;
+
+/* ---- events.c ---- */
+
+/* Sets its time.  Nothing where the world does not keep events. */
+void pto_rank_note(struct pto_rank *rank, const struct pto_rank_event *event);
+/* The same of READS and WRITES. */
+void pto_rank_note_access(struct pto_rank *rank, const struct pto_rank_event *event,
+                          const struct pto_remote_layout *layout);
+/* ---- record.c: runtime/trace/remote.h, where the rank's run records segments ---- */
+
+/* A call of the core's kernel that began at `begin`, of the engine's time, and of which all but begin, end, task, core
+ * and segment is in `call`.  `activity`: what it was from `begin` to now; PTO_ACTIVITY_COUNT: nothing, it ends later.
+ */
+void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint32_t activity, struct pto_trace_remote call);
+/* What its orchestration did. */
+void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote);
 
 /* ---- layout.c ---- */
 

@@ -5,6 +5,7 @@
  *
  * The fabric is that of the chip tiny, eight chips of one node: 200 ns away, 50 GB/s, a byte takes 20 ps.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,14 +19,19 @@
 
 #define MOST_RANKS 8u
 
-static struct pto_world *world_of(uint32_t ranks, uint32_t threads) {
+static struct pto_world *world_on(uint32_t ranks, uint32_t threads, bool rank_threads) {
   char sentence[256] = "";
   struct pto_world *world = NULL;
-  const struct pto_world_config config = {
-      .size = sizeof config, .ranks = ranks, .chip = "tiny,dies_per_package=1,nodes=1", .threads = threads};
+  const struct pto_world_config config = {.size = sizeof config,
+                                          .ranks = ranks,
+                                          .chip = "tiny,dies_per_package=1,nodes=1",
+                                          .threads = threads,
+                                          .rank_threads = rank_threads};
   if (pto_world_create(&config, &world, sentence, sizeof sentence) != PTO_OK) fail_msg("%s", sentence);
   return world;
 }
+
+static struct pto_world *world_of(uint32_t ranks, uint32_t threads) { return world_on(ranks, threads, false); }
 
 /* What the ranks of a test run, one program for all. */
 struct job {
@@ -34,12 +40,14 @@ struct job {
   int status[MOST_RANKS];
   float data[MOST_RANKS][64];
   int32_t found[MOST_RANKS];
+  pthread_t thread[MOST_RANKS];
 };
 
 static int run_rank(struct pto_rank *rank, void *context) {
   struct job *job = context;
   struct pto_runtime *rt = NULL;
   const struct pto_config config = {.size = sizeof config, .engine = "virtual", .rank = rank};
+  job->thread[pto_rank_index(rank)] = pthread_self();
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   const int status = pto_run(rt, job->orchestrate, job);
   struct pto_stats stats = {.size = sizeof stats};
@@ -146,6 +154,27 @@ static void test_what_is_put_before_a_notify_is_there_after_the_wait(void **stat
       for (uint32_t k = 0; k < 32; k++)
         assert_true(job.data[i][32 + k] == (float)(100 * ((i + count - 1) % count) + k));
     for (uint32_t i = 1; i < count; i++) assert_int_equal(job.virtual_ps[i], job.virtual_ps[0]);
+  }
+}
+
+static void test_ranks_on_threads_of_their_own_do_the_same(void **state) {
+  (void)state;
+  pto_world_destroy(world_on(4, 2, true)); /* whose ranks have not begun */
+  for (uint32_t threads = 1; threads <= 4; threads += 3) {
+    struct job jobs[2] = {{.orchestrate = ring}, {.orchestrate = ring}};
+    for (uint32_t own = 0; own < 2; own++) {
+      for (uint32_t k = 0; k < 4 * 32; k++) jobs[own].data[k / 32][k % 32] = (float)k;
+      struct pto_world *world = world_on(4, threads, own);
+      if (pto_world_run(world, run_rank, &jobs[own])) fail_msg("%s", pto_world_last_error(world));
+      pto_world_destroy(world);
+    }
+    assert_memory_equal(jobs[0].data, jobs[1].data, sizeof jobs[0].data);
+    assert_memory_equal(jobs[0].virtual_ps, jobs[1].virtual_ps, sizeof jobs[0].virtual_ps);
+    assert_true(pthread_equal(jobs[0].thread[0], pthread_self()));
+    for (uint32_t i = 0; i < 4; i++) {
+      assert_false(pthread_equal(jobs[1].thread[i], pthread_self()));
+      for (uint32_t k = 0; k < i; k++) assert_false(pthread_equal(jobs[1].thread[i], jobs[1].thread[k]));
+    }
   }
 }
 
@@ -371,10 +400,10 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {beyond_the_window, PTO_EUSER, "a tensor of more bytes than the 64 of the window"},
       {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
   };
-  for (size_t i = 0; i < 3 * (sizeof cases / sizeof *cases); i++) {
-    const size_t which = i / 3;
+  for (size_t i = 0; i < 4 * (sizeof cases / sizeof *cases); i++) {
+    const size_t which = i / 4;
     struct job job = {.orchestrate = cases[which].orchestrate};
-    struct pto_world *world = world_of(4, i % 3 + 1);
+    struct pto_world *world = world_on(4, i % 4 + 1, i % 4 >= 2);
     assert_int_equal(pto_world_run(world, run_rank, &job), cases[which].status);
     if (!strstr(pto_world_last_error(world), cases[which].sentence)) fail_msg("%s", pto_world_last_error(world));
     pto_world_destroy(world);
@@ -395,6 +424,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_rank_that_tells_nothing_runs_as_without_a_world),
       cmocka_unit_test(test_what_is_put_before_a_notify_is_there_after_the_wait),
+      cmocka_unit_test(test_ranks_on_threads_of_their_own_do_the_same),
       cmocka_unit_test(test_a_get_reads_rows_of_a_peers_window),
       cmocka_unit_test(test_a_rank_that_ran_before_joins_those_that_wait_for_it),
       cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),

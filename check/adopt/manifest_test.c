@@ -125,7 +125,7 @@ static void test_mistakes(void **state) {
 static void test_no_file(void **state) {
   struct pto_adopted adopted;
   struct pto_error error;
-  assert_int_equal(pto_adopted_read("/nowhere/m.json", &adopted, &error), PTO_EINVAL);
+  assert_int_equal(pto_adopted_read("/nowhere/m.json", &adopted, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence, "/nowhere/m.json: No such file or directory");
 }
 

@@ -64,7 +64,7 @@ struct pto_graph_file {
   uint64_t dropped; /* records that did not fit into the file's trace */
 };
 
-/* PTO_OK; PTO_EINVAL where the file is not there or is no such graph, PTO_ESYSTEM where it cannot be read, PTO_ENOMEM.
+/* PTO_OK; PTO_EINVAL where the file is no such graph, PTO_ESYSTEM where it is not there or cannot be read, PTO_ENOMEM.
  * fini is due only after PTO_OK. */
 PTO_MUST_CHECK int pto_graph_file_read(const char *path, struct pto_graph_file *graph, struct pto_error *error);
 void pto_graph_file_fini(struct pto_graph_file *graph);

@@ -2,13 +2,13 @@
 #include <check/session/onnx_file.h>
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <check/session/python.h>
 #include <graph/file/json.h>
 #include <runtime/base/base.h>
 #include <runtime/base/process.h>
@@ -16,44 +16,12 @@
 
 /* argv[1] is the folder of the package; what follows are the words of pto.onnx. */
 #define IMPORT "import sys; sys.path.insert(0, sys.argv[1]); from pto.onnx import main; sys.exit(main(sys.argv[2:]))"
-#define IS_FIT "import cffi, numpy, onnx"
 
 static const char folder_template[] = "/tmp/pto-onnx-XXXXXX";
 
 bool pto_is_onnx_file(const char *path) {
   const size_t length = strlen(path), end = strlen(".onnx");
   return length > end && strcmp(path + length - end, ".onnx") == 0;
-}
-
-/* ---- Python and the package ---- */
-
-static bool is_fit(const char *python) {
-  const char *const words[] = {python, "-c", IS_FIT, NULL};
-  pid_t pid;
-  return pto_process_start(&(struct pto_process_request){.path = python, .words = words}, &pid) == 0 &&
-         pto_process_exit_code(pid) == 0;
-}
-
-static const char *find_python(void) {
-  const char *const pythons[] = {getenv("PYTHON"), "python3", "/usr/bin/python3"};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(pythons); i++)
-    if (pythons[i] && *pythons[i] && is_fit(pythons[i])) return pythons[i];
-  return NULL;
-}
-
-static bool find_package(char folder[PATH_MAX]) {
-  static const char *const relative[] = {"../python", "../lib/pto/python"};
-  char executable[PATH_MAX], path[2 * PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0) return false;
-  executable[length] = '\0';
-  *strrchr(executable, '/') = '\0';
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative); i++) {
-    if ((size_t)snprintf(folder, PATH_MAX, "%s/%s", executable, relative[i]) >= PATH_MAX) continue;
-    snprintf(path, sizeof path, "%s/pto/onnx.py", folder);
-    if (access(path, R_OK) == 0) return true;
-  }
-  return false;
 }
 
 /* ---- the process ---- */
@@ -114,12 +82,12 @@ done:
 
 int pto_onnx_load(const char *path, struct pto_words sizes, struct pto_graph **graph_out, struct pto_error *error) {
   char package[PATH_MAX];
-  if (!find_package(package))
+  if (!pto_python_find_package("pto/onnx.py", package))
     return pto_error_set(error, PTO_ENOTSUP, "%s: the module pto/onnx.py is not beside this program", path);
-  const char *python = find_python();
+  const char *python = pto_python_find("cffi,numpy,onnx");
   if (!python)
     return pto_error_set(error, PTO_ENOTSUP,
-                         "%s: no Python imports cffi, numpy and onnx: scripts/deps --python, or apt-get "
+                         "%s: no Python has cffi, numpy and onnx: scripts/deps --python, or apt-get "
                          "install python3-cffi python3-onnx",
                          path);
   return load(python, package, path, sizes, graph_out, error);

@@ -3,9 +3,7 @@
  * Graphs from ONNX files: the Python module pto.onnx writes the graph file that is read, into a folder that is gone
  * afterwards.
  *
- * The Python is the first of $PYTHON, python3 and /usr/bin/python3 that imports cffi, numpy and onnx; the package
- * stands beside the executable, in the tree or in an installed prefix.  Any thread; waits for the process that it
- * starts.
+ * The Python has cffi, numpy and onnx (python.h).  Any thread; waits for the process that it starts.
  */
 #ifndef PTO_CHECK_SESSION_ONNX_FILE_H
 #define PTO_CHECK_SESSION_ONNX_FILE_H

@@ -85,7 +85,7 @@ static int open_replay(struct task *t) {
   struct pto_config config = {.size = sizeof config};
   int status = pto_sized_take(&config, sizeof config, t->asked.config, "request.config", &t->error);
   if (!status) status = pto_task_replay_open(&t->replay, t->asked.folder, t->asked.library, &config, &t->error);
-  if (status) t->report.exit_code = status == PTO_ESYSTEM ? PTO_EXIT_FAILED : pto_exit_of_setup(status);
+  if (status) t->report.exit_code = pto_exit_of_setup(status);
   return status;
 }
 

@@ -11,18 +11,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <check/session/python.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <runtime/base/base.h>
 #include <runtime/base/process.h>
 
 #define RECORD_FD 3
-#define FIND_PACKAGES "import importlib.util as u, sys; sys.exit(not (u.find_spec('torch') and u.find_spec('pytest')))"
-#define LOOK_MS 100 /* between two looks at ^C */
+#define LOOK_MS 100   /* between two looks at ^C */
+#define KILL_LOOKS 10 /* after ^C, less than what ptosim itself has to end: what is imported may have swallowed it */
 #define MOST_TEXT_BYTES (1u << 20)
-
-/* The first of these that can run scene tests is used. */
-static const char *const pythons[] = {"python3", "/usr/bin/python3"};
 
 struct child {
   pid_t pid;
@@ -31,13 +29,6 @@ struct child {
 };
 
 /* ---- the process ---- */
-
-static bool can_run(const char *python) {
-  const char *const words[] = {python, "-c", FIND_PACKAGES, NULL};
-  pid_t pid;
-  return pto_process_start(&(struct pto_process_request){.path = python, .words = words}, &pid) == 0 &&
-         pto_process_exit_code(pid) == 0;
-}
 
 /* A file number that no file of the child gets. */
 static int move_up(int fd) {
@@ -74,24 +65,16 @@ static bool set_options(const struct pto_run_options *options) {
 }
 
 static bool set_environment(const struct pto_adopt_options *options) {
-  static const char *const relative[] = {"../python", "../lib/pto/python"};
   const char *before = getenv("PYTHONPATH");
-  char executable[PATH_MAX], folder[PATH_MAX + 64], whole[2 * PATH_MAX], path[32];
+  char executable[PATH_MAX], folder[PATH_MAX], whole[2 * PATH_MAX], path[32];
   const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  bool is_set = false;
   if (length <= 0) return false;
   executable[length] = '\0';
-  if (setenv("PTOSIM", executable, 1) != 0) return false;
-  *strrchr(executable, '/') = '\0';
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative) && !is_set; i++) {
-    snprintf(folder, sizeof folder, "%s/%s/pto/adopt.py", executable, relative[i]);
-    if (access(folder, R_OK) != 0) continue;
-    folder[strlen(folder) - strlen("/pto/adopt.py")] = '\0';
-    snprintf(whole, sizeof whole, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "");
-    is_set = setenv("PYTHONPATH", whole, 1) == 0;
-  }
+  if (setenv("PTOSIM", executable, 1) != 0 || !pto_python_find_package("pto/adopt.py", folder)) return false;
+  snprintf(whole, sizeof whole, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "");
   snprintf(path, sizeof path, "/proc/self/fd/%d", RECORD_FD);
-  return is_set && setenv("PTO_ADOPT_RECORD", path, 1) == 0 && setenv("PYTHONDONTWRITEBYTECODE", "1", 1) == 0 &&
+  return setenv("PYTHONPATH", whole, 1) == 0 && setenv("PTO_ADOPT_RECORD", path, 1) == 0 &&
+         setenv("PYTHONDONTWRITEBYTECODE", "1", 1) == 0 &&
          setenv("PTO_ADOPT_MODE", options->is_list ? "list" : "all", 1) == 0;
 }
 
@@ -110,10 +93,13 @@ static void print_listed(json_t *one) {
 
 /* Waits for a record, or for the child's end.  ^C of a terminal reaches the child by itself; one that was sent to this
  * process alone is passed on. */
-static void wait_for_record(const struct child *child, bool *is_told) {
+static void wait_for_record(const struct child *child, unsigned *looks) {
   struct pollfd records = {.fd = child->records, .events = POLLIN};
-  while (poll(&records, 1, LOOK_MS) <= 0)
-    if (!*is_told && pto_interrupted()) *is_told = kill(child->pid, SIGINT) == 0;
+  while (poll(&records, 1, LOOK_MS) <= 0) {
+    if (!pto_interrupted()) continue;
+    if (*looks % KILL_LOOKS == 0) kill(child->pid, *looks == 0 ? SIGINT : SIGKILL);
+    (*looks)++;
+  }
 }
 
 /* A line each, until the child has closed its end. */
@@ -122,9 +108,9 @@ static void read_records(const struct pto_adopt_options *options, const struct c
   FILE *stream = fdopen(child->records, "r");
   char *line = NULL;
   size_t size = 0;
-  bool is_told = false;
+  unsigned looks = 0;
   if (stream) setvbuf(stream, NULL, _IONBF, 0); /* what was read ahead, poll would not see */
-  while (stream && (wait_for_record(child, &is_told), getline(&line, &size, stream) > 0)) {
+  while (stream && (wait_for_record(child, &looks), getline(&line, &size, stream) > 0)) {
     json_t *one = json_loads(line, 0, NULL);
     if (!json_is_object(one)) {
       json_decref(one);
@@ -167,20 +153,20 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
   const char *folder = options->run.programs.items[0];
   const size_t before = json_array_size(cases->array);
   struct child child = {.records = -1, .text = -1};
-  size_t p = 0;
-  while (p < PTO_ARRAY_LENGTH(pythons) && !can_run(pythons[p])) p++;
-  if (p == PTO_ARRAY_LENGTH(pythons))
+  const char *python = pto_python_find("pytest,torch");
+  if (pto_interrupted()) return PTO_EXIT_OK; /* a Python that was asked has ended by it too */
+  if (!python)
     return pto_complain(PTO_EXIT_USAGE, "adopt: scene tests want a python3 with pytest and torch: apt-get install "
                                         "python3-pytest python3-torch");
   if (!set_options(&options->run))
     return pto_complain(PTO_EXIT_USAGE, "adopt: --values: a path with a quotation mark cannot be handed on");
   if (!set_environment(options))
     return pto_complain(PTO_EXIT_FAILED, "adopt: the plugin pto/adopt.py is not beside ptosim");
-  const char *const words[] = {pythons[p], "-m",        "pytest",     "-p",     "no:cacheprovider",
+  const char *const words[] = {python,     "-m",        "pytest",     "-p",     "no:cacheprovider",
                                "-p",       "pto.adopt", "--platform", platform, "--continue-on-collection-errors",
                                "--manual", "include",   "-q",         folder,   NULL};
   const int reason = start(words, &child);
-  if (reason) return pto_complain(PTO_EXIT_FAILED, "adopt: no process for %s: %s", pythons[p], strerror(reason));
+  if (reason) return pto_complain(PTO_EXIT_FAILED, "adopt: no process for %s: %s", python, strerror(reason));
   pto_progress_line_begin("adopt", !options->run.quiet && !isatty(STDOUT_FILENO)); /* there lines say enough */
   read_records(options, &child, has_text, cases);
   pto_progress_line_end();

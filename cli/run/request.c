@@ -57,7 +57,8 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                       .progress = pto_progress_line_stage,
                                       .config = config_out};
   config_out->record = pto_exports_record(options->exports);
-  if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
+  if (options->stats || options->comm_stats)
+    config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
   if (options->dump_tasks) config_out->record |= PTO_RECORD_GRAPH;
   return asked;
 }

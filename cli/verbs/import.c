@@ -11,6 +11,7 @@
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
+#include <report/run/exit.h>
 
 struct import_options {
   const char *to;
@@ -59,11 +60,13 @@ static int import(const struct pto_run_options *options, const char *to) {
   int code = PTO_EXIT_OK;
   pto_progress_line_begin("import", !options->quiet);
   int status = pto_capture_import(options->programs.items, (uint32_t)options->programs.count, &capture, &error);
-  if (!status) status = pto_capture_write(&capture, to, &error);
+  if (status)
+    code = pto_exit_of_setup(status);
+  else if ((status = pto_capture_write(&capture, to, &error)))
+    code = PTO_EXIT_FAILED;
   pto_progress_line_end();
   if (status)
-    code = pto_complain(status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "import: %s",
-                        error.sentence);
+    pto_complain(code, "import: %s", error.sentence);
   else if (!options->quiet && !pto_run_options_take_stdout(options))
     printf("%zu tasks, %zu edges%s, %zu spans, %" PRIu64 " ns busy until %" PRIu64 " ns: %s\n", capture.task_count,
            capture.edge_count, capture.has_edges ? "" : " (none were captured)", capture.span_count, busy_of(&capture),

@@ -289,6 +289,13 @@ static void test_outputs_that_are_none_are_refused(void **state) {
   assert_refused(document(X, "", RELU, "\"y\": \"a\", \"z\": \"x\""), "an input");
 }
 
+static void test_a_file_that_is_not_there_is_no_mistake_of_its_text(void **state) {
+  struct pto_graph *graph = NULL;
+  assert_int_equal(pto_graph_load(NULL, "/nowhere/g.json", NULL, &graph, sentence, sizeof sentence), PTO_ESYSTEM);
+  assert_string_equal(sentence, "/nowhere/g.json: No such file or directory");
+  assert_null(graph);
+}
+
 /* ---- hostile files ---- */
 
 /* So many items, parted by commas but where they nest, that the file has so many bytes. */
@@ -351,6 +358,7 @@ static void test_a_megabyte_of_anything_takes_no_second(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_graph_of_both_versions_is_read),
+      cmocka_unit_test(test_a_file_that_is_not_there_is_no_mistake_of_its_text),
       cmocka_unit_test(test_constants_have_the_bytes_that_the_file_says),
       cmocka_unit_test(test_an_optional_operand_is_named_listed_or_numbered),
       cmocka_unit_test(test_listed_operands_are_those_that_the_options_number),

@@ -134,8 +134,8 @@ struct pto_graph_file_options {
 /* Reads the graph at `path` as the calls that it holds to a builder of `context` (may be NULL), so that what a builder
  * refuses is refused here; so are names that are unknown or used twice, use before production, circles, results that
  * nothing uses, constants of another length.  `options` may be NULL.  PTO_OK; PTO_EINVAL for what the file says,
- * PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM; the reason, with file and place, goes to `sentence` (sentence_size bytes, may
- * be NULL), and *graph_out is untouched. */
+ * PTO_ESYSTEM where it cannot be opened or read, PTO_ENOTSUP, PTO_ENOMEM; the reason, with file and place, goes to
+ * `sentence` (sentence_size bytes, may be NULL), and *graph_out is untouched. */
 PTO_API PTO_MUST_CHECK int pto_graph_load(struct pto_context *context, const char *path,
                                           const struct pto_graph_file_options *options, struct pto_graph **graph_out,
                                           char *sentence, size_t sentence_size);

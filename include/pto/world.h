@@ -2,8 +2,10 @@
 /*
  * A world: several chips in one virtual time, and what their programs tell each other over the links between them.
  *
- * Each chip is a rank.  A rank runs a program of its own, or the same one with its number: it makes runtimes with
- * config.rank, as many as it likes one after the other, and nothing of two ranks is shared.  Ranks meet in
+ * Each chip is a rank.  A rank runs a program of its own, or the same one with its number: it makes runtimes or contexts
+ * (pto/device.h) with config.rank, whose runs come one after another, and nothing of two ranks is shared.  The rank's
+ * time goes on from one run to the next; a context's run is from its first call that waits until it is destroyed, so a
+ * rank has one at a time.  Communicators outlast runs.  Ranks meet in
  * communicators: an ordered set of ranks, with a window of memory and an array of signals on each.  A kernel on a core
  * of one rank writes to and reads from the window of another, and sets and awaits signals (pto/remote.h).
  *
@@ -16,8 +18,8 @@
  * what the chip's [fabric] says.  So a world gives the same bytes and the same timelines on every machine.
  *
  * Threads: that of pto_world_run and, where config.threads says so, others; each rank has a stack of its own on one of
- * them.  Ownership: the world's until it is
- * destroyed, which is after all runtimes of its ranks; windows are the world's.
+ * them, or with config.rank_threads a thread.  Ownership: the world's until it is destroyed, which is after all
+ * runtimes of its ranks; windows are the world's.
  */
 #ifndef PTO_WORLD_H
 #define PTO_WORLD_H
@@ -39,7 +41,9 @@ struct pto_world_config {
   uint32_t ranks;                   /* 1 … what the chip's [fabric] holds [1] */
   const char *chip;                 /* whose [fabric] joins the ranks ["tiny"] */
   const struct pto_chip *made_chip; /* of ptosim's own: instead of what `chip` says; borrowed while it is made */
-  uint32_t threads; /* that ranks run on, side by side; the same bytes and times as on one.  At most one a rank [1] */
+  uint32_t threads;  /* that ranks run on, side by side; the same bytes and times as on one.  At most one a rank [1] */
+  bool rank_threads; /* each rank has a thread of its own, and those of one of `threads` run one at a time: for a `main`
+                        that does not go on on another stack, as an interpreter's does not [false] */
 };
 
 /* PTO_OK; PTO_EINVAL with the sentence where the fabric does not hold so many ranks, or the chip is unknown;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/export/trace_events.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <report/run/intervals.h>
+#include <runtime/trace/remote.h>
 
 #define CONTROL_PROCESS 0u
 /* Tracks of it; schedulers follow. */
@@ -57,15 +59,24 @@ static void put_core(struct walk *w, uint32_t core, uint32_t lane) {
   put_track(w, track, name);
 }
 
+/* A world has many cores: of its ranks those are told of that did something. */
+static bool is_shown(const struct walk *w, uint32_t core) {
+  return !w->events->has_calls || w->events->has_calls[core];
+}
+
 static void put_processes(struct walk *w) {
   put_process(w, control_track(ORCHESTRATION_TRACK), "control CPU");
   put_track(w, control_track(ORCHESTRATION_TRACK), "orchestrator");
   for (uint32_t cluster = 0; cluster < w->info->cluster_count; cluster++) {
     const uint32_t core = cluster * CLUSTER_CORES;
     char name[64];
+    bool is_any = false;
+    for (uint32_t i = 0; i < CLUSTER_CORES; i++) is_any |= is_shown(w, core + i);
+    if (!is_any) continue;
     snprintf(name, sizeof name, "cluster %u", cluster);
     put_process(w, track_of_core(core), name);
-    for (uint32_t i = 0; i < CLUSTER_CORES; i++) put_core(w, core + i, 0);
+    for (uint32_t i = 0; i < CLUSTER_CORES; i++)
+      if (is_shown(w, core + i)) put_core(w, core + i, 0);
   }
 }
 
@@ -176,6 +187,7 @@ static void put_interval(void *context, const struct pto_interval *interval) {
   const struct resources *r = context;
   const struct pto_resource resource = interval->resource;
   const bool is_core = resource.kind == PTO_RESOURCE_CORE;
+  if (is_core && !is_shown(r->walk, resource.index)) return;
   if (is_core) {
     struct core_calls *calls = &r->cores[resource.index];
     put_calls_until(r, resource.index, interval->begin);
@@ -211,6 +223,151 @@ static int put_intervals(struct walk *w) {
   free(r.calls);
   free(r.cores);
   return status;
+}
+
+/* ---- other ranks ---- */
+
+static int order_messages(const void *left, const void *right) {
+  const uint64_t *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+/* How many waits the message ended. */
+static uint32_t count_awaited(const struct pto_export_rank *rank, uint64_t message) {
+  const uint64_t *at = rank->awaited_count
+                           ? bsearch(&message, rank->awaited, rank->awaited_count, sizeof message, order_messages)
+                           : NULL;
+  uint32_t count = 0;
+  if (!at) return 0;
+  while (at > rank->awaited && at[-1] == message) at--;
+  for (; at < rank->awaited + rank->awaited_count && *at == message; at++) count++;
+  return count;
+}
+
+/* How many waits of the rank the same message ended before this one, in the same picosecond. */
+static uint32_t count_before(const struct walk *w, uint64_t index) {
+  const struct pto_trace_remote *remote = pto_trace_log_at(&w->trace->remotes, index);
+  uint32_t count = 0;
+  for (uint64_t i = index; i-- > 0;) {
+    const struct pto_trace_remote *before = pto_trace_log_at(&w->trace->remotes, i);
+    if (before->kind != PTO_REMOTE_WAIT) continue;
+    if (before->end != remote->end) break;
+    count += before->peer == remote->peer && before->sequence == remote->sequence;
+  }
+  return count;
+}
+
+/* A call of a kernel, within the slice of that; `text` has the peer's number at its end. */
+static void put_remote(struct walk *w, const struct pto_trace_remote *remote, const char *text, uint64_t begin,
+                       struct pto_trace_event event) {
+  const bool has_bytes = remote->kind == PTO_REMOTE_PUT || remote->kind == PTO_REMOTE_GET;
+  struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
+  char name[48];
+  snprintf(name, sizeof name, text, remote->peer);
+  args[0] = (struct pto_event_arg){.name = "task", .value = remote->task};
+  args[1] = has_bytes ? (struct pto_event_arg){.name = "bytes", .value = remote->bytes}
+                      : (struct pto_event_arg){.name = "signal", .value = remote->signal};
+  event.kind = PTO_EVENT_SLICE;
+  event.track = track_of_core(remote->core);
+  event.category = "ranks";
+  event.name = name;
+  event.begin = begin;
+  event.end = remote->kind == PTO_REMOTE_NOTIFY ? begin : remote->end;
+  event.args = args;
+  event.arg_count = 2;
+  put(w, &event);
+}
+
+static void put_wait(struct walk *w, uint64_t index) {
+  const struct pto_trace_remote *remote = pto_trace_log_at(&w->trace->remotes, index);
+  const uint64_t message = pto_export_message(remote->peer, remote->sequence);
+  put_remote(w, remote, "wait for rank %" PRIu32, remote->begin, (struct pto_trace_event){0});
+  put_remote(
+      w, remote, "signal of rank %" PRIu32, remote->end,
+      (struct pto_trace_event){.has_flow_in = true, .message = pto_event_signal(message, count_before(w, index))});
+}
+
+static void put_remotes(struct walk *w) {
+  const struct pto_trace_event plain = {0};
+  for (uint64_t i = 0; w->info->rank && i < w->trace->remotes.count; i++) {
+    const struct pto_trace_remote *remote = pto_trace_log_at(&w->trace->remotes, i);
+    const uint64_t message = pto_export_message(w->info->rank->index, remote->sequence);
+    switch (remote->kind) {
+    case PTO_REMOTE_PUT:
+      put_remote(w, remote, "put to rank %" PRIu32, remote->begin, plain);
+      break;
+    case PTO_REMOTE_GET:
+      put_remote(w, remote, "get from rank %" PRIu32, remote->begin, plain);
+      break;
+    case PTO_REMOTE_NOTIFY:
+      put_remote(w, remote, "notify rank %" PRIu32, remote->begin,
+                 (struct pto_trace_event){.flows_out = count_awaited(w->info->rank, message), .message = message});
+      break;
+    case PTO_REMOTE_WAIT:
+      put_wait(w, i);
+      break;
+    default:
+      break; /* of the orchestration's track */
+    }
+  }
+}
+
+static void put_ranks_path(struct walk *w) {
+  const struct pto_trace_between *between = w->events->between;
+  put_track(w, control_track(ORCHESTRATION_TRACK), "critical path");
+  for (size_t i = 0; i < between->step_count; i++) {
+    const struct pto_rank_step *step = &between->steps[i];
+    struct pto_event_arg args[PTO_EVENT_MAX_ARGS];
+    uint32_t count = 0;
+    char on[32];
+    args[count++] = (struct pto_event_arg){.name = "rank", .value = step->rank};
+    if (step->peer != PTO_RANK_NO_PEER) args[count++] = (struct pto_event_arg){.name = "peer", .value = step->peer};
+    args[count++] = (struct pto_event_arg){.name = "on", .text = pto_resource_name(step->resource, on, sizeof on)};
+    if (step->task != PTO_SEGMENT_NO_TASK) args[count++] = (struct pto_event_arg){.name = "task", .value = step->task};
+    if (step->kernel[0]) args[count++] = (struct pto_event_arg){.name = "kernel", .text = step->kernel};
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = control_track(ORCHESTRATION_TRACK),
+                                     .category = "path",
+                                     .name = pto_activity_text(step->activity),
+                                     .begin = step->begin,
+                                     .end = step->end,
+                                     .args = args,
+                                     .arg_count = count});
+  }
+}
+
+/* What is of all ranks: links. */
+static void put_between(struct walk *w) {
+  const struct pto_trace_between *between = w->events->between;
+  const struct pto_trace_link_flow *last = NULL;
+  put_process(w, control_track(ORCHESTRATION_TRACK), w->info->rank->name);
+  put_ranks_path(w);
+  put_process(w, (struct pto_event_track){.process = 1}, "links");
+  for (size_t i = 0; i < between->flow_count; i++) {
+    const struct pto_trace_link_flow *flow = &between->flows[i];
+    const struct pto_event_track track = {.process = 1, .index = flow->link, .lane = flow->lane};
+    char name[64], from_to[48];
+    if (!last || last->link != flow->link || last->lane != flow->lane)
+      put(w, &(struct pto_trace_event){.kind = PTO_EVENT_TRACK,
+                                       .track = track,
+                                       .name = between->link_name(between->context, flow->link, name, sizeof name),
+                                       .value = flow->link});
+    last = flow;
+    snprintf(from_to, sizeof from_to, "rank %" PRIu32 " -> rank %" PRIu32, flow->source, flow->target);
+    const uint64_t ps = flow->end - flow->begin;
+    const struct pto_event_arg args[] = {
+        {.name = "bytes", .value = flow->bytes},
+        {.name = "mbps", .value = ps ? (uint64_t)((unsigned __int128)flow->bytes * 1000000 / ps) : 0},
+        {.name = "task", .value = flow->task}};
+    put(w, &(struct pto_trace_event){.kind = PTO_EVENT_SLICE,
+                                     .track = track,
+                                     .category = "link",
+                                     .name = from_to,
+                                     .begin = flow->begin,
+                                     .end = flow->end,
+                                     .args = args,
+                                     .arg_count = PTO_ARRAY_LENGTH(args)});
+  }
 }
 
 /* ---- the control CPU ---- */
@@ -383,17 +540,22 @@ int pto_trace_events_each(const struct pto_trace_events *events, uint32_t kinds,
                    .kinds = kinds,
                    .put = put_one,
                    .writer = writer,
-                   .nanosecond = events->trace->is_virtual ? 1000 : 1};
+                   .nanosecond = !events->trace || events->trace->is_virtual ? 1000 : 1};
+  if (!events->trace) {
+    put_between(&w);
+    return PTO_OK;
+  }
   if (kinds & (PTO_EVENT_PROCESS | PTO_EVENT_TRACK)) put_processes(&w);
   const bool has_intervals = events->graph.node_count > 0;
   if (kinds & (PTO_EVENT_TRACK | PTO_EVENT_SLICE)) {
     if (!has_intervals) put_control(&w);
     put_transfers(&w);
     name_schedulers(&w);
-    put_path(&w);
+    if (!events->info->rank) put_path(&w); /* it is of all ranks */
   }
   if (kinds & PTO_EVENT_VALUE) put_samples(&w);
   if (kinds & PTO_EVENT_SLICE && (has_intervals ? put_intervals(&w) : put_lanes(&w))) return PTO_ENOMEM;
+  if (kinds & PTO_EVENT_SLICE) put_remotes(&w);
   if (kinds & (PTO_EVENT_PROCESS | PTO_EVENT_GROUP)) put_groups(&w);
   return kinds & PTO_EVENT_FLOW ? pto_trace_each_edge(events->trace, put_flow, &w) : PTO_OK;
 }
@@ -401,8 +563,15 @@ int pto_trace_events_each(const struct pto_trace_events *events, uint32_t kinds,
 int pto_trace_events_init(struct pto_trace_events *events, const struct pto_trace *trace,
                           const struct pto_export_info *info, struct pto_error *error) {
   *events = (struct pto_trace_events){.trace = trace, .info = info, .calls = pto_trace_task_calls(trace)};
-  int status = events->calls ? pto_event_graph_init(trace, &events->graph, error)
-                             : pto_error_set(error, PTO_ENOMEM, "no memory for the calls of tasks");
+  if (info->rank) {
+    const struct pto_trace_span *span;
+    events->has_calls = calloc(UINT16_MAX + 1, sizeof *events->has_calls);
+    for (struct pto_span_walk walk = {0}; events->has_calls && (span = pto_trace_next_span(trace, &walk)) != NULL;)
+      events->has_calls[span->core] = true;
+  }
+  const bool is_well = events->calls && (!info->rank || events->has_calls);
+  int status = is_well ? pto_event_graph_init(trace, &events->graph, error)
+                       : pto_error_set(error, PTO_ENOMEM, "no memory for the calls of tasks");
   if (status == PTO_OK) status = pto_run_path_init(&events->graph, &events->path, error);
   if (status) pto_trace_events_fini(events);
   return status;
@@ -410,6 +579,7 @@ int pto_trace_events_init(struct pto_trace_events *events, const struct pto_trac
 
 void pto_trace_events_fini(struct pto_trace_events *events) {
   free(events->calls);
+  free(events->has_calls);
   pto_event_graph_fini(&events->graph);
   pto_run_path_fini(&events->path);
   *events = (struct pto_trace_events){0};

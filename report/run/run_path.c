@@ -69,15 +69,15 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 
 /* ---- the path ---- */
 
-/* The activity that a node's time counts for: the begin of a run is the handshake, joins take none. */
-static uint32_t activity_of(const struct pto_event_graph *graph, uint32_t node) {
+/* The begin of a run is the handshake, joins take none. */
+uint32_t pto_path_activity(const struct pto_event_graph *graph, uint32_t node) {
   const struct pto_trace_segment *segment = pto_event_segment(graph, node);
   if (!segment) return PTO_ACTIVITY_other;
   if (segment->activity == PTO_MARK_BEGIN) return PTO_ACTIVITY_handshake;
   return segment->activity < PTO_ACTIVITY_COUNT ? segment->activity : PTO_ACTIVITY_other;
 }
 
-static const struct pto_kernel *kernel_of(const struct pto_event_graph *graph, uint32_t node) {
+const struct pto_kernel *pto_path_kernel(const struct pto_event_graph *graph, uint32_t node) {
   const struct pto_trace_segment *segment = pto_event_segment(graph, node);
   if (!segment || segment->resource.kind != PTO_RESOURCE_CORE) return NULL;
   return pto_trace_task_kernel(graph->trace, segment->task, segment->role);
@@ -89,7 +89,7 @@ static bool add_step(struct pto_run_path *path, const struct pto_event_graph *gr
   const struct pto_trace_segment *segment = pto_event_segment(graph, index);
   const struct pto_resource resource = segment ? segment->resource : (struct pto_resource){0, 0};
   const uint32_t task = segment ? segment->task : PTO_SEGMENT_NO_TASK,
-                 group = activities[activity_of(graph, index)].group;
+                 group = activities[pto_path_activity(graph, index)].group;
   struct pto_path_step *last = path->step_count ? &path->steps[path->step_count - 1] : NULL;
   const bool is_on_core = resource.kind == PTO_RESOURCE_CORE;
   if (last && last->resource.kind == resource.kind && last->resource.index == resource.index && last->group == group &&
@@ -107,7 +107,7 @@ static bool add_step(struct pto_run_path *path, const struct pto_event_graph *gr
                                  .group = group,
                                  .first_task = task,
                                  .last_task = task,
-                                 .kernel = kernel_of(graph, index)};
+                                 .kernel = pto_path_kernel(graph, index)};
   return true;
 }
 
@@ -115,7 +115,7 @@ static bool find_path(struct pto_run_path *path, const struct pto_event_graph *g
   for (uint32_t i = pto_event_graph_last(graph); i != PTO_NO_NODE; i = pto_event_graph_binding(graph, i)) {
     const uint64_t duration = graph->nodes[i].duration;
     if (duration == 0) continue;
-    path->times[activity_of(graph, i)] += duration;
+    path->times[pto_path_activity(graph, i)] += duration;
     if (!add_step(path, graph, i)) return false;
   }
   for (size_t i = 0; i < path->step_count / 2; i++) {
@@ -184,8 +184,8 @@ const char *pto_path_trial_at(uint32_t index, const char **keys) {
 #define OF_KERNEL (BIT(compute) | BIT(memory) | BIT(contention))
 
 static bool is_of(const struct trial *trial, const struct pto_event_graph *graph, uint32_t node) {
-  const uint32_t activity = activity_of(graph, node);
-  return (trial->activities >> activity & 1) && (!trial->kernel || trial->kernel == kernel_of(graph, node));
+  const uint32_t activity = pto_path_activity(graph, node);
+  return (trial->activities >> activity & 1) && (!trial->kernel || trial->kernel == pto_path_kernel(graph, node));
 }
 
 static uint64_t halved(const void *context, const struct pto_event_graph *graph, uint32_t node) {

@@ -27,6 +27,18 @@ struct pto_path_step {
   const struct pto_kernel *kernel; /* on a core */
 };
 
+/* Of a path over the ranks of a world (check/ranks/ranks_path.h). */
+#define PTO_RANK_NO_PEER UINT32_MAX
+struct pto_rank_step {
+  uint64_t begin, end; /* ps */
+  uint32_t rank, peer; /* peer: on links, the other rank; PTO_RANK_NO_PEER: on this one */
+  bool is_back;        /* from the peer to the rank, as a get */
+  uint32_t activity;   /* enum pto_activity */
+  struct pto_resource resource;
+  uint32_t task;   /* the first; PTO_SEGMENT_NO_TASK: of none */
+  char kernel[48]; /* on a core; else "" */
+};
+
 struct pto_path_gain {
   char what[96];    /* what takes half as long */
   const char *keys; /* of chip files, with blanks between them, that say how long that takes; NULL: of a kernel */
@@ -55,6 +67,10 @@ PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const stru
                                            struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_run_path_fini(struct pto_run_path *path);
+
+/* The activity that a node's time counts for, and on a core the kernel; NULL: none. */
+uint32_t pto_path_activity(const struct pto_event_graph *graph, uint32_t node);
+const struct pto_kernel *pto_path_kernel(const struct pto_event_graph *graph, uint32_t node);
 
 /* "orchestrator", "scheduler 2", "resolver", "core 17".  Returns `text`. */
 const char *pto_resource_name(struct pto_resource resource, char *text, size_t size);

@@ -308,6 +308,10 @@ static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   print_path(t, to);
+  pto_timeline_stats_print_accounts(t, stats, to);
+}
+
+void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   print_accounts(t, to);
   fprintf(to, "  cores    %" PRIu64 " calls on %" PRIu32 " of %" PRIu32 " AIC, %" PRIu32 " of %" PRIu32 " AIV\n",
           t->calls, t->used_count[AIC], t->core_count[AIC], t->used_count[AIV], t->core_count[AIV]);

@@ -56,6 +56,9 @@ PTO_MUST_CHECK int pto_timeline_stats_take_chip(struct pto_timeline_stats *timel
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);
+/* All but what bounds the run: of a rank of a world, whose path is one over all ranks. */
+void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,
+                                       FILE *to);
 /* The key "stats" and its object. */
 void pto_timeline_stats_write_json(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,
                                    struct pto_json_writer *w);

@@ -172,7 +172,8 @@ enum pto_control_activity {
   X(host_access, "what the host reads or writes")                                                                      \
   X(sync, "all tasks so far")                                                                                          \
   X(drain, "the last tasks")                                                                                           \
-  X(poll, "memory that it polls")
+  X(poll, "memory that it polls")                                                                                      \
+  X(peer, "other ranks")
 enum pto_stall_reason {
   PTO_STALL_none = 0,
 #define X(name, text) PTO_STALL_##name,
@@ -205,6 +206,7 @@ struct pto_trace {
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
   struct pto_trace_log segments;           /* in virtual time; runtime/trace/segment.h */
   struct pto_trace_log costs;              /* recorded with segments: what calls cost, summed */
+  struct pto_trace_log remotes;            /* recorded with them, of a rank of a world: runtime/trace/remote.h */
   struct pto_trace_rates rates;            /* recorded with them; else zeroed */
   uint64_t submit_parts[PTO_SUBMIT_PARTS]; /* time, summed over submits; control thread, as the next */
   uint64_t part_begin;                     /* of the part that goes on */
