@@ -44,7 +44,8 @@ static uint32_t block_count_of(struct pto_runtime *rt, enum pto_collective kind,
 
 struct request {
   enum pto_collective kind;
-  uint64_t bytes; /* of the largest tensor */
+  const struct pto_kernel *moe; /* NULL: that of `kind` */
+  uint64_t bytes;               /* of the largest tensor */
   uint64_t reduction, root;
   struct pto_param params[MOST_TENSORS + PTO_MOE_SCALARS]; /* the tensors; `submit` adds the window and scalars */
   uint32_t tensor_count, scalar_count;
@@ -81,7 +82,7 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *
   for (uint32_t i = 0; i < PTO_COLLECTIVE_SCALARS; i++) params[count++] = pto_scalar_u64(scalars[i]);
   for (uint32_t i = 0; i < request->scalar_count; i++) params[count++] = pto_scalar_u64(request->scalars[i]);
   const struct pto_launch launch = {.size = sizeof launch,
-                                    .aiv0 = pto_collective_kernels[request->kind],
+                                    .aiv0 = request->moe ? request->moe : pto_collective_kernels[request->kind],
                                     .block_count = block_count_of(rt, request->kind, its->size)};
   const void *const place = rt->place;
   rt->place = request->call;
@@ -232,7 +233,8 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
   handle->order = make_i32(rt, topk_idx->shape[0], topk_idx->shape[1]);
   handle->capacity = recv_x->shape[1];
   struct request meta = {
-      .kind = PTO_COLLECTIVE_MOE_DISPATCH_META,
+      .kind = PTO_COLLECTIVE_COUNT,
+      .moe = &pto_moe_dispatch_meta_kernel,
       .bytes = bytes,
       .params = {pto_input(topk_idx), pto_output(&handle->counts), pto_output(&handle->order), pto_output(recv_count)},
       .tensor_count = 4,
@@ -242,12 +244,13 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
   status = submit(rt, comm, &meta, NULL);
   if (status) return status;
   struct request data = {
-      .kind = PTO_COLLECTIVE_MOE_DISPATCH_DATA,
+      .kind = PTO_COLLECTIVE_COUNT,
+      .moe = &pto_moe_dispatch_data_kernel,
       .bytes = bytes,
       .params = {pto_input(x), pto_inout(recv_x), pto_input(&handle->counts), pto_input(&handle->order)},
       .tensor_count = 4,
       .call = PTO_CALLER(rt)};
-  return submit(rt, comm, &data, NULL);
+  return submit(rt, comm, &data, &handle->dispatch);
 }
 
 int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *y,
@@ -270,7 +273,8 @@ int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const s
   if (out->dtype != PTO_FLOAT32 && out->dtype != y->dtype)
     return PTO_REFUSE(rt, PTO_EINVAL, "an MoE combine of %s into %s: f32, or the same", pto_dtype_name(y->dtype),
                       pto_dtype_name(out->dtype));
-  struct request request = {.kind = PTO_COLLECTIVE_MOE_COMBINE,
+  struct request request = {.kind = PTO_COLLECTIVE_COUNT,
+                            .moe = &pto_moe_combine_kernel,
                             .bytes = moe_bytes(y, numel(&handle->order), experts),
                             .params = {pto_input(y), pto_output(out), pto_input(topk_weights),
                                        pto_input(&handle->counts), pto_input(&handle->order)},

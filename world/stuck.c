@@ -35,21 +35,22 @@ struct fact {
   uint64_t uid;
   uint32_t rank;
   bool is_created;
-  uint8_t orchestration;                                 /* enum orchestration */
-  uint8_t state;                                         /* enum group_state, of the first group that is not done */
-  uint32_t pending;                                      /* tasks that this one comes after and that are not done */
-  uint64_t task_count;                                   /* that it has submitted in all */
-  uint64_t submitted, done;                              /* groups */
-  uint64_t first_task;                                   /* of that group */
-  uint64_t last_task;                                    /* of the one before */
-  uint64_t last_submitted;                               /* task; UINT64_MAX: not known */
-  struct place first_place, last_place, submitted_place; /* of these */
+  uint8_t orchestration;    /* enum orchestration */
+  uint8_t state;            /* enum group_state, of the first group that is not done */
+  uint32_t pending;         /* tasks that this one comes after and that are not done */
+  uint64_t task_count;      /* that it has submitted in all */
+  uint64_t submitted, done; /* groups */
+  uint64_t first_task;      /* of that group */
+  uint64_t last_task;       /* of the one before */
+  uint64_t last_submitted;  /* task; UINT64_MAX: not known */
+  uint64_t next_task;       /* of the one behind the first that is not done, where it is submitted */
+  struct place first_place, last_place, submitted_place, next_place; /* of these */
 };
 
 static struct place place_of(const struct pto_rank *rank, const void *call) {
   struct place place = {.call = call};
-  pto_name_call *name_call = rank->part->world->name_call;
-  if (call && name_call) name_call(call, place.text, sizeof place.text);
+  const struct pto_world *world = rank->part->world;
+  if (call && world->name_call) world->name_call(world->name_context, call, place.text, sizeof place.text);
   return place;
 }
 
@@ -112,6 +113,10 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
     if (has_begun(rank, group->task_number)) fact.state = BEGUN;
     slot = find_slot(rank, group->task_number, &index);
     if (slot) fact.pending = slot->pending;
+  }
+  if (fact.done + 1 < fact.submitted) {
+    fact.next_task = comm->groups[fact.done + 1].task_number;
+    fact.next_place = place_of(rank, comm->groups[fact.done + 1].call);
   }
   if (fact.done > 0) fact.last_task = comm->groups[fact.done - 1].task_number;
   if (fact.done > 0) fact.last_place = place_of(rank, comm->groups[fact.done - 1].call);
@@ -178,53 +183,96 @@ static uint64_t notified(const struct pto_rank_comm *comm, uint32_t signal, uint
   return comm->notified[(size_t)signal * comm->size + place];
 }
 
-/* Of the ranks that have returned, the one that has notified the signal the least. */
+/* Of the ranks that have returned, the first that has notified the signal the least, and how many have as little. */
 static uint32_t find_returned(const struct pto_exchange_bytes *facts, const struct pto_rank_comm *comm, uint64_t group,
-                              uint32_t signal) {
+                              uint32_t signal, uint32_t *alike) {
   uint32_t found = comm->size;
+  *alike = 0;
   for (uint32_t i = 0; i < comm->size; i++) {
     if (i == comm->place || state_of(find_fact(facts, comm->uid, comm->ranks[i]), group) != PART_RETURNED) continue;
-    if (found == comm->size || notified(comm, signal, i) < notified(comm, signal, found)) found = i;
+    const bool is_less = found == comm->size || notified(comm, signal, i) < notified(comm, signal, found);
+    if (is_less || notified(comm, signal, i) == notified(comm, signal, found)) *alike = is_less ? 1 : *alike + 1;
+    if (is_less) found = i;
   }
   return found;
 }
 
-static void add_silent(struct pto_stuck_wait *wait, const struct pto_rank_comm *comm, uint32_t signal) {
-  const char *separator = ", which none notified of rank ";
-  for (uint32_t i = 0; i < comm->size; i++) {
-    if (i == comm->place || notified(comm, signal, i)) continue;
-    if (wait->blamed == UINT32_MAX) wait->blamed = comm->ranks[i];
-    pto_text_append(wait->text, sizeof wait->text, "%s%" PRIu32, separator, comm->ranks[i]);
-    separator = ", ";
-  }
-}
-
-/* Of a rank whose task of the group has not begun, or has returned. */
-static void add_task(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group, bool is_begun,
-                     uint64_t times) {
+/* The rank's task of the group, as far as it is known. */
+static void add_task(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
   char *text = wait->text;
   const size_t size = sizeof wait->text;
   const bool is_first = group == fact->done, is_last = group + 1 == fact->done;
-  if (is_first || is_last) {
-    const struct place *place = is_first ? &fact->first_place : &fact->last_place;
-    wait->its_task = is_first ? fact->first_task : fact->last_task;
-    wait->its_call = place->call;
-    pto_text_append(text, size, ": task %" PRIu64 " of rank %" PRIu32 ", of the same group", wait->its_task,
-                    fact->rank);
-    add_place(text, size, place);
-  } else {
+  const struct place *place = is_first ? &fact->first_place : &fact->last_place;
+  wait->blamed = fact->rank;
+  if (!is_first && !is_last) {
     pto_text_append(text, size, ": the task of rank %" PRIu32 " of the same group", fact->rank);
+    return;
   }
-  if (!is_begun && is_first && fact->pending)
-    pto_text_append(text, size, " has not begun, as %" PRIu32 " before it %s not done", fact->pending,
+  wait->its_task = is_first ? fact->first_task : fact->last_task;
+  wait->its_call = place->call;
+  pto_text_append(text, size, ": task %" PRIu64 " of rank %" PRIu32 ", of the same group", wait->its_task, fact->rank);
+  add_place(text, size, place);
+}
+
+/* A rank that waits in its own task of the group may have the notify in a later one, if it goes on otherwise than this
+ * one does. */
+static bool add_next(struct pto_stuck_wait *wait, const struct fact *own, const struct fact *fact, uint64_t group) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  if (!own || !fact || group != fact->done || fact->done + 1 >= fact->submitted) return false;
+  if (strcmp(own->next_place.text, fact->next_place.text) == 0) return false;
+  wait->blamed = fact->rank;
+  wait->its_task = fact->next_task;
+  wait->its_call = fact->next_place.call;
+  pto_text_append(text, size, "; the next group of rank %" PRIu32 ", task %" PRIu64, fact->rank, fact->next_task);
+  add_place(text, size, &fact->next_place);
+  pto_text_append(text, size, " begins only after its own of this one");
+  return true;
+}
+
+static void add_silent(struct pto_stuck_wait *wait, const struct pto_exchange_bytes *facts,
+                       const struct pto_rank_comm *comm, uint64_t group, uint32_t signal) {
+  const char *separator = ", which none notified of rank ";
+  uint32_t silent = 0;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    if (i == comm->place || notified(comm, signal, i)) continue;
+    if (silent++ == 0) wait->blamed = comm->ranks[i];
+    pto_text_append(wait->text, sizeof wait->text, "%s%" PRIu32, separator, comm->ranks[i]);
+    separator = ", ";
+  }
+  const struct fact *own = find_fact(facts, comm->uid, comm->ranks[comm->place]);
+  const struct fact *only = silent == 1 ? find_fact(facts, comm->uid, wait->blamed) : NULL;
+  if (only) {
+    add_task(wait, only, group);
+    pto_text_append(wait->text, sizeof wait->text, " has begun, and waits itself");
+  }
+  for (uint32_t i = 0; i < comm->size; i++)
+    if (i != comm->place && !notified(comm, signal, i) &&
+        add_next(wait, own, find_fact(facts, comm->uid, comm->ranks[i]), group))
+      return;
+}
+
+static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
+  add_task(wait, fact, group);
+  pto_text_append(wait->text, sizeof wait->text, " has not begun");
+  if (group == fact->done && fact->pending)
+    pto_text_append(wait->text, sizeof wait->text, ", as %" PRIu32 " before it %s not done", fact->pending,
                     fact->pending == 1 ? "is" : "are");
-  else if (!is_begun)
-    pto_text_append(text, size, " has not begun");
-  else if (!times)
-    pto_text_append(text, size, " has returned without notifying it");
+}
+
+/* `alike` ranks have returned, and notified the signal so many times. */
+static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group, uint64_t times,
+                         uint32_t alike) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  add_task(wait, fact, group);
+  wait->is_cause = true;
+  pto_text_append(text, size, " has returned");
+  if (times)
+    pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
   else
-    pto_text_append(text, size, " has returned, and notified it %" PRIu64 " time%s in all", times,
-                    times == 1 ? "" : "s");
+    pto_text_append(text, size, " without notifying it");
+  if (alike > 1) pto_text_append(text, size, "; so have %" PRIu32 " other ranks", alike - 1);
 }
 
 static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank, const struct pto_core_wait *wait) {
@@ -242,21 +290,24 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
     stuck->blamed = comm->ranks[place];
     stuck->its_task = fact ? fact->last_submitted : UINT64_MAX;
     stuck->its_call = fact ? fact->submitted_place.call : NULL;
+    stuck->is_cause = fact && fact->orchestration != WAITS;
     pto_text_append(stuck->text, sizeof stuck->text, ": rank %" PRIu32 " has not submitted its task of group %" PRIu64,
                     comm->ranks[place], group);
     add_orchestration(stuck->text, sizeof stuck->text, fact);
     return;
   }
   place = find_in_state(facts, comm, group, PART_NOT_BEGUN);
-  const bool is_begun = place == comm->size;
-  if (is_begun) place = find_returned(facts, comm, group, wait->peer.signal);
-  if (place == comm->size) {
-    add_silent(stuck, comm, wait->peer.signal);
+  if (place < comm->size) {
+    add_not_begun(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group);
     return;
   }
-  stuck->blamed = comm->ranks[place];
-  add_task(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group, is_begun,
-           notified(comm, wait->peer.signal, place));
+  uint32_t alike;
+  place = find_returned(facts, comm, group, wait->peer.signal, &alike);
+  if (place == comm->size)
+    add_silent(stuck, facts, comm, group, wait->peer.signal);
+  else
+    add_returned(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group,
+                 notified(comm, wait->peer.signal, place), alike);
 }
 
 /* ---- what each waits for ---- */
@@ -265,8 +316,12 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
 static struct pto_stuck_wait *add_stuck(const struct pto_rank *rank, uint64_t task) {
   struct pto_stuck_wait *wait = pto_exchange_bytes_add(&rank->part->out, sizeof *wait);
   if (wait)
-    *wait = (struct pto_stuck_wait){
-        .rank = rank->index, .blamed = UINT32_MAX, .task = task, .its_task = UINT64_MAX, .text = ""};
+    *wait = (struct pto_stuck_wait){.rank = rank->index,
+                                    .blamed = UINT32_MAX,
+                                    .task = task,
+                                    .its_task = UINT64_MAX,
+                                    .signal = UINT32_MAX,
+                                    .text = ""};
   return wait;
 }
 
@@ -281,20 +336,23 @@ static void say_making(const struct pto_rank *rank) {
       if (k != comm->place && !comm->sizes[k].is_known) first = k;
     struct pto_stuck_wait *wait = add_stuck(rank, UINT64_MAX);
     if (!wait) return;
+    const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[first]);
     wait->blamed = comm->ranks[first];
+    wait->is_cause = fact && fact->orchestration != WAITS;
     pto_text_append(wait->text, sizeof wait->text,
                     "rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
                     " ranks, first rank %" PRIu32,
                     rank->index, comm->number, comm->size - 1 - comm->joined_count, comm->size, comm->ranks[first]);
-    add_orchestration(wait->text, sizeof wait->text, find_fact(facts, comm->uid, comm->ranks[first]));
+    add_orchestration(wait->text, sizeof wait->text, fact);
   }
 }
 
-static void add_label(char *text, size_t size, const struct pto_rank *rank, uint64_t task_number) {
+/* The kernel, and the task's label where it has one. */
+static void name_task(const struct pto_rank *rank, const struct pto_core_wait *wait, char *text, size_t size) {
   uint32_t index;
   const char *label =
-      find_slot(rank, task_number, &index) ? pto_runtime_slot_label(rank->rt, index, task_number) : NULL;
-  if (label) pto_text_append(text, size, ", \"%s\"", label);
+      find_slot(rank, wait->task_number, &index) ? pto_runtime_slot_label(rank->rt, index, wait->task_number) : NULL;
+  pto_text_append(text, size, label ? "%s \"%s\"" : "%s", wait->kernel, label);
 }
 
 static void say_cores(const struct pto_rank *rank) {
@@ -306,12 +364,15 @@ static void say_cores(const struct pto_rank *rank) {
     const struct pto_rank_comm *comm = pto_rank_comm_at(rank, its->peer.comm);
     struct pto_stuck_wait *wait = add_stuck(rank, its->task_number);
     if (!wait) return;
-    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm)
+    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm) {
       its->peer.found = comm->signals[its->peer.signal];
-    pto_text_append(wait->kernel, sizeof wait->kernel, "%s", its->kernel);
+      wait->comm = comm->uid;
+      wait->signal = its->peer.signal;
+    }
+    name_task(rank, its, wait->kernel, sizeof wait->kernel);
+    its->kernel = wait->kernel;
     pto_core_wait_describe(its, one, sizeof one);
     pto_text_append(wait->text, sizeof wait->text, "rank %" PRIu32 " %s", rank->index, one);
-    add_label(wait->text, sizeof wait->text, rank, its->task_number);
     add_reason(wait, rank, its);
   }
 }
@@ -340,6 +401,7 @@ static size_t find_cause(const struct pto_exchange_bytes *bytes) {
   size_t at = 0;
   for (size_t steps = 0; steps < count; steps++) {
     size_t next = 0;
+    if (waits[at].is_cause) return at;
     while (next < count && waits[next].rank != waits[at].blamed) next++;
     if (next == count) return at;
     at = next;
@@ -354,6 +416,27 @@ static uint32_t count_ranks(const struct pto_exchange_bytes *bytes) {
   return ranks;
 }
 
+/* For one reason, but for who waits. */
+static bool is_alike(const struct pto_stuck_wait *a, const struct pto_stuck_wait *b) {
+  return a->blamed == b->blamed && a->its_task == b->its_task && a->signal == b->signal &&
+         strcmp(a->kernel, b->kernel) == 0 && a->blamed != UINT32_MAX;
+}
+
+/* The wait, and who waits likewise; not where one before it, or the one at `cause`, has said so. */
+static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t cause, char *text, size_t size) {
+  const struct pto_stuck_wait *waits = waits_of(bytes);
+  const char *separator = ", and so do ranks ";
+  if (at != cause && is_alike(&waits[at], &waits[cause])) return;
+  for (size_t i = 0; i < at && at != cause; i++)
+    if (is_alike(&waits[i], &waits[at])) return;
+  pto_text_append(text, size, "; %s", waits[at].text);
+  for (size_t i = 0; i < count_of(bytes); i++) {
+    if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
+    pto_text_append(text, size, "%s%" PRIu32, separator, waits[i].rank);
+    separator = ", ";
+  }
+}
+
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
   exchange_facts(part);
   for (uint32_t i = 0; i < part->end - part->first; i++)
@@ -364,7 +447,7 @@ void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
   pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(&part->stuck),
                   part->world->rank_count);
   const size_t cause = find_cause(&part->stuck);
-  if (cause < count_of(&part->stuck)) pto_text_append(text, size, "; %s", waits_of(&part->stuck)[cause].text);
+  if (cause < count_of(&part->stuck)) add_wait(&part->stuck, cause, cause, text, size);
   for (size_t i = 0; i < count_of(&part->stuck); i++)
-    if (i != cause) pto_text_append(text, size, "; %s", waits_of(&part->stuck)[i].text);
+    if (i != cause) add_wait(&part->stuck, i, cause, text, size);
 }

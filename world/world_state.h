@@ -187,10 +187,13 @@ struct pto_rank {
 
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
-  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
-  char kernel[48];
+  uint64_t comm;
+  uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
+  bool is_cause;   /* the blamed rank will not do it, whatever others do */
+  char kernel[64];
   char text[PTO_SENTENCE_SIZE];
 };
 
@@ -218,8 +221,8 @@ struct pto_part {
   struct pto_error error;          /* of the world, the same in each part */
 };
 
-/* Where in the program a call stands, "moe.c:57"; "" where it is not known. */
-typedef void pto_name_call(const void *call, char *text, size_t size);
+/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;
@@ -233,6 +236,7 @@ struct pto_world {
   struct pto_error error;
   bool has_run, keeps_events;
   pto_name_call *name_call; /* NULL: sentences have no places */
+  void *name_context;
 };
 
 static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
@@ -258,7 +262,7 @@ PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config
                                            struct pto_world **world_out, char *sentence, size_t sentence_size);
 
 /* Before it runs. */
-void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call);
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
 void pto_world_keep_events(struct pto_world *world);
 
 /* ---- part.c ---- */

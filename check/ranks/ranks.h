@@ -19,10 +19,13 @@
 #ifndef PTO_CHECK_RANKS_RANKS_H
 #define PTO_CHECK_RANKS_RANKS_H
 
+#include <pthread.h>
+
 #include <check/ranks/comm_stats.h>
 #include <check/ranks/ranks_path.h>
 #include <check/session/session.h>
 #include <pto/world.h>
+#include <report/findings/source_lines.h>
 #include <sim/fabric/fabric.h>
 #include <world/exchange.h>
 
@@ -34,11 +37,13 @@ struct pto_rank_text {
 
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
-  bool is_told_here;
+  bool is_told_here, is_judged;
   bool wants_account;    /* set it after init: of where each rank's time went */
   bool wants_path;       /* the same: of what bounds all of them */
   bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
+  struct pto_source_lines *lines; /* once a sentence needs them */
+  pthread_mutex_t lines_mutex;
   struct pto_session *sessions; /* by rank */
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
@@ -63,6 +68,8 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options);
 /* Each returns an enum pto_exit; fini is due in any case. */
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count);
+/* The same for a caller that judges what the ranks do to each other (ranks_check.h), as pto_session_init_judged. */
+int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
 /* Takes a zeroed one. */
 void pto_ranks_fini(struct pto_ranks *ranks);

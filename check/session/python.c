@@ -9,7 +9,8 @@
 #include <runtime/base/base.h>
 #include <runtime/base/process.h>
 
-#define HAS "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1].split(','))))"
+#define HAS                                                                                                            \
+  "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1].split(','))))"
 
 static bool has(const char *python, const char *modules) {
   const char *const words[] = {python, "-c", HAS, modules, NULL};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python that this program starts: the first of $PYTHON, python3 and /usr/bin/python3 that has what is asked for, as
- * scripts/python finds it, and the package pto, which stands beside the executable in the tree or in an installed prefix.
+ * The Python that this program starts: the first of $PYTHON, python3 and /usr/bin/python3 that has what is asked for,
+ * as scripts/python finds it, and the package pto, which stands beside the executable in the tree or in an installed
+ * prefix.
  *
  * Owns nothing.  Any thread; finding one waits for the processes that it starts.
  */

@@ -96,6 +96,7 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   struct pto_error error;
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
+  session->result.command = options->again;
   if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session) &&
       pto_session_take_account(session, &error))
     note_failure(session, &error);

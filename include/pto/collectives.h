@@ -90,6 +90,7 @@ struct pto_moe_handle {
   struct pto_tensor counts; /* i32 [p, E]: rows from each rank to each expert */
   struct pto_tensor order;  /* i32 [T, K]: where each row stands among those of its rank, by expert, token, k */
   uint64_t capacity;
+  struct pto_task dispatch; /* moe_dispatch_data: what predicates that read recv_count come after */
 };
 
 /* x [T, H], of any dtype, and topk_idx, i32 [T, K], to recv_x [E / p, capacity, H] and recv_count, i32 [E / p]: row

@@ -18,8 +18,8 @@
  * what the chip's [fabric] says.  So a world gives the same bytes and the same timelines on every machine.
  *
  * Threads: that of pto_world_run and, where config.threads says so, others; each rank has a stack of its own on one of
- * them, or with config.rank_threads a thread.  Ownership: the world's until it is destroyed, which is after all runtimes
- * of its ranks; windows are the world's.
+ * them, or with config.rank_threads a thread.  Ownership: the world's until it is destroyed, which is after all
+ * runtimes of its ranks; windows are the world's.
  */
 #ifndef PTO_WORLD_H
 #define PTO_WORLD_H
@@ -41,7 +41,7 @@ struct pto_world_config {
   uint32_t ranks;                   /* 1 … what the chip's [fabric] holds [1] */
   const char *chip;                 /* whose [fabric] joins the ranks ["tiny"] */
   const struct pto_chip *made_chip; /* of ptosim's own: instead of what `chip` says; borrowed while it is made */
-  uint32_t threads; /* that ranks run on, side by side; the same bytes and times as on one.  At most one a rank [1] */
+  uint32_t threads;  /* that ranks run on, side by side; the same bytes and times as on one.  At most one a rank [1] */
   bool rank_threads; /* each rank has a thread of its own, and those of one of `threads` run one at a time: for a `main`
                         that does not go on on another stack, as an interpreter's does not [false] */
 };

@@ -128,6 +128,7 @@ static int go_round(const struct work *work, struct piece in, struct piece out, 
                  left = (work->place + (is_back ? 1 : step_back)) % n;
   const uint64_t largest = out.count / n + 2;
   int status = copy(work, out, in);
+  if (n == 1) return status; /* nobody is to be waited for */
   if (status == 0) status = wait_free(work, right);
   for (uint64_t step = 0; step < 2 * (n - 1) && status == 0; step++) {
     const bool is_reducing = step < n - 1;
@@ -289,7 +290,4 @@ const struct pto_kernel *const pto_collective_kernels[PTO_COLLECTIVE_COUNT] = {
 #define X(kind, name) &kernel_##kind,
     PTO_COLLECTIVE_LIST(X)
 #undef X
-        [PTO_COLLECTIVE_MOE_DISPATCH_META] = &pto_moe_dispatch_meta_kernel,
-    [PTO_COLLECTIVE_MOE_DISPATCH_DATA] = &pto_moe_dispatch_data_kernel,
-    [PTO_COLLECTIVE_MOE_COMBINE] = &pto_moe_combine_kernel,
 };

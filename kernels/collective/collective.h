@@ -36,14 +36,11 @@ enum pto_collective {
 #define X(kind, name) kind,
   PTO_COLLECTIVE_LIST(X)
 #undef X
-      PTO_COLLECTIVE_MOE_DISPATCH_META,
-  PTO_COLLECTIVE_MOE_DISPATCH_DATA,
-  PTO_COLLECTIVE_MOE_COMBINE,
-  PTO_COLLECTIVE_COUNT
+      PTO_COLLECTIVE_COUNT
 };
 
 enum pto_collective_scalar {
-  PTO_COLLECTIVE_KIND, /* enum pto_collective */
+  PTO_COLLECTIVE_KIND, /* enum pto_collective; PTO_COLLECTIVE_COUNT in those of MoE */
   PTO_COLLECTIVE_COMM,
   PTO_COLLECTIVE_SIZE,      /* ranks */
   PTO_COLLECTIVE_PLACE,     /* of this one */

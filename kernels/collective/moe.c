@@ -373,12 +373,21 @@ static int combine(const struct work *work) {
 
 /* ---- the kernels ---- */
 
-static int run(const struct pto_kernel_args *args) {
-  const uint64_t kind = scalar(args, PTO_COLLECTIVE_KIND);
+static int run_dispatch_meta(const struct pto_kernel_args *args) {
   const struct work work = begin_work(args);
-  const int status = kind == PTO_COLLECTIVE_MOE_DISPATCH_META   ? dispatch_meta(&work)
-                     : kind == PTO_COLLECTIVE_MOE_DISPATCH_DATA ? dispatch_data(&work)
-                                                                : combine(&work);
+  const int status = dispatch_meta(&work);
+  return status == 0 ? end_work(&work) : status;
+}
+
+static int run_dispatch_data(const struct pto_kernel_args *args) {
+  const struct work work = begin_work(args);
+  const int status = dispatch_data(&work);
+  return status == 0 ? end_work(&work) : status;
+}
+
+static int run_combine(const struct pto_kernel_args *args) {
+  const struct work work = begin_work(args);
+  const int status = combine(&work);
   return status == 0 ? end_work(&work) : status;
 }
 
@@ -423,15 +432,15 @@ static const struct pto_kernel_param combine_params[] = {
     PTO_COLLECTIVE_SCALAR_PARAMS,
 };
 
-#define KERNEL(variable, name_, params_)                                                                               \
+#define KERNEL(variable, name_, params_, run_)                                                                         \
   const struct pto_kernel variable = {.name = name_,                                                                   \
                                       .cores = PTO_AIV,                                                                \
                                       .flags = PTO_KERNEL_REMOTE,                                                      \
                                       .params = params_,                                                               \
                                       .param_count = PTO_ARRAY_LENGTH(params_),                                        \
-                                      .run = run,                                                                      \
+                                      .run = run_,                                                                     \
                                       .cost = pto_collective_cost,                                                     \
                                       .check = check}
-KERNEL(pto_moe_dispatch_meta_kernel, "moe_dispatch_meta", meta_params);
-KERNEL(pto_moe_dispatch_data_kernel, "moe_dispatch_data", data_params);
-KERNEL(pto_moe_combine_kernel, "moe_combine", combine_params);
+KERNEL(pto_moe_dispatch_meta_kernel, "moe_dispatch_meta", meta_params, run_dispatch_meta);
+KERNEL(pto_moe_dispatch_data_kernel, "moe_dispatch_data", data_params, run_dispatch_data);
+KERNEL(pto_moe_combine_kernel, "moe_combine", combine_params, run_combine);

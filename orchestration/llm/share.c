@@ -19,7 +19,7 @@ static uint32_t hidden_block(const struct pto_language_model *model) {
 
 int llm_check_shares(struct pto_program_run *run, const struct pto_language_model *model, uint32_t count) {
   const uint32_t heads = model->head_count, kv_heads = model->kv_head_count;
-  if (heads % count) return pto_program_fail(run, "%u heads on %u ranks: each has equally many", heads, count);
+  if (heads % count) return pto_program_fail(run, "%u heads cannot be shared equally by %u ranks", heads, count);
   if (kv_heads % count && count % kv_heads)
     return pto_program_fail(run, "%u heads of keys and values on %u ranks: one number has to divide the other",
                             kv_heads, count);
@@ -31,8 +31,8 @@ int llm_check_shares(struct pto_program_run *run, const struct pto_language_mode
                               "a block is %d",
                               i, count, columns, LLM_BLOCK);
   if (model->hidden_dim / block < count)
-    return pto_program_fail(run, "a hidden vector of %u elements, %u together, on %u ranks", model->hidden_dim, block,
-                            count);
+    return pto_program_fail(run, "a hidden vector of %u elements, in blocks of %u, cannot be shared by %u ranks",
+                            model->hidden_dim, block, count);
   return PTO_OK;
 }
 

@@ -15,6 +15,7 @@ _HOMES = {
     "graphs": ("Graph", "GraphBuilder", "Operand", "load_graph"),
     "onnx": ("from_onnx",),
     "programs": ("Findings", "Program", "Run"),
+    "worlds": ("Collectives", "Communicator", "World"),
     "testing": ("assert_as_before", "assert_declared", "assert_order_free", "assert_ordered", "assert_same", "test"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

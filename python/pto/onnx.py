@@ -8,6 +8,7 @@ this module).  What a model computes of shapes and constants is computed here, b
 GraphBuilder, by the table of onnx_operations.  A model that is refused says so once, with each node that has no counterpart.
 """
 
+import collections
 import pathlib
 import sys
 
@@ -63,6 +64,8 @@ class Importer:
         self.used, self.names = set(), set()
         self.opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
         self.graph = model.graph
+        self.uses = collections.Counter(name for node in self.graph.node for name in node.input)
+        self.uses.update(each.name for each in self.graph.output)
         if self.opset not in OPSETS:
             self.reasons.append(f"opset {self.opset} is none of {OPSETS.start} to {OPSETS.stop - 1}")
 

@@ -123,6 +123,9 @@ def gemm(call, a, b, c=None):
 def batch_normalization(call, x, scale, bias, mean, variance):
     call.only("training_mode", 0)
     call.only("spatial", 1)
+    if x.scaled is not None and call.is_used_once(0) and all(each.array is not None for each in (scale, bias, mean, variance)):
+        factor = scale.array / numpy.sqrt(variance.array.astype(numpy.float64) + call.attribute("epsilon", 1e-5))
+        return x.scaled(factor, bias.array - mean.array * factor)
     return call("batch_normalization", x, mean, variance, scale=scale, bias=bias, epsilon=call.attribute("epsilon", 1e-5))
 
 

@@ -21,10 +21,14 @@ class Refusal(Exception):
 
 
 class Value:
-    """An array that is known, or an operand of the graph, or both.  dtype: numpy's; bool is uint8 in the graph."""
+    """An array that is known, or an operand of the graph, or both.  dtype: numpy's; bool is uint8 in the graph.
+
+    scaled: of a convolution with constant weights, a function (factor, shift), arrays of a number a channel: its result times
+    and plus these, as one convolution; else None.
+    """
 
     def __init__(self, array=None, of=None, dtype=None, name=None, bits=None):
-        self.array, self.of, self.name, self.bits = array, of, name, bits
+        self.array, self.of, self.name, self.bits, self.scaled = array, of, name, bits, None
         self.is_input = of is not None and name is not None
         self.shape = tuple(array.shape if of is None else of.shape)
         self.dtype = numpy.dtype(array.dtype if array is not None else dtype or _WHOLE[of.dtype])
@@ -53,7 +57,7 @@ class Call:
     """A node: its attributes, and the operations of the graph by name: call("relu", value) is the Value of the result."""
 
     def __init__(self, importer, node):
-        self.build, self.opset, self.inputs, self.outputs = importer.build, importer.opset, list(node.input), list(node.output)
+        self.uses, self.build, self.opset, self.inputs, self.outputs = importer.uses, importer.build, importer.opset, list(node.input), list(node.output)
         self.label = node.name or next((name for name in node.output if name), node.op_type)
         self.attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
 
@@ -95,6 +99,10 @@ class Call:
 
     def is_used(self, result):
         return len(self.outputs) > result and self.outputs[result] != ""
+
+    def is_used_once(self, place):
+        """Whether nothing else takes that input, and it is no output."""
+        return self.uses[self.inputs[place]] == 1
 
     def scalar(self, number, like):
         """A constant of one element, of another value's dtype."""

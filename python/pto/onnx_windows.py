@@ -52,7 +52,16 @@ def conv(call, x, w, b=None):
     image, given = _image(call, x), {} if b is None else {"bias": b}
     call.refuse_unless(w.rank == x.rank, "the filter has another rank than the input")
     made = call("conv2d", image, _image(call, w), groups=call.attribute("group", 1), **_window(call, x, w.shape[2:]), **given)
-    return _flat(call, made, x.rank)
+    made = _flat(call, made, x.rank)
+    if w.array is not None and (b is None or b.array is not None):
+        made.scaled = lambda factor, shift: conv(call, x, *_scaled(w.array, 0 if b is None else b.array, factor, shift))
+    return made
+
+
+def _scaled(weights, bias, factor, shift):
+    """Weights and bias of a convolution whose channels are then multiplied by a factor and shifted."""
+    along = factor.reshape(-1, *[1] * (weights.ndim - 1))
+    return Value((weights * along).astype(weights.dtype)), Value((bias * factor + shift).astype(weights.dtype))
 
 
 def conv_transpose(call, x, w, b=None):

@@ -135,11 +135,11 @@ class Orchestrating:
         self._held = []  # arrays, as long as their registrations may last
         self.exception = None
 
-    def _check(self, status):
+    def check(self, status):
         if status < 0:
             raise failure(status, text(lib.pto_last_error(self.c)))
 
-    def _at(self, frame):
+    def at(self, frame):
         """Tells where the next call is made: the line of a frame."""
         self._code, self._lasti = frame.f_code, frame.f_lasti
         self._tell(_place(frame))
@@ -148,6 +148,15 @@ class Orchestrating:
         if place is not self._place:
             self._place = place
             lib.pto_call_from(self.c, place)
+
+    @property
+    def rank(self):
+        """Which of rank_count ranks this is; 0 of 1 where the chip is alone (pto.World)."""
+        return lib.pto_runtime_rank(self.c)
+
+    @property
+    def rank_count(self):
+        return lib.pto_runtime_rank_count(self.c)
 
     # ---- tensors ----
 
@@ -178,16 +187,16 @@ class Orchestrating:
     def read(self, tensor, *index):
         """One element, once its writers are done: a number of numpy."""
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
-        self._at(sys._getframe(1))
-        self._check(lib.pto_read_element(self.c, tensor.c, list(index), ffi.cast("void *", value.ctypes.data)))
+        self.at(sys._getframe(1))
+        self.check(lib.pto_read_element(self.c, tensor.c, list(index), ffi.cast("void *", value.ctypes.data)))
         return value[()]
 
     def write(self, tensor, index, value):
         """Writes one element, once writers and readers are done."""
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
         index = [index] if isinstance(index, int) else list(index)
-        self._at(sys._getframe(1))
-        self._check(lib.pto_write_element(self.c, tensor.c, index, ffi.cast("void *", value.ctypes.data)))
+        self.at(sys._getframe(1))
+        self.check(lib.pto_write_element(self.c, tensor.c, index, ffi.cast("void *", value.ctypes.data)))
 
     # ---- tasks ----
 
@@ -207,11 +216,11 @@ class Orchestrating:
         call.fill(values, named)
         frame = sys._getframe(1)
         if frame.f_lasti != self._lasti or frame.f_code is not self._code:
-            self._at(frame)
+            self.at(frame)
         task = _new(_task)
         status = _submit(self.c, call.launch, call.params, call.count, task)
         if status:
-            self._check(status)
+            self.check(status)
         return task
 
     def prepare(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
@@ -230,26 +239,26 @@ class Orchestrating:
             task = _new(_task)
             status = _submit(self.c, launch, params, count, task)
             if status:
-                self._check(status)
+                self.check(status)
             return task
         return submit
 
     def barrier(self, *after):
         """A task without a kernel that is done when all of `after` are."""
         task = _new(_task)
-        self._at(sys._getframe(1))
-        self._check(lib.pto_submit_barrier(self.c, [each[0] for each in after], len(after), task))
+        self.at(sys._getframe(1))
+        self.check(lib.pto_submit_barrier(self.c, [each[0] for each in after], len(after), task))
         return task
 
     @contextlib.contextmanager
     def scope(self, manual=False, label=None):
         """Owns the tasks submitted in it.  In a manual scope explicit dependencies alone order its tasks."""
-        self._at(sys._getframe(3))
-        self._check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
+        self.at(sys._getframe(3))
+        self.check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
         if label is not None:
             lib.pto_scope_label(self.c, _label(label))
         yield
-        self._check(lib.pto_scope_end(self.c))
+        self.check(lib.pto_scope_end(self.c))
 
     def cores(self, kind="aiv"):
         """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
@@ -301,16 +310,20 @@ class Runtime(Orchestrating):
             self.c = None
             self._held.clear()
 
-    def run(self, orchestration, *arguments):
-        """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
+    def run_once(self, orchestration, arguments):
+        """The status of a run; self.exception is what left the orchestration."""
         @ffi.callback("int(struct pto_runtime *, void *)", error=lib.PTO_EUSER, onerror=self.excepted)
         def called(_, __):
             return self.called(orchestration, *arguments)
 
         self.exception = None
+        return lib.pto_run(self.c, called, ffi.NULL)
+
+    def run(self, orchestration, *arguments):
+        """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
         failed.clear()
         with interruptible:
-            status = lib.pto_run(self.c, called, ffi.NULL)
+            status = self.run_once(orchestration, arguments)
         if self.exception is not None:
             raise self.exception
         if status < 0:

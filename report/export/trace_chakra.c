@@ -225,7 +225,7 @@ static void put_move(struct chakra *c, const struct pto_trace_control *control) 
                               : control->activity == PTO_CONTROL_TO_DEVICE ? MEM_LOAD_NODE
                                                                            : COMP_NODE;
   const struct pto_trace_host_access *access = find_access(c, control);
-  begin_node(c, c->next_move, pto_control_activity_name(control->activity), type);
+  begin_node(c, c->next_move, pto_activity_text(pto_control_activity(control)), type);
   if (access) put_waited_for(c, access);
   put_number(c, "tensor_size", ATTRIBUTE_UINT64, control->moved_bytes);
   end_node(c, control->begin, control->end);

@@ -13,10 +13,13 @@
  * wait that it ended.  A further part has what is of all ranks: the critical path over them, and a track for
  * each link, with what it carried.
  *
- * Owns each task's first and last call, and the critical path, from init to fini; the trace is borrowed for as long.
+ * Owns each task's first and last call, and the event graph of virtual time with its critical path, from init to fini;
+ * the trace is borrowed for as long.
  *
  * Always true: a track is told of before anything on it, and its process before it.  Slices of one lane of a track come
- * in order and do not overlap.  The flows of a consumer follow each other.
+ * in order and do not overlap.  The flows of a consumer follow each other.  In virtual time the slices of orchestrator,
+ * schedulers and cores are the intervals of report/run/intervals.h, so they add up to the accounts under the same
+ * names; on a core those of a call are one slice, with the parts as its arguments.
  *
  * Threads: any, after the run.
  */
@@ -53,7 +56,7 @@ struct pto_event_arg {
   uint64_t value;
   bool is_time;
 };
-#define PTO_EVENT_MAX_ARGS 6u
+#define PTO_EVENT_MAX_ARGS 24u
 
 /* Fields that its kind does not name are zero.  All is borrowed for the call. */
 struct pto_trace_event {
@@ -95,6 +98,7 @@ struct pto_trace_events {
   const struct pto_export_info *info;
   struct pto_task_calls *calls; /* by task */
   bool *has_calls;              /* by core, of a rank; NULL: of a chip that is alone */
+  struct pto_event_graph graph; /* of virtual time; else it has no nodes */
   struct pto_run_path path;
 };
 

@@ -99,10 +99,15 @@ async function draw() {
 function drawResult() {
   const stats = RESULT.stats || {}, makespan = stats.makespan_us;
   if (stats.verdict) {
-    const {bound_by, of, share, us, gains} = stats.verdict, whole = of === "the critical path" ? "the run" : `the time of ${of}`;
-    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}`);
-    d3.select("#advice").selectAll("li").data(gains).enter().append("li")
+    const {bound_by, of, share, us, activity, activity_us, gains} = stats.verdict;
+    const whole = of === "the critical path" ? "the run" : `the time of ${of}`;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}` +
+      (activity ? `, most of it ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
+    const item = d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+    item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);
+    if (gains.length) d3.select("#advice-hint").text(
+      "Told with the order of events held; each command runs it. ptosim what-if PROGRAM runs every part and every number of the chip so.");
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
@@ -117,7 +122,18 @@ function drawResult() {
   drawGroups("nodes", RESULT.node_times, d => d.name);
   drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
+  drawChip(stats.chip_keys);
   drawFindings(found);
+}
+
+/* What the chip's file says, which --chip-set changes. */
+function drawChip(keys) {
+  if (!section("chip", keys && keys.length > 0)) return;
+  drawTable(document.querySelector("#chip table"), [
+    {name: "key", value: d => d.key}, {name: "value", value: d => isNaN(d.value) ? d.value : +d.value, text: d => d.value},
+    {name: "unit", value: d => d.unit, isText: true}, {name: "how known", value: d => d.tag || "", isText: true},
+    {name: "source", value: d => d.source, isText: true}
+  ], keys, 1000);
 }
 
 function drawFindings(found) {
@@ -140,9 +156,9 @@ function drawFindingList(element, findings) {
   });
 }
 
-/* Of several ranks each has the same. */
-const WORDS = (NAMES || documentOf("r0-names") || {}).activities || {};
-const wordsOf = activity => WORDS[activity] || activity;
+const wordsOf = activity => ACTIVITIES[activity] || activity;
+
+const sharesOf = makespan => us => `${Math.round(100 * us / makespan)} %`;
 
 /* A resource of several cores is drawn as the mean of them, so that each row is as long as the run. */
 function drawAccounts(accounts, makespan) {
@@ -152,7 +168,7 @@ function drawAccounts(accounts, makespan) {
     parts: Object.entries(account.us).map(([activity, us]) => ({
       name: wordsOf(activity), activity, us: us / account.count, sum: us }))
   }));
-  drawBars(document.querySelector("#accounts .chart"), rows, makespan);
+  drawBars(document.querySelector("#accounts .chart"), rows, makespan, sharesOf(makespan));
   drawTable(document.querySelector("#accounts table"), [
     {name: "resource", value: d => d.resource}, {name: "activity", value: d => d.name},
     {name: "time", value: d => d.sum, text: d => timeText(d.sum)},
@@ -203,7 +219,7 @@ function drawPath(path, makespan) {
      pick: d => () => showTime(d.begin_us, d.end_us)},
     {name: "takes", value: d => d.end_us - d.begin_us, text: d => timeText(d.end_us - d.begin_us)},
     {name: "on", value: d => d.resource},
-    {name: "what", value: d => d.kernel ? `${wordsOf(d.activity)}, ${d.kernel}` : wordsOf(d.activity)},
+    {name: "what", value: d => d.kernel ? `${GROUPS[d.group]}, ${d.kernel}` : GROUPS[d.group]},
     {name: "tasks", value: d => d.first_task,
      text: d => d.first_task === null ? "" : d.first_task === d.last_task ? d.first_task : `${d.first_task} to ${d.last_task}`,
      pick: d => d.first_task === null ? null : () => goTo(d.first_task)}

@@ -31,6 +31,22 @@ static const struct {
 const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
 const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
 uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+uint32_t pto_control_activity(const struct pto_trace_control *control) {
+  if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
+  switch (control->activity) {
+  case PTO_CONTROL_SUBMIT:
+    return PTO_ACTIVITY_submit;
+  case PTO_CONTROL_SCOPE:
+    return PTO_ACTIVITY_scope;
+  case PTO_CONTROL_HOST_ACCESS:
+    return PTO_ACTIVITY_host_access;
+  case PTO_CONTROL_WAIT:
+    return PTO_ACTIVITY_other;
+  default:
+    return PTO_ACTIVITY_to_device + (control->activity - (uint32_t)PTO_CONTROL_TO_DEVICE);
+  }
+}
+
 const char *pto_activity_group_name(uint32_t group) { return groups[group].name; }
 const char *pto_activity_group_text(uint32_t group) { return groups[group].text; }
 
@@ -110,7 +126,17 @@ static bool find_path(struct pto_run_path *path, const struct pto_event_graph *g
   for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) path->groups[activities[i].group] += path->times[i];
   for (uint32_t i = 0; i < PTO_GROUP_COUNT; i++)
     if (path->groups[i] > path->groups[path->group]) path->group = i;
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) {
+    if (activities[i].group != path->group || path->times[i] <= most) continue;
+    most = path->times[i];
+    path->activity = i;
+  }
   return true;
+}
+
+bool pto_run_path_group_has_more(const struct pto_run_path *path) {
+  return path->times[path->activity] < path->groups[path->group];
 }
 
 /* ---- gains ---- */
@@ -126,24 +152,33 @@ struct trial {
 _Static_assert(PTO_ACTIVITY_COUNT <= 64, "a bit each");
 #define BIT(name) (UINT64_C(1) << PTO_ACTIVITY_##name)
 
-static const struct trial trials[] = {{"the fixed part of submits", "submit first_submit", BIT(submit), NULL, 0},
-                                      {"parameters of submits", "param", BIT(params), NULL, 0},
-                                      {"lookups", "lookup manual_lookup lookup_entry", BIT(lookups), NULL, 0},
-                                      {"edges", "edge", BIT(edges), NULL, 0},
-                                      {"allocation", "alloc alloc_tensors", BIT(allocation), NULL, 0},
-                                      {"scopes", "scope", BIT(scope), NULL, 0},
-                                      {"host accesses", "host_access", BIT(host_access), NULL, 0},
-                                      {"transfers", NULL, BIT(to_device) | BIT(to_host) | BIT(on_device), NULL, 0},
-                                      {"the handshake", "handshake_ps", BIT(handshake), NULL, 0},
-                                      {"looks of schedulers", "loop look", BIT(look), NULL, 0},
-                                      {"taking completions in", "poll", BIT(poll), NULL, 0},
-                                      {"handling completions", "complete", BIT(completion), NULL, 0},
-                                      {"notifying consumers", "fanout", BIT(fan_out), NULL, 0},
-                                      {"sending messages", "dispatch dispatch_more", BIT(dispatch), NULL, 0},
-                                      {"starts and ends of kernels",
-                                       "kernel_start_ps pending_start_ps cold_start_ps kernel_end_ps signal_ps",
-                                       BIT(start) | BIT(end) | BIT(signal), NULL, 0},
-                                      {"moving bytes", NULL, BIT(memory) | BIT(contention), NULL, 0}};
+static const struct trial trials[] = {
+    {"the fixed part of submits", "submit first_submit", BIT(submit), NULL, 0},
+    {"parameters of submits", "param", BIT(params), NULL, 0},
+    {"lookups", "lookup manual_lookup lookup_entry", BIT(lookups), NULL, 0},
+    {"edges", "edge", BIT(edges), NULL, 0},
+    {"allocation", "alloc alloc_tensors", BIT(allocation), NULL, 0},
+    {"scopes", "scope", BIT(scope), NULL, 0},
+    {"host accesses", "host_access", BIT(host_access), NULL, 0},
+    {"transfers", "host_latency_ps host_bandwidth_mbps", BIT(to_device) | BIT(to_host) | BIT(on_device), NULL, 0},
+    {"the handshake", "handshake_ps", BIT(handshake), NULL, 0},
+    {"looks of schedulers", "loop look", BIT(look), NULL, 0},
+    {"taking completions in", "poll", BIT(poll), NULL, 0},
+    {"handling completions", "complete", BIT(completion), NULL, 0},
+    {"notifying consumers", "fanout", BIT(fan_out), NULL, 0},
+    {"sending messages", "dispatch dispatch_more", BIT(dispatch), NULL, 0},
+    {"starts and ends of kernels", "kernel_start_ps pending_start_ps cold_start_ps kernel_end_ps signal_ps",
+     BIT(start) | BIT(end) | BIT(signal), NULL, 0},
+    {"moving bytes",
+     "core_bandwidth_mbps chip_bandwidth_mbps l2_core_bandwidth_mbps "
+     "l2_chip_bandwidth_mbps",
+     BIT(memory) | BIT(contention), NULL, 0}};
+const char *pto_path_trial_at(uint32_t index, const char **keys) {
+  if (index >= PTO_ARRAY_LENGTH(trials)) return NULL;
+  *keys = trials[index].keys;
+  return trials[index].what;
+}
+
 #define KERNEL_TRIALS 16u
 #define MOST_TRIALS (PTO_ARRAY_LENGTH(trials) + KERNEL_TRIALS)
 #define OF_KERNEL (BIT(compute) | BIT(memory) | BIT(contention))
@@ -186,6 +221,7 @@ static void add_gain(struct pto_run_path *path, const struct trial *trial, uint6
   memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
   path->gains[at].gain = gain;
   path->gains[at].keys = trial->keys;
+  path->gains[at].kernel = trial->kernel;
   snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
 }
 

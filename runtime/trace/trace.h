@@ -149,9 +149,9 @@ struct pto_trace_sample {
   uint64_t time;
   uint32_t ready;           /* tasks ready and not yet dispatched */
   uint32_t in_flight;       /* messages on cores */
-  uint32_t window_used;     /* slots in use, all rings */
+  uint32_t window_used;     /* slots in use of the fullest ring, as window_high_water */
   uint32_t taken_core;      /* virtual time: + 1, the core whose completion was taken in just before; 0: none was */
-  uint64_t heap_used_bytes; /* all rings */
+  uint64_t heap_used_bytes; /* of the fullest heap ring, as heap_high_water_bytes */
   uint64_t taken_time;      /* when a scheduler had taken it in */
 };
 

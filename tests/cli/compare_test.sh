@@ -19,6 +19,11 @@ static int copy(const struct pto_kernel_args *args) {
   for (int i = 0; i < 256; i++) ((float *)args->tensors[1].addr)[i] = ((const float *)args->tensors[0].addr)[i] + 1;
   return 0;
 }
+/* On threads it is slower by SLOW percent, too. */
+static int copy_long(const struct pto_kernel_args *args) {
+  for (volatile int i = 0; i < 1000 * (100 + SLOW); i++) {}
+  return copy(args);
+}
 static struct pto_cost first_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = 1024, .bytes_out = 1024, .vector_elems = 50000000};
 }
@@ -27,7 +32,7 @@ static struct pto_cost second_cost(const struct pto_kernel_args *args) {
 }
 static const struct pto_kernel_param params[] = {{"x", PTO_INPUT}, {"y", PTO_OUTPUT}};
 static const struct pto_kernel first = {"first", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost},
-                               second = {"second", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = second_cost},
+                               second = {"second", PTO_AIV, .params = params, .param_count = 2, .run = copy_long, .cost = second_cost},
                                third = {"third", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost};
 
 static int prepare(struct pto_program_run *run) {
@@ -54,13 +59,25 @@ const struct pto_program pto_program = {
     .abi = PTO_PROGRAM_ABI, .name = "three", .summary = "three kernels", .prepare = prepare, .orchestrate = orchestrate};
 EOC
 compile() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1" -o "$work/$2" "$work/three.c"; }
-compile 0 fast.so && compile 3 slow.so && mkdir -p "$work/now" && cp "$work/fast.so" "$work/now/three.so" || exit 1
+compile 0 fast.so && compile 3 slow.so && compile 15 slower.so && mkdir -p "$work/now" && cp "$work/fast.so" "$work/now/three.so" || exit 1
 says() { # STATUS PATTERN WORDS…
   leaves_with "$1" "$ptosim" "${@:3}" && grep -qE -- "$2" "$work/out"
 }
-has_ranges() { # on threads the two may or may not be told apart
-  "$ptosim" compare --repeats 3 vector_example vector_example >"$work/out"
-  [ $? -le 1 ] && grep -qE ' to [0-9.]+, [0-9.]+ to ' "$work/out"
+has_intervals() { # on threads the two may or may not be told apart
+  "$ptosim" compare --repeats 8 vector_example vector_example >"$work/out"
+  [ $? -le 1 ] && grep -qE '^  makespan .* [+-][0-9.]+ to [+-][0-9.]+' "$work/out"
+}
+is_named_on_threads() { # the machine may be busy with other things: then with more runs
+  local repeats
+  for repeats in 9 20 40 64; do
+    "$ptosim" compare --repeats $repeats "$work/fast.so" "$work/slower.so" >"$work/out"
+    [ $? = 1 ] && grep -qE '^(B takes .* longer|neither takes longer)[^;]*; kernel second \+' "$work/out" && return 0
+  done
+  return 1
+}
+is_silent_of_looks() { # more looks alone: the run takes as long, and nothing itself has changed
+  "$ptosim" compare "bgemm $on" "bgemm $on --chip-set look=100001" >"$work/out"
+  [ $? = 1 ] && ! head -1 "$work/out" | grep -qE '^both take as long.*looks'
 }
 on='--engine virtual --chip a2a3'
 named='kernel second \+[0-9.]+ us \(\+3\.0 %\)'
@@ -77,7 +94,16 @@ holds 'and a slower link to the host' says 1 '^B takes .* longer [^;]*; host lin
 holds 'and tasks that are new' says 1 '^B takes .* longer [^;]*; 4 tasks more: 2 add_inplace, 2 matmul;' compare "bgemm $on" "bgemm $on --set task_num=66"
 holds 'what the orchestrator waits for, where nothing itself takes longer' says 1 '; orchestrator, waiting for a task slot \+' \
   compare "bgemm $on" "bgemm $on --window 16"
-holds 'times on threads have ranges' has_ranges
+holds 'changes on threads have intervals' has_intervals
+holds 'a kernel that is 15 % slower is named on threads' is_named_on_threads
+holds 'too few runs tell nothing, and how many would' says 0 'of fewer than [0-9]+ runs a side: that tells nothing' \
+  compare --repeats 2 "$work/fast.so" "$work/slower.so"
+holds 'looks are no change where the run takes as long' is_silent_of_looks
+cause_is_first() {
+  says 1 . compare "$work/fast.so $on" "$work/slow.so $on" && [ "$(grep -nE -m1 '^kernels, us' "$work/out" | cut -d: -f1)" -lt \
+    "$(grep -n -m1 '^the critical path, us' "$work/out" | cut -d: -f1)" ]
+}
+holds 'the table with the cause stands first' cause_is_first
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"

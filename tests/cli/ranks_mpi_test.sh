@@ -20,9 +20,9 @@ on() {
   shift
   timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
 }
-# As `on` leaves them, but for wall times, and addresses within copies of a program, of one process that no launcher has started (0) or of several.
+# As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
 told() {
-  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g; s/"place":"[^"]*"//g'
+  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g'
   grep '^ptosim: ' "$work/error.$1"
   true
 }
@@ -55,6 +55,8 @@ holds 'one timeline' timelines json json
 holds 'for Perfetto' timelines pftrace pftrace
 holds 'for Chakra' timelines et 0.et 1.et 2.et 3.et
 holds 'links are told' grep -q '"busy_us"' "$work/json.4"
+holds 'a program that drives contexts' alike 0 llm --ranks 4 --engine virtual --chip a2a3 --set steps=12
+holds 'with a text' [ "$(wc -c <"$work/text.4")" -gt 12 ]
 holds 'ranks that no communicator joins' alike 0 vector_example --ranks 5
 holds 'all wait for ever' alike 3 "$build/planted/planted_ranks.so" --ranks 8
 holds 'and that is said' grep -q 'rank 7' "$work/error.4"

@@ -29,7 +29,8 @@ ROUNDS = 5
 class Peer:
     """The node process; its session is made anew for every model."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, threads=THREADS):
+        self.threads = threads
         self.process = subprocess.Popen(["node", str(pathlib.Path(__file__).with_name("onnx_peer.js"))], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env={**os.environ, "NODE_PATH": str(pathlib.Path(folder).resolve() / "node_modules")})
@@ -39,7 +40,7 @@ class Peer:
         words = {"float32": "float32", "int64": "int64"}
         given = {name: {"type": words[str(array.dtype)], "dims": list(array.shape),
                         "data": base64.b64encode(numpy.ascontiguousarray(array)).decode()} for name, array in inputs.items()}
-        self.process.stdin.write(json.dumps({"model": str(path), "threads": THREADS, "rounds": rounds, "inputs": given}) + "\n")
+        self.process.stdin.write(json.dumps({"model": str(path), "threads": self.threads, "rounds": rounds, "inputs": given}) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
         if "error" in answer:
@@ -68,14 +69,20 @@ def sizes_of(model, arrays):
             for dim, extent in zip(each.type.tensor_type.shape.dim, arrays[each.name].shape) if dim.dim_param}
 
 
-def compare(peer, device, path, model, arrays, rounds=1):
-    """The largest distance of an output, and milliseconds here and there."""
-    graph = pto.from_onnx(path, **sizes_of(model, arrays))
+def timed(graph, device, arrays, rounds):
+    """The outputs, and milliseconds a round."""
     took = []
     for _ in range(rounds):
         begin = time.perf_counter()
         made = graph.compute(device, arrays)
         took.append(1e3 * (time.perf_counter() - begin))
+    return made, took
+
+
+def compare(peer, device, path, model, arrays, rounds=1):
+    """The largest distance of an output, and milliseconds here and there."""
+    graph = pto.from_onnx(path, **sizes_of(model, arrays))
+    made, took = timed(graph, device, arrays, rounds)
     graph.forget(device)
     expected, theirs = peer.run(path, arrays, rounds)
     return max(distance(made[name], expected[name]) for name in expected), min(took), min(theirs)

@@ -200,10 +200,14 @@ def in_an_orchestration():
         rt.run(forever)
 
 
-@pytest.mark.parametrize("wait", [in_a_runtime, in_a_context, lambda: program().run(), lambda: program().check(),
+def in_a_world():
+    pto.World(3, "a2a3").run(lambda rt: sleeps(rt, rt.tensor(numpy.zeros(4, numpy.float32))))
+
+
+@pytest.mark.parametrize("wait", [in_a_runtime, in_a_world, in_a_context, lambda: program().run(), lambda: program().check(),
                                   lambda: program().explore(), lambda: program().observe(), in_a_python_kernel,
                                   in_an_orchestration],
-                         ids=["runtime", "context", "run", "check", "explore", "observe", "kernel", "orchestration"])
+                         ids=["runtime", "world", "context", "run", "check", "explore", "observe", "kernel", "orchestration"])
 def test_ctrl_c_ends_what_is_waited_for_and_the_next_run_goes_well(wait):
     global slow
     slow = pto.compile(SLOW)

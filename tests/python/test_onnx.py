@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ONNX files: onnx's own cases, models beside onnxruntime, sizes, refusals, the newer opsets, the command, a picture."""
 
+import json
 import os
 import pathlib
 import re
@@ -122,6 +123,25 @@ def test_external_data_lies_beside_the_model(device, tmp_path):
     onnx.save(outside, str(path))
     with pytest.raises(Refused, match="is not beside the model"):
         pto.from_onnx(path, batch=1)
+
+
+@pytest.mark.parametrize("group, shape", ((1, (2, 4, 6, 5)), (4, (1, 4, 9))))
+def test_a_batch_normalization_goes_into_a_convolution_that_nothing_else_takes(device, tmp_path, group, shape):
+    random = numpy.random.default_rng(1)
+    constants = {"w": random.standard_normal((8, 4 // group, *[3] * (len(shape) - 2)), numpy.float32),
+                 **{name: random.standard_normal(8, numpy.float32) for name in ("b", "scale", "bias", "mean")},
+                 "variance": random.random(8, numpy.float32)}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], group=group),
+             helper.make_node("BatchNormalization", ["c", "scale", "bias", "mean", "variance"], ["y"], epsilon=1e-3)]
+    x, made, operations_of = random.standard_normal(shape, numpy.float32), [], []
+    for outputs in (["y"], ["y", "c"]):
+        graph = pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, shape)}, outputs, constants))
+        graph.save(tmp_path / "g.json")
+        operations_of.append({each["op"] for each in json.loads((tmp_path / "g.json").read_text())["nodes"]} - {"squeeze", "unsqueeze"})
+        made.append(graph.compute(device, {"x": x})["y"])
+        graph.forget(device)
+    assert operations_of == [{"conv2d"}, {"conv2d", "batchNormalization"}]
+    numpy.testing.assert_allclose(made[0], made[1], rtol=1e-5, atol=1e-5)
 
 
 def test_what_is_no_model_is_refused(tmp_path):

@@ -275,7 +275,7 @@ def check_chakra_tasks(tasks, plain, deps):
 
 def check_chakra_moves(tasks, moves, plain, deps):
     """Transfers are those of the timeline; what they wait for has used the bytes, and what reads them comes after."""
-    types = {"to device": "MEM_LOAD", "to host": "MEM_STORE", "on device": "COMP"}
+    types = {"transfers to the device": "MEM_LOAD", "transfers to the host": "MEM_STORE", "transfers on the device": "COMP"}
     told = [(one(n, "name"), one(n, "type"), a["start_ns"], a["start_ns"] + a["duration_ns"], a["tensor_size"]) for n, a in moves.values()]
     transfers = [s for s in plain.slices if s.category == "transfer"]
     holds_same("transfers", told, [(s.name, types[s.name], s.begin, s.end, s.args["bytes"]) for s in transfers], 0)
