@@ -56,7 +56,7 @@ MODEL_FILES_SRC := $(call code,formats/llm/*.c)
 TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)
 CLI_SRC := $(call code,cli/*/*.c)
 # A program is a file of its own.  One of several files names the others here, and what it needs of the library's own.
-PARTS_llm := $(patsubst %,orchestration/llm/%.c,kernels oracle pass random_model sampler step) $(MODEL_FILES_SRC) \
+PARTS_llm := $(patsubst %,orchestration/llm/%.c,kernels oracle pass random_model sampler share step) $(MODEL_FILES_SRC) \
                runtime/base/error.c runtime/base/utf8.c formats/json_read.c formats/mapped_file.c formats/safetensors.c
 PARTS_SRC := $(PARTS_llm)
 PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orchestration/*/*.c))

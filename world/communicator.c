@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <runtime/base/grow.h>
+#include <runtime/control/call_list.h>
 #include <runtime/control/runtime_state.h>
+#include <runtime/trace/segment.h>
 
 static struct pto_rank *rank_of(const struct pto_runtime *rt) { return rt->config.rank; }
 
@@ -147,6 +149,7 @@ void pto_rank_take_join(struct pto_rank *rank, const struct pto_world_message *m
   while (comm->ranks[place] != message->source) place++;
   comm->sizes[place] = (struct pto_comm_sizes){true, message->signal_count, message->window_bytes};
   comm->joined_count++;
+  comm->last_joined = message->source;
 }
 
 /* Of the ranks that have come, one with other sizes; its place.  comm->size: there is none. */
@@ -168,11 +171,12 @@ static int refuse_sizes(struct pto_runtime *rt, const struct pto_rank_comm *comm
 
 /* Until all ranks of it have come. */
 static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *comm) {
-  struct pto_rank *rank = rank_of(rt);
+  const struct pto_rank *rank = rank_of(rt);
   struct pto_stall stall = {0};
   const bool waits = comm->joined_count + 1 < comm->size;
   int status = PTO_OK;
-  if (waits) pto_stall_for(rt, &stall, PTO_STALL_poll);
+  const uint64_t begin = pto_orchestrator_clock(rt);
+  if (waits) pto_stall_for(rt, &stall, PTO_STALL_peer);
   while (status == PTO_OK && comm->joined_count + 1 < comm->size) {
     if (rank->is_stuck) return pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", rank->error.sentence);
     status = pto_progress_pause(rt);
@@ -180,6 +184,13 @@ static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *c
   if (status) return status;
   if (waits) rt->port->ops->resume(rt->port, rank->taken_at - rank->base_ps); /* taken in this run */
   pto_stall_end(rt, &stall);
+  pto_rank_record(rank, (struct pto_trace_remote){.kind = PTO_REMOTE_MAKE,
+                                                  .begin = begin,
+                                                  .end = pto_orchestrator_clock(rt),
+                                                  .comm = comm->uid,
+                                                  .bytes = comm->window_bytes,
+                                                  .task = PTO_SEGMENT_NO_TASK,
+                                                  .peer = waits ? comm->last_joined : rank->index});
   const uint32_t other = find_other_sizes(comm);
   return other < comm->size ? refuse_sizes(rt, comm, other) : PTO_OK;
 }
@@ -207,6 +218,7 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_comm_create");
   if (status) return status;
+  if (rt->call_list) pto_call_list_spoil(rt->call_list);
   if (!rank)
     return PTO_REFUSE(rt, PTO_ENOTSUP, "pto_comm_create: the chip is alone; a communicator is of ranks of a world");
   for (uint32_t i = 0; !ranks && i < pto_rank_count(rank); i++) all[i] = i;
@@ -235,6 +247,7 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
   status = wait_for_others(rt, comm);
   if (status) return status;
   comm->is_usable = true;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_CREATED, .comm = comm->uid, .task = rt->task_count});
   comm_out->id = comm->number;
   return status;
 }
@@ -290,6 +303,7 @@ static bool is_too_old(const struct pto_runtime *rt, struct pto_task task) {
 
 int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                      const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
+  const void *const place = rt->place, *const call = PTO_CALLER(rt);
   struct pto_rank *rank = rank_of(rt);
   struct pto_rank_comm *own = pto_rank_comm_at(rank, comm.id);
   struct pto_task after[MOST_AFTER], task;
@@ -297,6 +311,7 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
   int status = pto_runtime_check(rt);
   if (!status) status = pto_runtime_check_unrecorded(rt, "pto_submit_group");
   if (status) return status;
+  if (rt->call_list) pto_call_list_spoil(rt->call_list); /* a collective's epoch is another each time */
   if (!launch || launch->size > sizeof its)
     return pto_submit(rt, launch, params, count, task_out); /* which refuses it */
   if (!own) return PTO_REFUSE(rt, PTO_EINVAL, "pto_submit_group: there is no comm %" PRIu64, comm.id);
@@ -313,12 +328,22 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
   struct pto_comm_group *group =
       pto_grow(&own->groups, &own->group_count, &own->group_capacity, sizeof(struct pto_comm_group));
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
-  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count};
+  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count, .call = call};
+  rt->place = call;
   status = pto_submit(rt, &its, params, count, &task);
+  rt->place = place;
   if (status) {
     own->group_count--;
     return status;
   }
+  const uint64_t now = pto_orchestrator_clock(rt);
+  pto_rank_record(rank, (struct pto_trace_remote){.kind = PTO_REMOTE_GROUP,
+                                                  .begin = now,
+                                                  .end = now,
+                                                  .comm = own->uid,
+                                                  .sequence = own->group_count - 1,
+                                                  .task = (uint32_t)group->task_number,
+                                                  .peer = own->size});
   rank->rt = rt;
   own->last_group = task;
   own->last_run = rank->run;

@@ -18,13 +18,10 @@
 /* ---- messages ---- */
 
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes) {
-  struct pto_world_message *message = bytes < PTO_FABRIC_MAX_BYTES ? calloc(1, sizeof *message + bytes) : NULL;
+  struct pto_world_message *message = bytes < PTO_FABRIC_MAX_BYTES ? malloc(sizeof *message + bytes) : NULL;
   if (!message) return NULL;
-  message->source = source->index;
-  message->target = target;
-  message->sequence = source->sent_count++;
-  message->kind = kind;
-  message->bytes = bytes;
+  *message = (struct pto_world_message){
+      .source = source->index, .target = target, .sequence = source->sent_count++, .kind = kind, .bytes = bytes};
   return message;
 }
 
@@ -108,8 +105,9 @@ static enum pto_rank_verdict let_others_go_on(struct pto_rank_clock *clock, uint
   return PTO_RANK_GOES_ON;
 }
 
-static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
+static bool begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *cores) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  if (clock->cores) return false;
   if (rank->ticket_cores < cores->core_count) {
     free(rank->tickets);
     rank->tickets = calloc(cores->core_count, sizeof *rank->tickets);
@@ -120,6 +118,7 @@ static void begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *co
   rank->run++;
   clock->cores = cores;
   clock->horizon = 0; /* asks for it before anything happens */
+  return true;
 }
 
 static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
@@ -139,7 +138,8 @@ uint64_t pto_rank_horizon(const struct pto_rank *rank) {
     others_at = pto_min_u64(others_at, other->next_at);
   }
   const uint64_t horizon = pto_min_u64(pto_world_add(others_at, part->lookahead_ps), pto_fabric_next_at(part->fabric));
-  return pto_min_u64(horizon, part->window_end);
+  /* One without a communicator only hears that others come to one, and may have gone past that. */
+  return rank->number_count ? pto_min_u64(horizon, part->window_end) : horizon;
 }
 
 /* ---- running ---- */
@@ -195,6 +195,8 @@ void pto_rank_fini(struct pto_rank *rank) {
   free(rank->inbox);
   free(rank->tickets);
   free(rank->waits);
+  free(rank->events);
+  free(rank->layouts);
 }
 
 uint32_t pto_rank_index(const struct pto_rank *rank) { return rank->index; }

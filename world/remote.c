@@ -66,6 +66,21 @@ static int wait_for(struct pto_rank *rank, struct pto_waiting_core *core, const 
   return status;
 }
 
+/* The same for bytes of a window of the communicator. */
+static int move(struct pto_rank *rank, struct pto_waiting_core *core, const struct pto_rank_comm *comm,
+                const struct pto_peer_wait *wait) {
+  const bool is_put = wait->call == PTO_PEER_PUT;
+  const uint64_t begin = rank->clock.cores->now;
+  const int status = wait_for(rank, core, wait);
+  if (status == 0)
+    pto_rank_record_call(rank, core, begin, is_put ? PTO_ACTIVITY_put : PTO_ACTIVITY_get,
+                         (struct pto_trace_remote){.kind = is_put ? PTO_REMOTE_PUT : PTO_REMOTE_GET,
+                                                   .comm = comm->uid,
+                                                   .peer = wait->peer,
+                                                   .bytes = wait->bytes});
+  return status;
+}
+
 /* ---- tensors ---- */
 
 static struct pto_remote_layout layout_of(const struct pto_kernel_tensor *tensor) {
@@ -156,6 +171,16 @@ static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
   core->stated.bytes_out += bytes;
 }
 
+/* What the call reads or writes of a window, if it does so at all; `layout` has addresses of this rank. */
+static void note(struct pto_rank *rank, const struct pto_waiting_core *core, enum pto_rank_event_kind kind,
+                 struct pto_remote_layout layout) {
+  struct window window;
+  if (!rank->part->world->keeps_events || !find_window(rank, &layout, &window)) return;
+  const struct pto_rank_event event = {
+      .kind = (uint8_t)kind, .peer = window.peer, .comm = window.comm->uid, .task = core->message.payload->task_number};
+  pto_rank_note_access(rank, &event, &layout);
+}
+
 /* Within the own window: a copy by the core. */
 static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
                      const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
@@ -178,11 +203,14 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
+  const struct pto_remote_layout target = to;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
   status = check_own(args, call, rank, "from", from);
   if (status != 0) return status;
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   struct pto_waiting_core *core = core_of(args);
+  note(rank, core, PTO_RANK_READS, from);
+  note(rank, core, PTO_RANK_WRITES, target);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message =
       pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
@@ -200,7 +228,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   message->flow_bytes = bytes;
   if (!pto_part_transfer(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_PUT, .peer = window.peer, .bytes = bytes});
 }
 
 int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
@@ -212,11 +241,14 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
+  const struct pto_remote_layout source = from;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
   status = check_own(args, call, rank, "to", to);
   if (status != 0) return status;
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   struct pto_waiting_core *core = core_of(args);
+  note(rank, core, PTO_RANK_READS, source);
+  note(rank, core, PTO_RANK_WRITES, to);
+  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
   if (!message) return no_memory(args, call);
@@ -229,7 +261,8 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
   if (!pto_part_send(rank->part, message)) return no_memory(args, call);
   state_move(core, bytes);
-  return wait_for(rank, core, &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
+  return move(rank, core, window.comm,
+              &(struct pto_peer_wait){.call = PTO_PEER_GET, .peer = window.peer, .bytes = bytes});
 }
 
 static void note_change(struct pto_rank *rank) {
@@ -280,13 +313,30 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   message->signal = signal;
   message->is_set = notify == PTO_NOTIFY_SET;
   message->value = value;
+  message->event = rank->event_count;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_NOTIFIES,
+                                               .is_set = message->is_set,
+                                               .peer = message->target,
+                                               .signal = signal,
+                                               .value = value,
+                                               .comm = comm->uid,
+                                               .task = core_of(args)->message.payload->task_number});
   message->at = pto_rank_now(rank);
-  if (message->target == rank->index) {
+  const bool is_own = message->target == rank->index;
+  if (!is_own) message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
+  pto_rank_record_call(rank, core_of(args), rank->clock.cores->now, PTO_ACTIVITY_COUNT,
+                       (struct pto_trace_remote){.kind = PTO_REMOTE_NOTIFY,
+                                                 .end = message->at - rank->base_ps,
+                                                 .comm = comm->uid,
+                                                 .sequence = message->sequence,
+                                                 .peer = message->target,
+                                                 .signal = signal,
+                                                 .value = value});
+  if (is_own) {
     pto_rank_take_signal(rank, message);
     free(message);
     return 0;
   }
-  message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
   pto_rank_limit(rank, pto_world_add(message->at, rank->part->lookahead_ps));
   return pto_part_send(rank->part, message) ? 0 : no_memory(args, call);
 }
@@ -302,13 +352,21 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_HEARS,
+                                               .is_set = message->is_set,
+                                               .peer = message->source,
+                                               .signal = message->signal,
+                                               .value = message->value,
+                                               .comm = comm->uid,
+                                               .task = message->event});
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
     if (wait.comm == comm && wait.signal == message->signal &&
-        holds((enum pto_compare)wait.compare, *signal, wait.value))
+        holds((enum pto_compare)wait.compare, *signal, wait.value)) {
+      *wait.cause = (struct pto_remote_cause){message->source, message->sequence};
       (void)honour(rank, rank->tickets[wait.core]);
-    else
+    } else
       rank->waits[left++] = wait;
   }
   rank->wait_count = left;
@@ -320,7 +378,14 @@ int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32
   struct pto_rank *rank;
   int status = check_call(args, "pto_core_test_signal", &rank);
   if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
-  if (status == 0) *value = comm->signals[signal];
+  if (status != 0) return status;
+  *value = comm->signals[signal];
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_TESTED,
+                                               .peer = rank->index,
+                                               .signal = signal,
+                                               .value = *value,
+                                               .comm = comm->uid,
+                                               .task = core_of(args)->message.payload->task_number});
   return status;
 }
 
@@ -351,7 +416,9 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     struct pto_signal_wait *wait =
         pto_grow(&rank->waits, &rank->wait_count, &rank->wait_capacity, sizeof(struct pto_signal_wait));
     if (!wait) return no_memory(args, call);
-    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, value};
+    struct pto_remote_cause cause;
+    const uint64_t begin = rank->clock.cores->now;
+    *wait = (struct pto_signal_wait){core->message.core, signal, compare, comm, &cause, value};
     (void)issue_ticket(rank, core);
     status = wait_for(rank, core,
                       &(struct pto_peer_wait){.call = PTO_PEER_SIGNAL,
@@ -360,8 +427,25 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                               .compare = compare,
                                               .value = value,
                                               .found = comm->signals[signal]});
-    if (status != 0) forget_wait(rank, core->message.core);
+    if (status != 0)
+      forget_wait(rank, core->message.core);
+    else
+      pto_rank_record_call(rank, core, begin, PTO_ACTIVITY_wait_peer,
+                           (struct pto_trace_remote){.kind = PTO_REMOTE_WAIT,
+                                                     .comm = comm->uid,
+                                                     .sequence = cause.sequence,
+                                                     .peer = cause.source,
+                                                     .signal = signal,
+                                                     .value = value});
   }
-  if (status == 0 && core->all->hooks->latency) core->all->hooks->latency(core);
+  if (status != 0) return status;
+  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_WAITED,
+                                               .is_equal = compare == PTO_IF_EQ,
+                                               .peer = rank->index,
+                                               .signal = signal,
+                                               .value = value,
+                                               .comm = comm->uid,
+                                               .task = core->message.payload->task_number});
+  if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }

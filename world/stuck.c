@@ -4,9 +4,11 @@
  *
  * What a core waits for is a signal of its own rank.  Who was to notify it is not known, but its group is: the kernels
  * that the ranks of the communicator submit as the same group.  A rank that has not submitted its part, whose part has
- * not begun, or has returned, is named, in this order; then those that have never notified the signal.
+ * not begun, or has returned, is named, in this order; then those that have never notified the signal.  What the rank
+ * has submitted instead is named with its line.
  *
- * Parts tell each other how far each rank is with each communicator, and then what they say of their ranks.
+ * Parts tell each other how far each rank is with each communicator, and then what they say of their ranks.  The wait
+ * that the others come down to is said first: from the first one on along who is named, to a rank that does not wait.
  */
 #include <world/world_state.h>
 
@@ -22,6 +24,12 @@
 enum orchestration { IS_OVER, HAS_FAILED, HAS_RETURNED, WAITS };
 enum group_state { NOT_BEGUN, BEGUN };
 
+/* Where a task was submitted. */
+struct place {
+  const void *call; /* NULL: not known; of the process that it is in alone */
+  char text[PTO_STUCK_PLACE];
+};
+
 /* Of a rank and a communicator, in which a rank's groups run one after another. */
 struct fact {
   uint64_t uid;
@@ -29,11 +37,22 @@ struct fact {
   bool is_created;
   uint8_t orchestration;    /* enum orchestration */
   uint8_t state;            /* enum group_state, of the first group that is not done */
+  uint32_t pending;         /* tasks that this one comes after and that are not done */
   uint64_t task_count;      /* that it has submitted in all */
   uint64_t submitted, done; /* groups */
   uint64_t first_task;      /* of that group */
   uint64_t last_task;       /* of the one before */
+  uint64_t last_submitted;  /* task; UINT64_MAX: not known */
+  uint64_t next_task;       /* of the one behind the first that is not done, where it is submitted */
+  struct place first_place, last_place, submitted_place, next_place; /* of these */
 };
+
+static struct place place_of(const struct pto_rank *rank, const void *call) {
+  struct place place = {.call = call};
+  const struct pto_world *world = rank->part->world;
+  if (call && world->name_call) world->name_call(world->name_context, call, place.text, sizeof place.text);
+  return place;
+}
 
 static bool has_begun(const struct pto_rank *rank, uint64_t task_number) {
   const struct pto_rendezvous_table *table = &rank->clock.cores->solo.waiting.rendezvous;
@@ -42,19 +61,36 @@ static bool has_begun(const struct pto_rank *rank, uint64_t task_number) {
   return false;
 }
 
-/* A task of the run that goes on. */
-static bool is_done(const struct pto_rank *rank, uint64_t task_number) {
+/* Of a task of the run that goes on and is not done; NULL: it is. */
+static const struct pto_task_slot *find_slot(const struct pto_rank *rank, uint64_t task_number, uint32_t *index) {
   for (uint32_t r = 0; rank->rt && r < PTO_RING_COUNT; r++) {
     const struct pto_task_ring *ring = &rank->rt->rings.rings[r];
     for (uint64_t s = ring->tail; s != ring->head; s++) {
-      const struct pto_task_slot *slot = &rank->rt->rings.slots[pto_task_slot_index(&rank->rt->rings, r, s)];
-      if (slot->state != PTO_TASK_COMPLETED && slot->payload && slot->payload->task_number == task_number) return false;
+      *index = pto_task_slot_index(&rank->rt->rings, r, s);
+      const struct pto_task_slot *slot = &rank->rt->rings.slots[*index];
+      if (slot->state != PTO_TASK_COMPLETED && slot->payload && slot->payload->task_number == task_number) return slot;
     }
   }
-  return true;
+  return NULL;
+}
+
+/* The last task, where the run is recorded; else the last group that is submitted. */
+static void find_last_submitted(const struct pto_rank *rank, const struct pto_rank_comm *comm, struct fact *fact) {
+  const struct pto_trace_log *tasks = rank->rt ? &rank->rt->trace.tasks : NULL;
+  fact->last_submitted = UINT64_MAX;
+  if (tasks && tasks->count) {
+    const struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
+    fact->last_submitted = task->number;
+    fact->submitted_place = place_of(rank, task->outer_call ? task->outer_call : task->call);
+  } else if (fact->submitted) {
+    fact->last_submitted = comm->groups[fact->submitted - 1].task_number;
+    fact->submitted_place = place_of(rank, comm->groups[fact->submitted - 1].call);
+  }
 }
 
 static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_comm *comm) {
+  const struct pto_task_slot *slot;
+  uint32_t index;
   struct fact fact = {.uid = comm->uid,
                       .rank = rank->index,
                       .is_created = comm->is_created,
@@ -68,11 +104,23 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
     fact.done = --fact.submitted;
   if (!rank->is_over && rank->rt && rank->rt->doing.kind == PTO_DOING_END) fact.orchestration = HAS_RETURNED;
   while (fact.done > 0 && rank->clock.cores && comm->groups[fact.done - 1].run == rank->run &&
-         !is_done(rank, comm->groups[fact.done - 1].task_number))
+         find_slot(rank, comm->groups[fact.done - 1].task_number, &index))
     fact.done--;
-  if (fact.done < fact.submitted) fact.first_task = comm->groups[fact.done].task_number;
-  if (fact.done < fact.submitted && has_begun(rank, fact.first_task)) fact.state = BEGUN;
+  if (fact.done < fact.submitted) {
+    const struct pto_comm_group *group = &comm->groups[fact.done];
+    fact.first_task = group->task_number;
+    fact.first_place = place_of(rank, group->call);
+    if (has_begun(rank, group->task_number)) fact.state = BEGUN;
+    slot = find_slot(rank, group->task_number, &index);
+    if (slot) fact.pending = slot->pending;
+  }
+  if (fact.done + 1 < fact.submitted) {
+    fact.next_task = comm->groups[fact.done + 1].task_number;
+    fact.next_place = place_of(rank, comm->groups[fact.done + 1].call);
+  }
   if (fact.done > 0) fact.last_task = comm->groups[fact.done - 1].task_number;
+  if (fact.done > 0) fact.last_place = place_of(rank, comm->groups[fact.done - 1].call);
+  find_last_submitted(rank, comm, &fact);
   return fact;
 }
 
@@ -106,12 +154,20 @@ static enum part_state state_of(const struct fact *fact, uint64_t group) {
   return group > fact->done || fact->state == NOT_BEGUN ? PART_NOT_BEGUN : PART_WAITS;
 }
 
+static void add_place(char *text, size_t size, const struct place *place) {
+  if (place->text[0]) pto_text_append(text, size, ", submitted at %s,", place->text);
+}
+
 /* What the rank's orchestration does instead. */
 static void add_orchestration(char *text, size_t size, const struct fact *fact) {
   static const char *const doing[] = {"is over", "has failed", "has returned", "waits"};
-  if (fact)
-    pto_text_append(text, size, " (its orchestration %s after %" PRIu64 " tasks)", doing[fact->orchestration],
-                    fact->task_count);
+  if (!fact) return;
+  pto_text_append(text, size, " (its orchestration %s after %" PRIu64 " tasks", doing[fact->orchestration],
+                  fact->task_count);
+  if (fact->last_submitted != UINT64_MAX && fact->submitted_place.text[0])
+    pto_text_append(text, size, "; it has submitted task %" PRIu64 " last, at %s", fact->last_submitted,
+                    fact->submitted_place.text);
+  pto_text_append(text, size, ")");
 }
 
 /* The first other rank of the communicator that is in this state with the group; comm->size: none is. */
@@ -123,49 +179,154 @@ static uint32_t find_in_state(const struct pto_exchange_bytes *facts, const stru
   return i;
 }
 
-static void add_silent(char *text, size_t size, const struct pto_rank_comm *comm, uint32_t signal) {
-  const char *separator = ", which none notified of rank ";
-  for (uint32_t i = 0; i < comm->size; i++) {
-    if (i == comm->place || comm->notified[(size_t)signal * comm->size + i]) continue;
-    pto_text_append(text, size, "%s%" PRIu32, separator, comm->ranks[i]);
-    separator = ", ";
-  }
+static uint64_t notified(const struct pto_rank_comm *comm, uint32_t signal, uint32_t place) {
+  return comm->notified[(size_t)signal * comm->size + place];
 }
 
-static void add_reason(char *text, size_t size, const struct pto_rank *rank, const struct pto_core_wait *wait) {
+/* Of the ranks that have returned, the first that has notified the signal the least, and how many have as little. */
+static uint32_t find_returned(const struct pto_exchange_bytes *facts, const struct pto_rank_comm *comm, uint64_t group,
+                              uint32_t signal, uint32_t *alike) {
+  uint32_t found = comm->size;
+  *alike = 0;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    if (i == comm->place || state_of(find_fact(facts, comm->uid, comm->ranks[i]), group) != PART_RETURNED) continue;
+    const bool is_less = found == comm->size || notified(comm, signal, i) < notified(comm, signal, found);
+    if (is_less || notified(comm, signal, i) == notified(comm, signal, found)) *alike = is_less ? 1 : *alike + 1;
+    if (is_less) found = i;
+  }
+  return found;
+}
+
+/* The rank's task of the group, as far as it is known. */
+static void add_task(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  const bool is_first = group == fact->done, is_last = group + 1 == fact->done;
+  const struct place *place = is_first ? &fact->first_place : &fact->last_place;
+  wait->blamed = fact->rank;
+  if (!is_first && !is_last) {
+    pto_text_append(text, size, ": the task of rank %" PRIu32 " of the same group", fact->rank);
+    return;
+  }
+  wait->its_task = is_first ? fact->first_task : fact->last_task;
+  wait->its_call = place->call;
+  pto_text_append(text, size, ": task %" PRIu64 " of rank %" PRIu32 ", of the same group", wait->its_task, fact->rank);
+  add_place(text, size, place);
+}
+
+/* A rank that waits in its own task of the group may have the notify in a later one, if it goes on otherwise than this
+ * one does. */
+static bool add_next(struct pto_stuck_wait *wait, const struct fact *own, const struct fact *fact, uint64_t group) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  if (!own || !fact || group != fact->done || fact->done + 1 >= fact->submitted) return false;
+  if (strcmp(own->next_place.text, fact->next_place.text) == 0) return false;
+  wait->blamed = fact->rank;
+  wait->its_task = fact->next_task;
+  wait->its_call = fact->next_place.call;
+  pto_text_append(text, size, "; the next group of rank %" PRIu32 ", task %" PRIu64, fact->rank, fact->next_task);
+  add_place(text, size, &fact->next_place);
+  pto_text_append(text, size, " begins only after its own of this one");
+  return true;
+}
+
+static void add_silent(struct pto_stuck_wait *wait, const struct pto_exchange_bytes *facts,
+                       const struct pto_rank_comm *comm, uint64_t group, uint32_t signal) {
+  const char *separator = ", which none notified of rank ";
+  uint32_t silent = 0;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    if (i == comm->place || notified(comm, signal, i)) continue;
+    if (silent++ == 0) wait->blamed = comm->ranks[i];
+    pto_text_append(wait->text, sizeof wait->text, "%s%" PRIu32, separator, comm->ranks[i]);
+    separator = ", ";
+  }
+  const struct fact *own = find_fact(facts, comm->uid, comm->ranks[comm->place]);
+  const struct fact *only = silent == 1 ? find_fact(facts, comm->uid, wait->blamed) : NULL;
+  if (only) {
+    add_task(wait, only, group);
+    pto_text_append(wait->text, sizeof wait->text, " has begun, and waits itself");
+  }
+  for (uint32_t i = 0; i < comm->size; i++)
+    if (i != comm->place && !notified(comm, signal, i) &&
+        add_next(wait, own, find_fact(facts, comm->uid, comm->ranks[i]), group))
+      return;
+}
+
+static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
+  add_task(wait, fact, group);
+  pto_text_append(wait->text, sizeof wait->text, " has not begun");
+  if (group == fact->done && fact->pending)
+    pto_text_append(wait->text, sizeof wait->text, ", as %" PRIu32 " before it %s not done", fact->pending,
+                    fact->pending == 1 ? "is" : "are");
+}
+
+/* `alike` ranks have returned, and notified the signal so many times. */
+static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group, uint64_t times,
+                         uint32_t alike) {
+  char *text = wait->text;
+  const size_t size = sizeof wait->text;
+  add_task(wait, fact, group);
+  wait->is_cause = true;
+  pto_text_append(text, size, " has returned");
+  if (times)
+    pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
+  else
+    pto_text_append(text, size, " without notifying it");
+  if (alike > 1) pto_text_append(text, size, "; so have %" PRIu32 " other ranks", alike - 1);
+}
+
+static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank, const struct pto_core_wait *wait) {
   const struct pto_exchange_bytes *facts = &rank->part->in;
   if (wait->waits_for != PTO_WAITS_FOR_PEER || wait->peer.call != PTO_PEER_SIGNAL) return;
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, wait->peer.comm);
   const uint64_t group = comm ? pto_comm_group_of(rank, comm, wait->task_number) : UINT64_MAX;
   if (group == UINT64_MAX) return;
+  const struct place own = place_of(rank, comm->groups[group].call);
+  stuck->call = own.call;
+  if (own.text[0]) pto_text_append(stuck->text, sizeof stuck->text, ", in the task submitted at %s", own.text);
   uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);
   if (place < comm->size) {
-    pto_text_append(text, size, ": rank %" PRIu32 " has not submitted its task of group %" PRIu64, comm->ranks[place],
-                    group);
-    add_orchestration(text, size, find_fact(facts, comm->uid, comm->ranks[place]));
+    const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[place]);
+    stuck->blamed = comm->ranks[place];
+    stuck->its_task = fact ? fact->last_submitted : UINT64_MAX;
+    stuck->its_call = fact ? fact->submitted_place.call : NULL;
+    stuck->is_cause = fact && fact->orchestration != WAITS;
+    pto_text_append(stuck->text, sizeof stuck->text, ": rank %" PRIu32 " has not submitted its task of group %" PRIu64,
+                    comm->ranks[place], group);
+    add_orchestration(stuck->text, sizeof stuck->text, fact);
     return;
   }
   place = find_in_state(facts, comm, group, PART_NOT_BEGUN);
-  const bool is_begun = place == comm->size;
-  if (is_begun) place = find_in_state(facts, comm, group, PART_RETURNED);
-  if (place == comm->size) {
-    add_silent(text, size, comm, wait->peer.signal);
+  if (place < comm->size) {
+    add_not_begun(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group);
     return;
   }
-  const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[place]);
-  if (group == fact->done || group + 1 == fact->done)
-    pto_text_append(text, size, ": task %" PRIu64 " of rank %" PRIu32 ", of the same group, has %s",
-                    group == fact->done ? fact->first_task : fact->last_task, fact->rank,
-                    is_begun ? "returned without notifying it" : "not begun");
+  uint32_t alike;
+  place = find_returned(facts, comm, group, wait->peer.signal, &alike);
+  if (place == comm->size)
+    add_silent(stuck, facts, comm, group, wait->peer.signal);
   else
-    pto_text_append(text, size, ": the task of rank %" PRIu32 " of the same group has %s", fact->rank,
-                    is_begun ? "returned without notifying it" : "not begun");
+    add_returned(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group,
+                 notified(comm, wait->peer.signal, place), alike);
 }
 
-/* ---- the sentence ---- */
+/* ---- what each waits for ---- */
+
+/* In the own part's text; NULL: no memory. */
+static struct pto_stuck_wait *add_stuck(const struct pto_rank *rank, uint64_t task) {
+  struct pto_stuck_wait *wait = pto_exchange_bytes_add(&rank->part->out, sizeof *wait);
+  if (wait)
+    *wait = (struct pto_stuck_wait){.rank = rank->index,
+                                    .blamed = UINT32_MAX,
+                                    .task = task,
+                                    .its_task = UINT64_MAX,
+                                    .signal = UINT32_MAX,
+                                    .text = ""};
+  return wait;
+}
 
 /* Of a rank whose orchestration waits for others to make a communicator. */
-static void add_making(char *text, size_t size, const struct pto_rank *rank) {
+static void say_making(const struct pto_rank *rank) {
   const struct pto_exchange_bytes *facts = &rank->part->in;
   for (size_t i = 0; i < rank->number_count; i++) {
     const struct pto_rank_comm *comm = rank->by_number[i];
@@ -173,46 +334,120 @@ static void add_making(char *text, size_t size, const struct pto_rank *rank) {
     if (comm->joined_count + 1 >= comm->size) continue;
     for (uint32_t k = comm->size; k-- > 0;)
       if (k != comm->place && !comm->sizes[k].is_known) first = k;
-    pto_text_append(text, size,
-                    "; rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
+    struct pto_stuck_wait *wait = add_stuck(rank, UINT64_MAX);
+    if (!wait) return;
+    const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[first]);
+    wait->blamed = comm->ranks[first];
+    wait->is_cause = fact && fact->orchestration != WAITS;
+    pto_text_append(wait->text, sizeof wait->text,
+                    "rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
                     " ranks, first rank %" PRIu32,
                     rank->index, comm->number, comm->size - 1 - comm->joined_count, comm->size, comm->ranks[first]);
-    add_orchestration(text, size, find_fact(facts, comm->uid, comm->ranks[first]));
+    add_orchestration(wait->text, sizeof wait->text, fact);
   }
 }
 
-/* What is said of a rank, in its part's text. */
-struct saying {
-  uint32_t rank;
-  char text[PTO_SENTENCE_SIZE];
-};
+/* The kernel, and the task's label where it has one. */
+static void name_task(const struct pto_rank *rank, const struct pto_core_wait *wait, char *text, size_t size) {
+  uint32_t index;
+  const char *label =
+      find_slot(rank, wait->task_number, &index) ? pto_runtime_slot_label(rank->rt, index, wait->task_number) : NULL;
+  pto_text_append(text, size, label ? "%s \"%s\"" : "%s", wait->kernel, label);
+}
 
-static void say(const struct pto_rank *rank, struct saying *saying) {
+static void say_cores(const struct pto_rank *rank) {
   struct pto_core_waits waits;
   char one[512];
-  saying->rank = rank->index;
-  saying->text[0] = '\0';
-  add_making(saying->text, sizeof saying->text, rank);
-  if (!rank->clock.cores) return;
   pto_rendezvous_find_waits(&rank->clock.cores->solo.waiting.rendezvous, &waits);
   for (uint32_t i = 0; i < waits.count; i++) {
-    pto_core_wait_describe(&waits.waits[i], one, sizeof one);
-    pto_text_append(saying->text, sizeof saying->text, "; rank %" PRIu32 " %s", rank->index, one);
-    add_reason(saying->text, sizeof saying->text, rank, &waits.waits[i]);
+    struct pto_core_wait *its = &waits.waits[i];
+    const struct pto_rank_comm *comm = pto_rank_comm_at(rank, its->peer.comm);
+    struct pto_stuck_wait *wait = add_stuck(rank, its->task_number);
+    if (!wait) return;
+    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm) {
+      its->peer.found = comm->signals[its->peer.signal];
+      wait->comm = comm->uid;
+      wait->signal = its->peer.signal;
+    }
+    name_task(rank, its, wait->kernel, sizeof wait->kernel);
+    its->kernel = wait->kernel;
+    pto_core_wait_describe(its, one, sizeof one);
+    pto_text_append(wait->text, sizeof wait->text, "rank %" PRIu32 " %s", rank->index, one);
+    add_reason(wait, rank, its);
+  }
+}
+
+static void say(const struct pto_rank *rank) {
+  const size_t before = rank->part->out.count;
+  say_making(rank);
+  if (rank->clock.cores) say_cores(rank);
+  struct pto_stuck_wait *wait = rank->part->out.count == before ? add_stuck(rank, UINT64_MAX) : NULL;
+  if (wait)
+    pto_text_append(wait->text, sizeof wait->text, "rank %" PRIu32 " waits for tasks that cannot begin", rank->index);
+}
+
+/* ---- the sentence ---- */
+
+static struct pto_stuck_wait *waits_of(const struct pto_exchange_bytes *bytes) {
+  return (struct pto_stuck_wait *)(void *)bytes->data;
+}
+
+static size_t count_of(const struct pto_exchange_bytes *bytes) { return bytes->count / sizeof(struct pto_stuck_wait); }
+
+/* The wait that the first one comes down to. */
+static size_t find_cause(const struct pto_exchange_bytes *bytes) {
+  const struct pto_stuck_wait *waits = waits_of(bytes);
+  const size_t count = count_of(bytes);
+  size_t at = 0;
+  for (size_t steps = 0; steps < count; steps++) {
+    size_t next = 0;
+    if (waits[at].is_cause) return at;
+    while (next < count && waits[next].rank != waits[at].blamed) next++;
+    if (next == count) return at;
+    at = next;
+  }
+  return 0; /* they go round */
+}
+
+static uint32_t count_ranks(const struct pto_exchange_bytes *bytes) {
+  const struct pto_stuck_wait *waits = waits_of(bytes);
+  uint32_t ranks = 0;
+  for (size_t i = 0; i < count_of(bytes); i++) ranks += i == 0 || waits[i].rank != waits[i - 1].rank;
+  return ranks;
+}
+
+/* For one reason, but for who waits. */
+static bool is_alike(const struct pto_stuck_wait *a, const struct pto_stuck_wait *b) {
+  return a->blamed == b->blamed && a->its_task == b->its_task && a->signal == b->signal &&
+         strcmp(a->kernel, b->kernel) == 0 && a->blamed != UINT32_MAX;
+}
+
+/* The wait, and who waits likewise; not where one before it, or the one at `cause`, has said so. */
+static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t cause, char *text, size_t size) {
+  const struct pto_stuck_wait *waits = waits_of(bytes);
+  const char *separator = ", and so do ranks ";
+  if (at != cause && is_alike(&waits[at], &waits[cause])) return;
+  for (size_t i = 0; i < at && at != cause; i++)
+    if (is_alike(&waits[i], &waits[at])) return;
+  pto_text_append(text, size, "; %s", waits[at].text);
+  for (size_t i = 0; i < count_of(bytes); i++) {
+    if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
+    pto_text_append(text, size, "%s%" PRIu32, separator, waits[i].rank);
+    separator = ", ";
   }
 }
 
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
   exchange_facts(part);
-  for (uint32_t i = 0; i < part->end - part->first; i++) {
-    struct saying *saying = part->ranks[i].is_over ? NULL : pto_exchange_bytes_add(&part->out, sizeof *saying);
-    if (saying) say(&part->ranks[i], saying);
-  }
-  struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->in};
+  for (uint32_t i = 0; i < part->end - part->first; i++)
+    if (!part->ranks[i].is_over) say(&part->ranks[i]);
+  struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->stuck};
   (void)pto_exchange_meet(part->world->exchange, &visit, true);
   text[0] = '\0';
-  pto_text_append(text, size, "%zu of %" PRIu32 " ranks wait for ever", part->in.count / sizeof(struct saying),
+  pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(&part->stuck),
                   part->world->rank_count);
-  for (size_t at = 0; at + sizeof(struct saying) <= part->in.count; at += sizeof(struct saying))
-    pto_text_append(text, size, "%s", ((const struct saying *)(const void *)(part->in.data + at))->text);
+  const size_t cause = find_cause(&part->stuck);
+  if (cause < count_of(&part->stuck)) add_wait(&part->stuck, cause, cause, text, size);
+  for (size_t i = 0; i < count_of(&part->stuck); i++)
+    if (i != cause) add_wait(&part->stuck, i, cause, text, size);
 }

@@ -110,6 +110,11 @@ int pto_world_create(const struct pto_world_config *config, struct pto_world **w
   return pto_world_create_across(config, NULL, world_out, sentence, sentence_size);
 }
 
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context) {
+  world->name_call = name_call;
+  world->name_context = context;
+}
+
 void pto_world_destroy(struct pto_world *world) {
   if (!world) return;
   for (uint32_t i = 0; world->parts && i < world->part_count; i++) pto_part_fini(&world->parts[i]);

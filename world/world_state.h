@@ -11,6 +11,8 @@
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
+ *   events.c        what kernels did to windows and signals, for who judges a run (events.h)
+ *   record.c        what of all that is recorded
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
@@ -40,10 +42,12 @@
 #include <pto/world.h>
 #include <runtime/base/error.h>
 #include <runtime/base/reserve.h>
+#include <runtime/trace/remote.h>
 #include <sim/fabric/fabric.h>
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
 #include <sim/virtual/rank_clock.h>
+#include <world/events.h>
 #include <world/exchange.h>
 
 #define PTO_WORLD_NEVER PTO_VIRTUAL_NEVER
@@ -79,6 +83,7 @@ struct pto_world_message {
   uint64_t comm; /* its uid */
   uint32_t signal;
   int32_t value;
+  uint64_t event; /* of a signal: its place among the source's events */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_remote_ticket ticket;
@@ -88,6 +93,7 @@ struct pto_world_message {
   bool is_flow;                     /* takes its way over the fabric: */
   uint64_t began_at, flow_bytes;    /* from then on */
   struct pto_world_message *landed; /* what its source is told when it has arrived; NULL in other parts */
+  struct pto_world_message *handed; /* of what is told: the message itself, for the part of its target */
   _Alignas(8) unsigned char payload[];
 };
 
@@ -98,6 +104,7 @@ typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
+  const void *call; /* where it was submitted, as in struct pto_trace_task */
 };
 
 /* Of the ranks of a communicator, what one has said at its making. */
@@ -117,6 +124,7 @@ struct pto_rank_comm {
   bool is_created; /* this rank has come to the making, and `number` is what its kernels call it: */
   uint32_t number;
   uint32_t joined_count; /* others that have come */
+  uint32_t last_joined;  /* the rank that came last */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_reserve window, peers; /* peers: address space, a window a place */
@@ -130,10 +138,17 @@ struct pto_rank_comm {
   size_t group_count, group_capacity;
 };
 
+/* The message that let a core, or an orchestration, go on. */
+struct pto_remote_cause {
+  uint32_t source;
+  uint64_t sequence;
+};
+
 /* A signal that a core waits for. */
 struct pto_signal_wait {
   uint32_t core, signal, compare;
   const struct pto_rank_comm *comm;
+  struct pto_remote_cause *cause; /* where it is told to the waiter */
   int32_t value;
 };
 
@@ -162,7 +177,25 @@ struct pto_rank {
   size_t comm_count, comm_capacity, number_count, number_capacity;
   struct pto_signal_wait *waits; /* those of kernels that wait for a signal, in the order of their calls */
   size_t wait_count, wait_capacity;
+  struct pto_rank_event *events; /* where the world keeps them */
+  size_t event_count, event_capacity;
+  struct pto_remote_layout *layouts; /* of events */
+  size_t layout_count, layout_capacity;
   struct pto_error error;
+};
+
+#define PTO_STUCK_PLACE 96u
+
+/* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
+struct pto_stuck_wait {
+  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
+  const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
+  uint64_t comm;
+  uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
+  bool is_cause;   /* the blamed rank will not do it, whatever others do */
+  char kernel[64];
+  char text[PTO_SENTENCE_SIZE];
 };
 
 /* What is on the fabric of a part. */
@@ -185,8 +218,12 @@ struct pto_part {
   struct pto_exchange_bytes out, in;  /* to all parts, and from all */
   uint64_t out_at;                    /* the earliest that another part has to do for what is in `out` */
   bool is_out_of_memory, has_stopped; /* some part is */
-  struct pto_error error;             /* of the world, the same in each part */
+  struct pto_exchange_bytes stuck; /* where none goes on: struct pto_stuck_wait of all parts, the first cause first */
+  struct pto_error error;          /* of the world, the same in each part */
 };
+
+/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;
@@ -198,7 +235,9 @@ struct pto_world {
   int (*main)(struct pto_rank *rank, void *context);
   void *context;
   struct pto_error error;
-  bool has_run;
+  bool has_run, keeps_events;
+  pto_name_call *name_call; /* NULL: sentences have no places */
+  void *name_context;
 };
 
 static inline uint64_t pto_world_add(uint64_t time, uint64_t duration) {
@@ -222,6 +261,10 @@ static inline struct pto_rank *pto_part_rank(const struct pto_part *part, uint32
  * Ranks of other processes are not there: pto_world_rank is NULL. */
 PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config, struct pto_exchange *processes,
                                            struct pto_world **world_out, char *sentence, size_t sentence_size);
+
+/* Before it runs. */
+void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
+void pto_world_keep_events(struct pto_world *world);
 
 /* ---- part.c ---- */
 
@@ -295,6 +338,23 @@ pto_rank_take pto_rank_take_signal;
 pto_rank_take pto_rank_take_write;
 pto_rank_take pto_rank_take_read;
 pto_rank_take pto_rank_take_answer;
+
+/* ---- events.c ---- */
+
+/* Sets its time.  Nothing where the world does not keep events. */
+void pto_rank_note(struct pto_rank *rank, const struct pto_rank_event *event);
+/* The same of READS and WRITES. */
+void pto_rank_note_access(struct pto_rank *rank, const struct pto_rank_event *event,
+                          const struct pto_remote_layout *layout);
+/* ---- record.c: runtime/trace/remote.h, where the rank's run records segments ---- */
+
+/* A call of the core's kernel that began at `begin`, of the engine's time, and of which all but begin, end, task, core
+ * and segment is in `call`.  `activity`: what it was from `begin` to now; PTO_ACTIVITY_COUNT: nothing, it ends later.
+ */
+void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint32_t activity, struct pto_trace_remote call);
+/* What its orchestration did. */
+void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote);
 
 /* ---- layout.c ---- */
 

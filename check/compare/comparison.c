@@ -119,6 +119,7 @@ static bool add_account(struct reading *r, json_t *accounts, json_t *account, in
     row->times[side][run] += pto_ps_of(us);
     row->activity = activity;
     row->row.is_wait = activity < PTO_ACTIVITY_COUNT && pto_activity_group(activity) == PTO_GROUP_WAIT;
+    row->row.is_own = !row->row.is_wait && activity != PTO_ACTIVITY_look;
     row->row.resource_count = pto_max_u32(row->row.resource_count, count_resources(accounts, resource));
     if (run == 0 && activity < PTO_ACTIVITY_COUNT) r->all[activity] += pto_ps_of(us);
   }
@@ -201,13 +202,26 @@ static int gather(struct reading *r, struct pto_compared_tasks *tasks, struct pt
   return pto_compare_tasks(r->sides, r->counts, &r->tables[PTO_COMPARED_TASKS], tasks, error);
 }
 
+/* Of the intervals of all rows, the makespan's too; 0: there are none. */
+static uint32_t find_rank(const struct reading *r, struct pto_run_comparison *c) {
+  size_t rows = 1;
+  if (c->is_exact) return 0;
+  for (int i = 0; i < PTO_COMPARED_TABLES; i++) rows += r->tables[i].count;
+  const double chance = PTO_COMPARE_CHANCE / (double)rows;
+  const uint32_t rank = pto_shift_rank(r->counts[0], r->counts[1], chance);
+  c->can_tell = rank > 0;
+  c->least_runs = pto_shift_least_count(chance);
+  return rank;
+}
+
 static int take_tables(struct reading *r, struct pto_run_comparison *c, struct pto_error *error) {
   struct pto_compared_rows makespan = {0};
-  bool is_fine = pto_gathered_take(&r->makespan, r->counts, &makespan);
+  const uint32_t rank = find_rank(r, c);
+  bool is_fine = pto_gathered_take(&r->makespan, r->counts, rank, &makespan);
   if (is_fine) c->makespan = makespan.items[0];
   free(makespan.items);
   for (int i = 0; i < PTO_COMPARED_TABLES; i++)
-    is_fine = pto_gathered_take(&r->tables[i], r->counts, &c->tables[i]) && is_fine;
+    is_fine = pto_gathered_take(&r->tables[i], r->counts, rank, &c->tables[i]) && is_fine;
   return is_fine ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for a comparison");
 }
 
@@ -218,7 +232,7 @@ int pto_run_comparison_make(json_t *const *const sides[2], const uint32_t counts
   for (int side = 0; side < 2; side++) describe(sides[side][0], side, c);
   memcpy(c->runs, counts, sizeof c->runs);
   c->is_exact = strcmp(c->engines[0], "virtual") == 0 && strcmp(c->engines[1], "virtual") == 0;
-  c->can_tell = c->is_exact || pto_min_u64(counts[0], counts[1]) >= PTO_COMPARE_LEAST;
+  c->can_tell = c->is_exact;
   int status = gather(&r, &c->tasks, error);
   if (status == PTO_OK && !c->is_exact && strcmp(c->engines[0], c->engines[1]) != 0)
     status =
@@ -237,7 +251,8 @@ void pto_run_comparison_fini(struct pto_run_comparison *c) {
 
 bool pto_compared_differs(const struct pto_run_comparison *c, const struct pto_compared *row) {
   const struct pto_range *a = &row->times[0], *b = &row->times[1];
-  return c->can_tell && (a->high_ps < b->low_ps || b->high_ps < a->low_ps);
+  if (c->is_exact) return a->high_ps < b->low_ps || b->high_ps < a->low_ps;
+  return c->can_tell && (row->shift.low > 0 || row->shift.high < 0);
 }
 
 bool pto_run_comparison_is_same(const struct pto_run_comparison *c) {

@@ -5,8 +5,9 @@
  *
  * Each side is one or more results of `ptosim run --stats --json`, of the same program under the same settings.  In
  * virtual time one result a side is exact, and every difference counts.  On threads a value is the median of its side,
- * with the range from 10 to 90 % of its runs; a difference counts where the two ranges are apart, and nothing does with
- * fewer than PTO_COMPARE_LEAST runs a side.
+ * with the range from 10 to 90 % of its runs, and a change has an interval (shift.h); a difference counts where 0 is
+ * not in it.  Where nothing has changed, the chance that any of all rows counts is PTO_COMPARE_CHANCE at most: each row
+ * has its part of that.
  *
  * Sums of the rows of the path are the makespans, so in virtual time its changes add up to that of the makespan.
  *
@@ -26,12 +27,13 @@
 
 #include <jansson.h>
 
+#include <check/compare/shift.h>
 #include <check/predict/predict.h>
 #include <formats/json_writer.h>
 #include <runtime/base/error.h>
 
-#define PTO_COMPARE_LEAST 3u
-#define PTO_COMPARE_MOST 64u /* results a side */
+#define PTO_COMPARE_CHANCE 0.05
+#define PTO_COMPARE_MOST PTO_SHIFT_MOST /* results a side */
 
 enum pto_compared_table {
   PTO_COMPARED_PATH,     /* of the critical path, by activity; none on threads */
@@ -44,11 +46,13 @@ enum pto_compared_table {
 struct pto_compared {
   char name[128];
   struct pto_range times[2]; /* ps; of A and B */
+  struct pto_shift shift;    /* ps, from A to B; on threads, where can_tell */
   uint64_t calls[2];         /* of kernels and tasks, in the first result */
   uint64_t tasks[2];
   const char *label, *tensors, *places[2]; /* of tasks; NULL: none, or not known */
   uint32_t resource_count;                 /* that its times are summed over */
   bool is_wait;                            /* of an account */
+  bool is_own;                             /* no account, or one of what is done for itself: no wait, no look */
   double weight; /* how much longer the run takes, about, where a row of kernels or accounts takes 1 longer */
 };
 
@@ -67,9 +71,9 @@ struct pto_compared_tasks {
 struct pto_run_comparison {
   char names[2][96]; /* program and case */
   char chips[2][64], engines[2][16];
-  bool is_exact; /* both in virtual time */
-  bool can_tell; /* exact, or enough runs a side */
-  uint32_t runs[2];
+  bool is_exact;                /* both in virtual time */
+  bool can_tell;                /* exact, or enough runs a side */
+  uint32_t runs[2], least_runs; /* on threads: with so many a side it could tell */
   uint64_t task_counts[2], edge_counts[2];
   struct pto_compared makespan;
   struct pto_compared_rows tables[PTO_COMPARED_TABLES];
@@ -97,8 +101,11 @@ static inline double pto_compared_change_percent(const struct pto_compared *row)
   return before > 0 ? 100 * pto_compared_change_us(row) / before : 0;
 }
 
-/* "B takes 2.34 us longer (+3.00 %); kernel matmul +7.10 us (+3.0 %)": tasks that one alone has, and the kernel or the
- * account whose change explains most of it; at most `size` bytes. */
+/* Where the cause of the change stands: the row that explains most of it, and its table; NULL: none is known. */
+const struct pto_compared *pto_run_comparison_cause(const struct pto_run_comparison *comparison,
+                                                    enum pto_compared_table *table);
+/* "B takes 2.34 us longer (+3.00 %); kernel matmul +7.10 us (+3.0 %)": tasks that one alone has, and the cause; at most
+ * `size` bytes. */
 void pto_run_comparison_verdict(const struct pto_run_comparison *comparison, char *text, size_t size);
 void pto_run_comparison_print(const struct pto_run_comparison *comparison, FILE *to);
 /* Members of the object that is open. */

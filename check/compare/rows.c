@@ -10,6 +10,7 @@ struct pto_gathered *pto_gathered_add(struct pto_gathered_rows *rows, const char
   struct pto_gathered *item = pto_grow(&rows->items, &rows->count, &rows->capacity, sizeof *item);
   if (!item) return NULL;
   item->row.resource_count = 1;
+  item->row.is_own = true;
   snprintf(item->row.name, sizeof item->row.name, "%s", name);
   return item;
 }
@@ -27,12 +28,14 @@ static int by_change(const void *left, const void *right) {
   return x != y ? (x < y) - (x > y) : strcmp(a->name, b->name);
 }
 
-bool pto_gathered_take(struct pto_gathered_rows *rows, const uint32_t counts[2], struct pto_compared_rows *to) {
+bool pto_gathered_take(struct pto_gathered_rows *rows, const uint32_t counts[2], uint32_t rank,
+                       struct pto_compared_rows *to) {
   to->items = calloc(rows->count + 1, sizeof *to->items);
   for (; to->items && to->count < rows->count; to->count++) {
     struct pto_gathered *from = &rows->items[to->count];
     struct pto_compared *row = &to->items[to->count];
     *row = from->row;
+    if (rank) row->shift = pto_shift_between(from->times[0], counts[0], from->times[1], counts[1], rank);
     for (int side = 0; side < 2; side++) row->times[side] = pto_range_of(from->times[side], counts[side]);
   }
   if (to->items) qsort(to->items, to->count, sizeof *to->items, by_change);

@@ -24,8 +24,10 @@ struct pto_gathered_rows {
 struct pto_gathered *pto_gathered_add(struct pto_gathered_rows *rows, const char *name);
 /* The row of that name, which is new where there was none. */
 struct pto_gathered *pto_gathered_find(struct pto_gathered_rows *rows, const char *name);
-/* Makes rows of what was gathered, the largest change first, and frees that.  False where there is no memory. */
-bool pto_gathered_take(struct pto_gathered_rows *rows, const uint32_t counts[2], struct pto_compared_rows *to);
+/* Makes rows of what was gathered, the largest change first, and frees that.  rank: of the intervals of shifts; 0:
+ * there are none.  False where there is no memory. */
+bool pto_gathered_take(struct pto_gathered_rows *rows, const uint32_t counts[2], uint32_t rank,
+                       struct pto_compared_rows *to);
 
 static inline uint64_t pto_ps_of(json_t *us) {
   return json_is_number(us) ? (uint64_t)llround(json_number_value(us) * 1e6) : 0;

@@ -46,9 +46,8 @@ static void print_row(const struct pto_run_comparison *c, const struct pto_compa
   else
     fprintf(to, " %11s", row->times[1].median_ps ? "new" : "");
   if (counts[0] || counts[1]) fprintf(to, "  %8" PRIu64 " %8" PRIu64, counts[0], counts[1]);
-  if (!c->is_exact)
-    fprintf(to, "  %.2f to %.2f, %.2f to %.2f%s", us_of(row->times[0].low_ps), us_of(row->times[0].high_ps),
-            us_of(row->times[1].low_ps), us_of(row->times[1].high_ps),
+  if (!c->is_exact && c->can_tell)
+    fprintf(to, "  %+.2f to %+.2f%s", (double)row->shift.low / 1e6, (double)row->shift.high / 1e6,
             pto_compared_differs(c, row) ? "" : ": not told apart");
   if (has_tasks) print_whose(row, to);
   fputc('\n', to);
@@ -92,9 +91,13 @@ void pto_run_comparison_print(const struct pto_run_comparison *c, FILE *to) {
     fprintf(to, c->is_exact ? "\n" : ", %" PRIu32 " runs\n", c->runs[side]);
   }
   print_tasks(&c->tasks, to);
-  fprintf(to, "\n  %-40s %12s %12s %12s %11s\n", "", "A", "B", "change", "");
+  fprintf(to, "\n  %-40s %12s %12s %12s %11s%s\n", "", "A", "B", "change", "",
+          !c->is_exact && c->can_tell ? "  which is from … to …" : "");
   print_row(c, &c->makespan, to);
-  for (int i = 0; i < PTO_COMPARED_TABLES; i++) print_table(c, (enum pto_compared_table)i, to);
+  enum pto_compared_table first = PTO_COMPARED_PATH;
+  if (pto_run_comparison_cause(c, &first)) print_table(c, first, to);
+  for (int i = 0; i < PTO_COMPARED_TABLES; i++)
+    if (i != (int)first || !pto_run_comparison_cause(c, &first)) print_table(c, (enum pto_compared_table)i, to);
 }
 
 /* ---- JSON ---- */
@@ -130,6 +133,9 @@ static void put_row(const struct pto_run_comparison *c, const struct pto_compare
   pto_json_put_double(w, "change_us", pto_compared_change_us(row));
   if (pto_json_try_key(w, "change_percent", row->times[0].median_ps > 0))
     pto_json_double(w, pto_compared_change_percent(row));
+  const bool has_shift = !c->is_exact && c->can_tell;
+  pto_json_put_double(w, "change_low_us", has_shift ? (double)row->shift.low / 1e6 : NAN);
+  pto_json_put_double(w, "change_high_us", has_shift ? (double)row->shift.high / 1e6 : NAN);
   pto_json_put_bool(w, "differs", pto_compared_differs(c, row));
   if (has_tasks || row->calls[0] || row->calls[1]) put_counts("a_calls", "b_calls", row->calls, w);
   if (has_tasks) {
@@ -155,6 +161,10 @@ void pto_run_comparison_put(const struct pto_run_comparison *c, struct pto_json_
   char verdict[512];
   pto_run_comparison_verdict(c, verdict, sizeof verdict);
   pto_json_put_string(w, "verdict", verdict);
+  enum pto_compared_table table;
+  const struct pto_compared *cause = pto_run_comparison_cause(c, &table);
+  pto_json_put_string(w, "cause_table", cause ? tables[table].key : NULL);
+  pto_json_put_string(w, "cause", cause ? cause->name : NULL);
   pto_json_put_bool(w, "is_same", pto_run_comparison_is_same(c));
   pto_json_put_bool(w, "is_exact", c->is_exact);
   pto_json_put_array(w, "runs");

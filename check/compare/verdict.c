@@ -43,27 +43,50 @@ static void say_account(const struct pto_compared *row, char *text, size_t size)
   if (row->times[0].median_ps) pto_text_append(text, size, " (%+.1f %%)", pto_compared_change_percent(row));
 }
 
-/* The kernel or account whose change explains most of the makespan's; else what the control waits for, and the path. */
-static void say_cause(const struct pto_run_comparison *c, char *text, size_t size) {
-  const bool has_change = pto_compared_differs(c, &c->makespan);
-  const double change = has_change ? pto_compared_change_us(&c->makespan) : 0, least = LEAST_CAUSE * fabs(change);
+static double own_us(const struct pto_compared *row) { return row->is_own ? plain_us(row) : 0; }
+
+/* The kernel or account whose change explains most of the makespan's; else what the control waits for, and the path.
+ * Where the makespan is the same, a kernel that is not, or what is done for itself: waits and looks follow from that.
+ */
+struct cause {
+  enum pto_compared_table table;
+  const struct pto_compared *row, *path; /* path: besides */
+};
+
+static struct cause find_cause(const struct pto_run_comparison *c) {
+  if (!pto_compared_differs(c, &c->makespan)) {
+    const struct pto_compared *kernel = find_largest(c, PTO_COMPARED_KERNELS, plain_us, 0);
+    if (kernel) return (struct cause){PTO_COMPARED_KERNELS, kernel, NULL};
+    return (struct cause){PTO_COMPARED_ACCOUNTS, find_largest(c, PTO_COMPARED_ACCOUNTS, own_us, 0), NULL};
+  }
+  const double change = pto_compared_change_us(&c->makespan), least = LEAST_CAUSE * fabs(change);
   const int sign = (change > 0) - (change < 0);
   const struct pto_compared *kernel = find_largest(c, PTO_COMPARED_KERNELS, effect_us, sign),
                             *account = find_largest(c, PTO_COMPARED_ACCOUNTS, effect_us, sign),
                             *wait = find_largest(c, PTO_COMPARED_ACCOUNTS, wait_us, sign),
                             *path = find_largest(c, PTO_COMPARED_PATH, plain_us, sign);
-  if (!has_change && !kernel) kernel = find_largest(c, PTO_COMPARED_KERNELS, plain_us, 0);
-  if (!has_change && !account) account = find_largest(c, PTO_COMPARED_ACCOUNTS, plain_us, 0);
   const double of_kernel = kernel ? fabs(effect_us(kernel)) : 0, of_account = account ? fabs(effect_us(account)) : 0;
-  if (kernel && of_kernel >= least && of_kernel >= of_account) {
-    say_kernel(kernel, text, size);
-  } else if (account && of_account >= least) {
-    say_account(account, text, size);
-  } else {
-    if (wait && fabs(wait_us(wait)) >= least) say_account(wait, text, size);
-    if (path)
-      pto_text_append(text, size, "; on the critical path %s %+.2f us", path->name, pto_compared_change_us(path));
-  }
+  if (kernel && of_kernel >= least && of_kernel >= of_account)
+    return (struct cause){PTO_COMPARED_KERNELS, kernel, NULL};
+  if (account && of_account >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, account, NULL};
+  if (wait && fabs(wait_us(wait)) >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, wait, path};
+  return (struct cause){PTO_COMPARED_PATH, path, path};
+}
+
+const struct pto_compared *pto_run_comparison_cause(const struct pto_run_comparison *c,
+                                                    enum pto_compared_table *table) {
+  const struct cause cause = find_cause(c);
+  *table = cause.table;
+  return c->can_tell ? cause.row : NULL;
+}
+
+static void say_cause(const struct pto_run_comparison *c, char *text, size_t size) {
+  const struct cause cause = find_cause(c);
+  if (cause.row && cause.table == PTO_COMPARED_KERNELS) say_kernel(cause.row, text, size);
+  if (cause.row && cause.table == PTO_COMPARED_ACCOUNTS) say_account(cause.row, text, size);
+  if (cause.path)
+    pto_text_append(text, size, "; on the critical path %s %+.2f us", cause.path->name,
+                    pto_compared_change_us(cause.path));
 }
 
 /* "; 64 tasks more: 32 matmul, 32 add", of the two rows that grew or shrank most. */
@@ -93,7 +116,7 @@ void pto_run_comparison_verdict(const struct pto_run_comparison *c, char *text, 
   if (!c->can_tell)
     pto_text_append(text, size, "B took %.2f us and A %.2f us, of fewer than %u runs a side: that tells nothing",
                     (double)c->makespan.times[1].median_ps / 1e6, (double)c->makespan.times[0].median_ps / 1e6,
-                    PTO_COMPARE_LEAST);
+                    c->least_runs);
   else if (pto_compared_differs(c, &c->makespan))
     pto_text_append(text, size, "B takes %.2f us %s (%+.2f %%)", fabs(change), change > 0 ? "longer" : "less",
                     pto_compared_change_percent(&c->makespan));

@@ -58,6 +58,9 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
     forecast->cores[kind] = timeline->core_count[kind];
     forecast->used[kind] = timeline->used_count[kind];
   }
+  for (size_t i = 0; i < PTO_FORECAST_KERNELS && i < timeline->kernel_count; i++)
+    if (timeline->kernels[i].kernel)
+      snprintf(forecast->kernels[i], sizeof forecast->kernels[i], "%s", timeline->kernels[i].kernel->name);
   forecast->path_ps = path.length;
   forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
   forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;

@@ -20,6 +20,7 @@
 #include <runtime/port/port.h>
 #include <sim/chips/chip.h>
 
+#define PTO_FORECAST_KERNELS 8
 struct pto_forecast {
   int exit_code; /* enum pto_exit; what follows is there where it is PTO_EXIT_OK */
   int status;
@@ -33,8 +34,9 @@ struct pto_forecast {
   uint64_t edges, calls;
   uint64_t busy_ps[2]; /* of cores, summed: AIC, AIV */
   uint32_t cores[2], used[2];
-  uint64_t path_ps;                     /* the longest chain of dependent calls */
-  uint64_t origin_ps[PTO_ORIGIN_COUNT]; /* core time by where it comes from; sums to that of busy_ps */
+  uint64_t path_ps;                       /* the longest chain of dependent calls */
+  char kernels[PTO_FORECAST_KERNELS][64]; /* names, the longest total first; "": there are no more */
+  uint64_t origin_ps[PTO_ORIGIN_COUNT];   /* core time by where it comes from; sums to that of busy_ps */
 };
 
 /* What one run is asked for. */

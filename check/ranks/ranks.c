@@ -25,6 +25,15 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
   return count;
 }
 
+/* For the sentence of a world that waits for ever. */
+static void name_call(void *context, const void *call, char *text, size_t size) {
+  struct pto_ranks *ranks = context;
+  pthread_mutex_lock(&ranks->lines_mutex);
+  if (!ranks->lines) ranks->lines = pto_source_lines_create();
+  pto_source_lines_name(ranks->lines, call, NULL, text, size);
+  pthread_mutex_unlock(&ranks->lines_mutex);
+}
+
 /* ---- open ---- */
 
 static int open_session(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t index) {
@@ -32,7 +41,10 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   its.config = &config; /* which the session copies */
-  return pto_session_init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
+  if (index > 0) its.text = NULL;
+  int (*const init)(struct pto_session *, const struct pto_session_options *) =
+      ranks->is_judged ? pto_session_init_judged : pto_session_init;
+  return init(&ranks->sessions[index], &its) == PTO_EXIT_OK ? PTO_EXIT_OK : end_as_rank(ranks, index);
 }
 
 /* The ranks of this process, up to the first that cannot be opened. */
@@ -54,6 +66,8 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
     ranks->error.status = status;
     return end(ranks, pto_exit_of_setup(status));
   }
+  pto_world_name_calls(ranks->world, name_call, ranks);
+  if (ranks->is_judged) pto_world_keep_events(ranks->world);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);
@@ -68,9 +82,22 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
   return PTO_EXIT_OK;
 }
 
+int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
+  memset(ranks, 0, sizeof *ranks);
+  (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
+  ranks->program = options->program;
+  ranks->is_told_here = ranks->is_judged = true;
+  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
+  if (!ranks->processes) return open_all(ranks, options, rank_count, 1);
+  ranks->is_told_here = ranks->processes->first == 0;
+  pto_error_set(&ranks->error, PTO_ENOTSUP, "ranks are judged in one process, not in several");
+  return end(ranks, PTO_EXIT_USAGE);
+}
+
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count) {
   memset(ranks, 0, sizeof *ranks);
+  (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
   ranks->program = options->program;
   ranks->is_told_here = true;
   if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
@@ -127,13 +154,26 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     return end(ranks, PTO_EXIT_FAILED);
   }
   add_up(ranks);
+  struct pto_error error;
+  if (ranks->wants_path && pto_ranks_path_init(ranks, &ranks->path, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
+  if (ranks->wants_comm_stats && pto_comm_stats_init(ranks, &ranks->comm_stats, &error)) {
+    ranks->error = error;
+    return end(ranks, PTO_EXIT_FAILED);
+  }
   return ranks->exit_code;
 }
 
 void pto_ranks_fini(struct pto_ranks *ranks) {
+  pto_source_lines_destroy(ranks->lines);
+  (void)pthread_mutex_destroy(&ranks->lines_mutex);
   for (uint32_t i = 0; i < ranks->rank_count; i++) pto_session_fini(&ranks->sessions[i]);
   free(ranks->sessions);
   free(ranks->links);
+  pto_ranks_path_fini(&ranks->path);
+  pto_comm_stats_fini(&ranks->comm_stats);
   pto_exchange_bytes_fini(&ranks->told);
   pto_world_destroy(ranks->world);
   pto_exchange_destroy(ranks->processes);

@@ -44,15 +44,17 @@ static void print_links(const struct pto_ranks *ranks, FILE *to) {
   if (used > told) fprintf(to, "           and %" PRIu32 " more that carried less, or as much\n", used - told);
 }
 
-/* Where the time of the rank went that ends last, where that was asked. */
+/* What bounds all, and where the time of the rank went that ends last, where that was asked. */
 static void print_account(const struct pto_ranks *ranks, FILE *to) {
   uint32_t last = 0;
   for (uint32_t i = 1; i < ranks->rank_count; i++)
     if (ranks->sessions[i].result.stats.virtual_ps > ranks->sessions[last].result.stats.virtual_ps) last = i;
   const struct pto_run_result *result = &ranks->sessions[last].result;
+  if (!ranks->wants_account) return;
+  pto_ranks_path_print(&ranks->path, to);
   if (!result->timeline) return;
   fprintf(to, "rank %" PRIu32 ", the last to end\n", last);
-  pto_timeline_stats_print(result->timeline, &result->stats, to);
+  pto_timeline_stats_print_accounts(result->timeline, &result->stats, to);
 }
 
 static void put_links(struct pto_json_writer *w, const struct pto_ranks *ranks) {
@@ -97,6 +99,7 @@ void pto_ranks_print(const struct pto_ranks *ranks, FILE *to) {
   fprintf(to, "%s on the chips\n", pto_format_seconds((double)ranks->virtual_ps * 1e-12, text, sizeof text));
   print_links(ranks, to);
   fprintf(to, "  trace    %016" PRIx64 "\n  digest   %016" PRIx64 "\n", ranks->trace_digest, ranks->output_digest);
+  if (ranks->wants_comm_stats) pto_comm_stats_print(&ranks->comm_stats, to);
   print_account(ranks, to);
 }
 
@@ -104,7 +107,7 @@ static void put_verdict(struct pto_json_writer *w, enum pto_verdict verdict) {
   if (pto_json_try_key(w, "verified", verdict != PTO_VERDICT_NONE)) pto_json_bool(w, verdict == PTO_VERDICT_TRUE);
 }
 
-static void put_all(struct pto_json_writer *w, const void *context) {
+void pto_ranks_put(struct pto_json_writer *w, const void *context) {
   const struct pto_ranks *ranks = context;
   pto_json_put_format(w, "pto-ranks", 1);
   pto_json_put_string(w, "program", ranks->program);
@@ -118,6 +121,8 @@ static void put_all(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "exit", (uint64_t)ranks->exit_code);
   pto_json_put_string(w, "error", ranks->error.sentence[0] ? ranks->error.sentence : NULL);
   if (ranks->world) put_links(w, ranks);
+  if (ranks->wants_account) pto_ranks_path_put(&ranks->path, w);
+  if (ranks->wants_comm_stats) pto_comm_stats_put(&ranks->comm_stats, w);
   pto_json_put_array(w, "results");
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
     if (ranks->texts[i].json) pto_json_raw(w, ranks->texts[i].json, ranks->texts[i].size);
@@ -130,5 +135,5 @@ static void put_all(struct pto_json_writer *w, const void *context) {
 }
 
 int pto_ranks_write_json(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
-  return pto_output_json(path, put_all, ranks, error);
+  return pto_output_json(path, pto_ranks_put, ranks, error);
 }

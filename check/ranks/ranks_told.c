@@ -6,12 +6,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Empties `out`. */
-static bool meet(const struct pto_ranks *ranks, struct pto_exchange_bytes *out, struct pto_exchange_bytes *in,
-                 bool is_well) {
-  struct pto_exchange_visit visit = {ranks->processes->first, 0, out, in};
-  is_well = pto_exchange_meet(ranks->processes, &visit, is_well);
-  pto_exchange_bytes_fini(out);
+bool pto_ranks_share(const struct pto_ranks *ranks, struct pto_exchange_bytes *out, struct pto_exchange_bytes *in,
+                     bool is_well) {
+  if (ranks->processes) {
+    struct pto_exchange_visit visit = {ranks->processes->first, 0, out, in};
+    is_well = pto_exchange_meet(ranks->processes, &visit, is_well);
+    pto_exchange_bytes_fini(out);
+    return is_well;
+  }
+  *in = *out;
+  *out = (struct pto_exchange_bytes){0};
   return is_well;
 }
 
@@ -27,7 +31,7 @@ int pto_ranks_agree(struct pto_ranks *ranks) {
   if (!ranks->processes) return ranks->exit_code;
   struct failure *failure = ranks->exit_code ? pto_exchange_bytes_add(&out, sizeof *failure) : NULL;
   if (failure) *failure = (struct failure){ranks->exit_code, ranks->error};
-  if (!meet(ranks, &out, &in, failure || !ranks->exit_code)) {
+  if (!pto_ranks_share(ranks, &out, &in, failure || !ranks->exit_code)) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for the ranks of a process");
     ranks->exit_code = PTO_EXIT_FAILED;
   } else if (in.count >= sizeof *failure) {
@@ -59,7 +63,7 @@ static bool gather_links(struct pto_ranks *ranks) {
   if (!ranks->processes) return ranks->links != NULL;
   void *told = ranks->links && size ? pto_exchange_bytes_add(&out, size) : NULL;
   if (told) memcpy(told, ranks->links, size);
-  const bool is_well = meet(ranks, &out, &in, ranks->links && (told || !size));
+  const bool is_well = pto_ranks_share(ranks, &out, &in, ranks->links && (told || !size));
   const struct pto_fabric_link *links = (const struct pto_fabric_link *)(const void *)in.data;
   for (size_t i = 0; is_well && i < in.count / sizeof *links; i++)
     take_link(&ranks->links[i % ranks->link_count], &links[i]);
@@ -120,7 +124,7 @@ bool pto_ranks_gather(struct pto_ranks *ranks) {
   if (!ranks->processes) return is_well;
   for (uint32_t i = 0; i < ranks->rank_count && is_well; i++)
     is_well = !pto_world_rank(ranks->world, i) || tell(ranks, i, &out);
-  if (!meet(ranks, &out, &ranks->told, is_well)) return false;
+  if (!pto_ranks_share(ranks, &out, &ranks->told, is_well)) return false;
   for (size_t at = 0; at < ranks->told.count;) {
     const struct told *told = (const struct told *)(const void *)(ranks->told.data + at);
     at += pto_align_up(sizeof *told + told->json_bytes, 8);

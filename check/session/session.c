@@ -269,8 +269,8 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = session->subject.name;
   if (session->subject.program->ranks && !session->asked.rank) {
-    pto_error_set(&session->result.error, PTO_ENOTSUP, "%s is for several ranks, which `ptosim run` alone has",
-                  session->subject.name);
+    pto_error_set(&session->result.error, PTO_ENOTSUP,
+                  "%s is for several ranks, which `ptosim run` and `ptosim check` have", session->subject.name);
     return end(session, PTO_EXIT_USAGE);
   }
   int code = make_config(session, is_judged);
@@ -419,12 +419,19 @@ int pto_session_execute(struct pto_session *session) {
 
 /* ---- verify ---- */
 
-/* A case may state its graph; with other options, rules or windows the statement is about another graph. */
+/* On as many ranks as the program is for. */
+static bool is_on_own_ranks(const struct pto_session *session) {
+  const uint32_t own = session->subject.program->ranks ? session->subject.program->ranks : 1;
+  return !session->config.rank || pto_rank_count(session->config.rank) == own;
+}
+
+/* A case may state its graph; with other options, rules, windows or ranks the statement is about another graph. */
 static int check_counts(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_session_options *options = &session->options;
   const struct pto_case *stated = pto_program_run_case(session->run);
   if (!stated || !result->has_run || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (!is_on_own_ranks(session)) return PTO_EXIT_OK;
   if (stated->tasks && stated->tasks != result->stats.tasks) {
     pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
                   result->stats.tasks, stated->tasks, stated->name);
@@ -493,6 +500,11 @@ int pto_session_take_account(struct pto_session *session, struct pto_error *erro
     return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
   int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
   if (status) return status;
+  if (session->timeline.is_virtual && !session->config.made_chip) {
+    status = pto_timeline_stats_take_chip(&session->timeline, session->config.chip, error);
+    if (status) return status;
+  }
+  session->timeline.command = session->result.command;
   session->result.timeline = &session->timeline;
   status = pto_group_times_init(&session->node_times, trace, info.groups, error);
   if (status) return status;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include <orchestration/loader/program_run.h>
+#include <report/run/chip_keys.h>
+#include <report/run/run_path.h>
 #include <runtime/base/base.h>
 
 #define LEAST_WINDOW UINT64_C(16)
@@ -66,21 +68,50 @@ static void add_value(struct pto_what_if_plan *plan, const struct pto_chip_note 
   free(sheet);
 }
 
-static bool is_number(const struct pto_chip_note *note, uint64_t *value) {
-  if (note->value[0] < '0' || note->value[0] > '9' || note->value[strspn(note->value, "0123456789")]) return false;
-  *value = strtoull(note->value, NULL, 10);
-  return *value > 0;
-}
-
 static void plan_keys(struct pto_what_if_plan *plan, const char *label) {
   for (uint32_t i = 0; i < plan->sheet.count; i++) {
     const struct pto_chip_note *note = &plan->sheet.notes[i];
-    uint64_t value;
-    if (!is_number(note, &value) || strcmp(note->section, "fabric") == 0) continue; /* it runs one chip */
+    const uint64_t value = pto_chip_key_number(note);
+    if (!value || strcmp(note->section, "fabric") == 0) continue; /* it runs one chip */
     struct pto_what_if_key *key = &plan->asked->keys[plan->asked->key_count++];
     key->note = *note;
     add_value(plan, note, value / 2, label, &key->half);
     add_value(plan, note, value * 2, label, &key->twice);
+  }
+}
+
+static void add_part(struct pto_what_if_plan *plan, const char *prefix, const char *what, const char *chip_set) {
+  struct pto_what_if *asked = plan->asked;
+  struct pto_chip chip;
+  struct pto_error error;
+  char *name;
+  if (!chip_set[0] || asked->part_count == PTO_ARRAY_LENGTH(asked->parts)) return;
+  struct pto_what_if_part *part = &asked->parts[asked->part_count++];
+  snprintf(part->what, sizeof part->what, "%s%s", prefix, what);
+  snprintf(part->chip_set, sizeof part->chip_set, "%s", chip_set);
+  if (asprintf(&name, "%s,%s", plan->config.chip, chip_set) < 0) {
+    refuse(&part->half, PTO_ENOMEM, "no memory for the name of a chip");
+    return;
+  }
+  const int status = pto_chip_load(name, &chip, &error);
+  free(name);
+  if (status) {
+    refuse(&part->half, status, error.sentence);
+    return;
+  }
+  chip.cluster_count = plan->plain.cluster_count;
+  (void)add_job(plan, &part->half, &chip);
+}
+
+static void plan_parts(struct pto_what_if_plan *plan) {
+  const struct pto_forecast *plain = &plan->asked->plain;
+  const char *what, *keys;
+  char set[sizeof plan->asked->parts[0].chip_set];
+  for (uint32_t i = 0; (what = pto_path_trial_at(i, &keys)) != NULL; i++)
+    add_part(plan, "", what, pto_chip_keys_faster(&plan->sheet, keys, set, sizeof set));
+  for (uint32_t i = 0; i < PTO_FORECAST_KERNELS && plain->kernels[i][0]; i++) {
+    snprintf(set, sizeof set, "half_kernel=%s", plain->kernels[i]);
+    add_part(plan, "kernel ", plain->kernels[i], set);
   }
 }
 
@@ -123,6 +154,17 @@ static uint64_t change_of(const struct pto_what_if_run *run, uint64_t makespan) 
 
 static uint64_t effect_of(const struct pto_what_if_key *key, uint64_t makespan) {
   return pto_max_u64(change_of(&key->half, makespan), change_of(&key->twice, makespan));
+}
+
+static void order_parts(struct pto_what_if *asked) {
+  for (uint32_t i = 1; i < asked->part_count; i++) {
+    const struct pto_what_if_part part = asked->parts[i];
+    const uint64_t change = change_of(&part.half, asked->makespan_ps);
+    uint32_t at = i;
+    for (; at > 0 && change_of(&asked->parts[at - 1].half, asked->makespan_ps) < change; at--)
+      asked->parts[at] = asked->parts[at - 1];
+    asked->parts[at] = part;
+  }
 }
 
 /* Of equal effect in the file's order: few keys, so a stable sort by insertion. */
@@ -170,6 +212,8 @@ static uint64_t digest_of(const struct pto_what_if_plan *plan) {
     digest = pto_xxh64(note->key, strlen(note->key), digest);
     digest = pto_xxh64(note->value, strlen(note->value), digest);
   }
+  for (uint32_t i = 0; i < plan->asked->part_count; i++)
+    digest = pto_xxh64(plan->asked->parts[i].chip_set, strlen(plan->asked->parts[i].chip_set), digest);
   for (uint32_t i = 0; i < plan->count; i++) digest = pto_xxh64(&plan->runs[i]->value, sizeof(uint64_t), digest);
   return digest;
 }
@@ -224,12 +268,14 @@ int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_shar
     asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
   }
   asked->run_count = plan->count;
+  order_parts(asked);
   order_keys(asked);
   return PTO_OK;
 }
 
 static int make_plan(struct pto_what_if_plan *plan, struct pto_error *error) {
-  plan->capacity = 2 * plan->sheet.count + 2 * PTO_ARRAY_LENGTH(plan->asked->clusters.points);
+  plan->capacity = (uint32_t)PTO_ARRAY_LENGTH(plan->asked->parts) + 2 * plan->sheet.count +
+                   2 * PTO_ARRAY_LENGTH(plan->asked->clusters.points);
   plan->chips = calloc(plan->capacity, sizeof *plan->chips);
   plan->jobs = calloc(plan->capacity, sizeof *plan->jobs);
   plan->runs = calloc(plan->capacity, sizeof(struct pto_what_if_run *));
@@ -244,6 +290,7 @@ static int make_runs(struct pto_what_if_plan *plan, const char *label, struct pt
   asked->makespan_ps = asked->plain.makespan_ps + plan->plain.handshake_ps;
   const int status = make_plan(plan, error);
   if (status) return status;
+  plan_parts(plan);
   plan_keys(plan, label);
   plan_clusters(plan);
   plan_window(plan);
@@ -309,6 +356,17 @@ static bool has_effect(const struct pto_what_if *asked, const struct pto_what_if
          key->twice.exit_code != PTO_EXIT_OK;
 }
 
+static void print_parts(const struct pto_what_if *asked, FILE *to) {
+  fprintf(to, "\n%-49s %21s   %s\n", "part of the run in half the time", "us", "`ptosim run` with --chip-set");
+  for (uint32_t i = 0; i < asked->part_count; i++) {
+    const struct pto_what_if_part *part = &asked->parts[i];
+    if (part->half.exit_code == PTO_EXIT_OK && part->half.makespan_ps == asked->makespan_ps) continue;
+    fprintf(to, "%-49.49s", part->what);
+    print_run(&part->half, asked->makespan_ps, to);
+    fprintf(to, "   %s\n", part->chip_set);
+  }
+}
+
 static void print_keys(const struct pto_what_if *asked, FILE *to) {
   fprintf(to, "\n%-28s %12s %-7s %21s %20s %11s\n", "number of the chip", "", "", "half: us", "twice: us",
           "elasticity");
@@ -336,6 +394,11 @@ static void print_keys(const struct pto_what_if *asked, FILE *to) {
 
 /* What was refused, each sentence once. */
 static void print_refusals(const struct pto_what_if *asked, FILE *to) {
+  for (uint32_t i = 0; i < asked->part_count; i++) {
+    const struct pto_what_if_part *part = &asked->parts[i];
+    if (part->half.exit_code != PTO_EXIT_OK && part->half.exit_code != PTO_EXIT_INTERRUPTED)
+      fprintf(to, "%s: %s\n", part->what, part->half.sentence);
+  }
   for (uint32_t i = 0; i < asked->key_count; i++) {
     const struct pto_what_if_key *key = &asked->keys[i];
     const struct pto_what_if_run *runs[] = {&key->half, &key->twice};
@@ -362,9 +425,10 @@ static void print_curve(const struct pto_what_if *asked, const struct pto_what_i
 }
 
 void pto_what_if_print(const struct pto_what_if *asked, FILE *to) {
-  fprintf(to, "%s: %.2f us in virtual time; %" PRIu32 " other runs, one number changed in each\n", asked->chip,
+  fprintf(to, "%s: %.2f us in virtual time; %" PRIu32 " other runs, one thing changed in each\n", asked->chip,
           US(asked->makespan_ps), asked->run_count);
   if (asked->plain.why_run[0]) fprintf(to, "kernels are run in each: %s\n", asked->plain.why_run);
+  print_parts(asked, to);
   print_keys(asked, to);
   print_refusals(asked, to);
   print_curve(asked, &asked->clusters, to);
@@ -373,11 +437,15 @@ void pto_what_if_print(const struct pto_what_if *asked, FILE *to) {
 
 /* ---- JSON ---- */
 
+static void put_end(const struct pto_what_if_run *run, struct pto_json_writer *w) {
+  if (pto_json_try_key(w, "virtual_us", run->exit_code == PTO_EXIT_OK)) pto_json_decimal(w, run->makespan_ps, 6);
+  pto_json_put_string(w, "error", run->exit_code == PTO_EXIT_OK ? NULL : run->sentence);
+}
+
 static void put_run(const struct pto_what_if_run *run, struct pto_json_writer *w) {
   pto_json_object_begin(w);
   pto_json_put_u64(w, "value", run->value);
-  if (pto_json_try_key(w, "virtual_us", run->exit_code == PTO_EXIT_OK)) pto_json_decimal(w, run->makespan_ps, 6);
-  pto_json_put_string(w, "error", run->exit_code == PTO_EXIT_OK ? NULL : run->sentence);
+  put_end(run, w);
   pto_json_object_end(w);
 }
 
@@ -392,6 +460,15 @@ void pto_what_if_put(const struct pto_what_if *asked, struct pto_json_writer *w)
   pto_json_key(w, "virtual_us");
   pto_json_decimal(w, asked->makespan_ps, 6);
   pto_json_put_string(w, "kernels_run_because", asked->plain.why_run[0] ? asked->plain.why_run : NULL);
+  pto_json_put_array(w, "parts");
+  for (uint32_t i = 0; i < asked->part_count; i++) {
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "what", asked->parts[i].what);
+    pto_json_put_string(w, "chip_set", asked->parts[i].chip_set);
+    put_end(&asked->parts[i].half, w);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
   pto_json_put_array(w, "numbers");
   for (uint32_t i = 0; i < asked->key_count; i++) {
     const struct pto_what_if_key *key = &asked->keys[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program would take on another chip: each number of the chip file halved and doubled, one at a time, and curves
- * over its clusters and the slots of a task ring.  Each is a run of its own in virtual time, exact, as
+ * What a program would take on another chip: with each part of the run in half the time, as a verdict proposes it
+ * (report/run/run_path.h); with each number of the chip file halved and doubled, one at a time; and curves over its
+ * clusters and the slots of a task ring.  Each is a run of its own in virtual time, exact, as
  * check/predict/forecast.h makes them.
  *
  * A pto_what_if is made by begin, and whole by run.  It owns its lists until fini.  Times are those that `ptosim run`
@@ -26,6 +27,13 @@ struct pto_what_if_run {
   char sentence[160]; /* why it is not; cut */
 };
 
+/* A part of the run that takes half as long: "lookups", "kernel matmul". */
+struct pto_what_if_part {
+  char what[96];
+  char chip_set[512]; /* as --chip-set takes it */
+  struct pto_what_if_run half;
+};
+
 /* A key of the chip file with a number that is not 0. */
 struct pto_what_if_key {
   struct pto_chip_note note; /* as the chip has it */
@@ -42,7 +50,9 @@ struct pto_what_if {
   char chip[64];
   struct pto_forecast plain; /* the run as it is; the rest is there where its exit_code is PTO_EXIT_OK */
   uint64_t makespan_ps;
-  struct pto_what_if_key *keys; /* largest effect first */
+  struct pto_what_if_part parts[32]; /* largest effect first, as the next */
+  uint32_t part_count;
+  struct pto_what_if_key *keys;
   uint32_t key_count;
   uint32_t planned_count, run_count; /* other runs: after begin, after run */
   uint64_t digest;                   /* of the plain run and of what is changed in the others */

@@ -18,7 +18,8 @@
 #include <runtime/base/process.h>
 
 #define RECORD_FD 3
-#define LOOK_MS 100 /* between two looks at ^C */
+#define LOOK_MS 100   /* between two looks at ^C */
+#define KILL_LOOKS 10 /* after ^C, less than what ptosim itself has to end: what is imported may have swallowed it */
 #define MOST_TEXT_BYTES (1u << 20)
 
 struct child {
@@ -92,10 +93,13 @@ static void print_listed(json_t *one) {
 
 /* Waits for a record, or for the child's end.  ^C of a terminal reaches the child by itself; one that was sent to this
  * process alone is passed on. */
-static void wait_for_record(const struct child *child, bool *is_told) {
+static void wait_for_record(const struct child *child, unsigned *looks) {
   struct pollfd records = {.fd = child->records, .events = POLLIN};
-  while (poll(&records, 1, LOOK_MS) <= 0)
-    if (!*is_told && pto_interrupted()) *is_told = kill(child->pid, SIGINT) == 0;
+  while (poll(&records, 1, LOOK_MS) <= 0) {
+    if (!pto_interrupted()) continue;
+    if (*looks % KILL_LOOKS == 0) kill(child->pid, *looks == 0 ? SIGINT : SIGKILL);
+    (*looks)++;
+  }
 }
 
 /* A line each, until the child has closed its end. */
@@ -104,9 +108,9 @@ static void read_records(const struct pto_adopt_options *options, const struct c
   FILE *stream = fdopen(child->records, "r");
   char *line = NULL;
   size_t size = 0;
-  bool is_told = false;
+  unsigned looks = 0;
   if (stream) setvbuf(stream, NULL, _IONBF, 0); /* what was read ahead, poll would not see */
-  while (stream && (wait_for_record(child, &is_told), getline(&line, &size, stream) > 0)) {
+  while (stream && (wait_for_record(child, &looks), getline(&line, &size, stream) > 0)) {
     json_t *one = json_loads(line, 0, NULL);
     if (!json_is_object(one)) {
       json_decref(one);
@@ -150,6 +154,7 @@ int pto_adopt_folder(const struct pto_adopt_options *options, const char *platfo
   const size_t before = json_array_size(cases->array);
   struct child child = {.records = -1, .text = -1};
   const char *python = pto_python_find("pytest,torch");
+  if (pto_interrupted()) return PTO_EXIT_OK; /* a Python that was asked has ended by it too */
   if (!python)
     return pto_complain(PTO_EXIT_USAGE, "adopt: scene tests want a python3 with pytest and torch: apt-get install "
                                         "python3-pytest python3-torch");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The three ways of `ptosim check PROGRAM`, a file each: by its declared accesses (check/order/order_check.h), by what
- * its kernels touch (--observe, check/observe/observe.h), by the rings that it needs (--advise,
- * check/order/ring_advice.h).
+ * The ways of `ptosim check PROGRAM`, a file each: by its declared accesses (check/order/order_check.h), and on several
+ * ranks by what these do to each other (check/ranks/ranks_check.h); by what its kernels touch (--observe,
+ * check/observe/observe.h); by the rings that it needs (--advise, check/order/ring_advice.h).
  *
  * Each runs the one program in `options`, and returns an enum pto_exit, having said why where that is not 0.  Owns
  * nothing beyond the call.  Control thread.
@@ -11,10 +11,15 @@
 #define PTO_CLI_CHECK_CHECK_H
 
 #include <check/observe/observe.h>
+#include <check/session/session.h>
 #include <cli/run/options.h>
 
 /* Once; whether its output is right, too. */
 int pto_check_order(const struct pto_run_options *options);
+
+/* The same on several ranks.  `asked` is what pto_run_options_session has made of the options. */
+int pto_check_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
+                    uint32_t rank_count);
 
 /* On the engine "observe". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);

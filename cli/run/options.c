@@ -14,6 +14,7 @@
 #include <cli/run/shared.h>
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
+#include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
@@ -196,9 +197,11 @@ static const struct pto_option_spec specs[] = {
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
-     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run)},
+     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run) | TAKER(check)},
     {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
      NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
+    {"comm-stats", NULL, "of several ranks: says what they moved, how fast, and who waited for whom", FLAG(comm_stats),
+     TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
     {"deps", "RULES",
@@ -369,8 +372,35 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
+/* A word of the command that does the run again, in quotes where a shell would see more in it. */
+static void note_again(struct pto_run_options *options, const char *name, const char *value) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+-@%";
+  const char *quote = value && value[strspn(value, plain)] ? "'" : "";
+  char *longer;
+  if (!options->again) return;
+  if (asprintf(&longer, "%s %s%s%s%s%s%s", options->again, name ? "--" : "", name ? name : "", name && value ? " " : "",
+               quote, value ? value : "", quote) < 0)
+    longer = NULL;
+  free(options->again);
+  options->again = longer;
+}
+
+/* What only tells of a run is not part of it. */
+static bool is_of_telling(const char *name) {
+  static const char *const names[] = {"stats",           "json",        "sarif", "junit",  "quiet", "help",
+                                      "counters",        "counters-by", "dump",  "output", "save",
+#define X(name, option, argument, help, record, write) option,
+                                      PTO_EXPORT_LIST(X)
+#undef X
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
 static int take_program(struct pto_run_options *options, const char *word, struct pto_error *error) {
   pto_shared_note(options, "%s", word);
+  note_again(options, NULL, word);
   return pto_string_list_add(&options->programs, word, error);
 }
 
@@ -382,6 +412,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const char *value = spec->argument ? optarg : NULL;
   options->given[index] = true;
   pto_shared_note_option(options, spec->name, value);
+  if (!is_of_telling(spec->name)) note_again(options, spec->name, value);
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -407,6 +438,9 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   *options = (struct pto_run_options){.rounds = 1, .timeout_ms = DEFAULT_TIMEOUT_MS};
   if (pto_run_options_has(verb, "shard")) options->command = json_array();
   pto_shared_note(options, "%s", pto_verb_at(verb)->name);
+  if ((verb == PTO_VERB_run || verb == PTO_VERB_graph) &&
+      asprintf(&options->again, "ptosim %s", pto_verb_at(verb)->name) < 0)
+    options->again = NULL;
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
@@ -434,6 +468,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
+  if (!options->chip) note_again(options, "chip", pto_chip_name_at(0));
   if (!refused) return set_chip(options, error);
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
@@ -466,6 +501,7 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
 
 void pto_run_options_fini(struct pto_run_options *options) {
   json_decref(options->command);
+  free(options->again);
   free(options->set_chip);
   free(options->model);
   free(options->programs.items);

@@ -54,7 +54,7 @@ struct pto_run_options {
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   uint32_t jitter_ppm; /* 0: none */
-  bool poison, stats, quiet, help, no_compute, assume_zero;
+  bool poison, stats, comm_stats, quiet, help, no_compute, assume_zero;
   const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
@@ -63,6 +63,7 @@ struct pto_run_options {
       given[PTO_OPTION_SPECS_MAX]; /* entries of `specs` (cli/run/options.c), and behind these of the verb's own list */
   const char *of_merge;            /* the first option given that a shard leaves to merge; NULL: none */
   json_t *command; /* the same: the words that say what is run, without those that say how and where to */
+  char *again;     /* of verbs that run a program: the command for a shell that does it again, and tells no more */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */

@@ -57,7 +57,8 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                       .progress = pto_progress_line_stage,
                                       .config = config_out};
   config_out->record = pto_exports_record(options->exports);
-  if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
+  if (options->stats || options->comm_stats)
+    config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
   if (options->dump_tasks) config_out->record |= PTO_RECORD_GRAPH;
   return asked;
 }
@@ -95,6 +96,7 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   struct pto_error error;
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
+  session->result.command = options->again;
   if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session) &&
       pto_session_take_account(session, &error))
     note_failure(session, &error);

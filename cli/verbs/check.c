@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <check/ranks/ranks.h>
 #include <report/findings/findings.h>
 #include <cli/check/check.h>
+#include <cli/run/request.h>
 #include <cli/main/verb.h>
 
 struct check_options {
@@ -47,7 +49,7 @@ static void help(const struct pto_run_options *options) {
       "of\n"
       "conflicting accesses that nothing orders under the rules of --deps, with the line to add; and, as notes, "
       "explicit\n"
-      "dependencies that others imply.\n\n"
+      "dependencies that others imply.  On several ranks it tells what they do to each other's windows, too.\n\n"
       "With --observe it runs one kernel at a time, each several times over different bytes, and tells what kernels "
       "touch\n"
       "and do not declare.  With --advise it runs the program with ring after ring.  Neither takes an engine or writes "
@@ -61,6 +63,14 @@ static void help(const struct pto_run_options *options) {
   puts("\nLeaves with 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
        "the\n"
        "run failed (what it had submitted by then is checked).");
+}
+
+/* On as many ranks as are asked for, or as the program wants. */
+static int check_order(const struct pto_run_options *options) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(options, &config);
+  const uint32_t rank_count = options->ranks ? options->ranks : pto_ranks_wanted(&asked);
+  return rank_count ? pto_check_ranks(options, &asked, rank_count) : pto_check_order(options);
 }
 
 static int check(const struct check_options *options) {
@@ -77,7 +87,7 @@ static int check(const struct check_options *options) {
   if (options->observes) return pto_check_observe(&options->run, &options->observe);
   if (options->observe.calls_a_form || options->observe.has_tasks)
     return pto_complain(PTO_EXIT_USAGE, "check: --observe-tasks and --observe-calls go with --observe");
-  return pto_check_order(&options->run);
+  return check_order(&options->run);
 }
 
 int pto_cmd_check(int argc, char **argv) {

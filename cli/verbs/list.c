@@ -16,6 +16,7 @@
 #include <cli/op/op.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
+#include <report/run/chip_keys.h>
 #include <report/run/result.h>
 #include <report/run/trace_view.h>
 #include <graph/fuse/fusion.h>
@@ -276,19 +277,6 @@ struct sheets {
   int count;
 };
 
-static void put_note(struct pto_json_writer *w, const struct pto_chip_note *note) {
-  const char *tag = pto_chip_tag_name(note->tag);
-  pto_json_newline(w);
-  pto_json_object_begin(w);
-  pto_json_put_string(w, "section", note->section);
-  pto_json_put_string(w, "key", note->key);
-  pto_json_put_string(w, "value", note->value);
-  pto_json_put_string(w, "unit", pto_chip_note_unit(note));
-  pto_json_put_string(w, "tag", tag[0] ? tag : NULL);
-  pto_json_put_string(w, "source", note->source);
-  pto_json_object_end(w);
-}
-
 static void put_chips(struct pto_json_writer *w, const void *context) {
   const struct sheets *sheets = context;
   const struct pto_error none = {.status = PTO_OK};
@@ -299,9 +287,8 @@ static void put_chips(struct pto_json_writer *w, const void *context) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "name", one->chip.name);
     pto_json_put_string(w, "era", one->chip.era[0] ? one->chip.era : NULL);
-    pto_json_put_array(w, "numbers");
-    for (uint32_t k = 0; k < one->sheet.count; k++) put_note(w, &one->sheet.notes[k]);
-    pto_json_array_end(w);
+    pto_json_key(w, "numbers");
+    pto_chip_keys_put(&one->sheet, w);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);

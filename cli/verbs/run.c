@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <check/ranks/ranks.h>
+#include <check/ranks/ranks_trace.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -127,6 +128,11 @@ static void last_words(void *context, int status, const char *sentence) {
   _exit(result.exit_code);
 }
 
+/* Where to tell of it: a program that prints has standard output to itself. */
+static FILE *stream_of(const struct pto_session *session) {
+  return session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+}
+
 /* ---- --dump: which tasks are kept where ---- */
 
 static int refuse(struct pto_session *session, int status, const char *sentence) {
@@ -146,8 +152,7 @@ static int begin_dump(struct pto_session *session, const struct pto_run_options 
 /* After the run, well or not: says what was kept, and where the run itself was right, notes what could not be kept as
  * the session's failure. */
 static void end_dump(struct pto_session *session, const struct pto_run_options *options) {
-  /* A program that prints has standard output to itself. */
-  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+  FILE *to = stream_of(session);
   char sentence[PTO_SENTENCE_SIZE];
   uint64_t count;
   const int status = pto_session_captured(session, &count, sentence, sizeof sentence);
@@ -173,8 +178,7 @@ static int finish(const struct run *run) {
   const struct pto_run_options *options = run->options;
   const struct pto_run_result *result = &run->session.result;
   struct pto_error error;
-  /* A program that prints has standard output to itself. */
-  FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
+  FILE *to = stream_of(&run->session);
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
   if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   if (result->verified == PTO_VERDICT_FALSE && has_text) print_next(options, to);
@@ -218,7 +222,7 @@ static int open_session(struct run *run) {
 static const char *find_of_one_chip(const struct run *run) {
   const struct pto_run_options *options = run->options;
   for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
-    if (options->exports[i]) return "a file of a run's timeline, graph or page";
+    if (options->exports[i] && i != PTO_EXPORT_trace && i != PTO_EXPORT_page) return "a file of a run's graph";
   if (options->dump_tasks) return "--dump";
   if (options->outputs.count) return "--output";
   return run->counters.count ? "--counters" : NULL;
@@ -228,8 +232,9 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   const struct pto_run_options *options = run->options;
   struct pto_error error;
   if (!ranks->is_told_here) return ranks->exit_code;
-  if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, stdout);
-  fflush(stdout);
+  FILE *to = ranks->has_run ? stream_of(&ranks->sessions[0]) : stdout;
+  if (ranks->has_run && !options->quiet && !pto_run_options_take_stdout(options)) pto_ranks_print(ranks, to);
+  fflush(to);
   if (ranks->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", ranks->error.sentence);
   if (options->json_path && pto_ranks_write_json(ranks, options->json_path, &error))
@@ -243,17 +248,35 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   return pto_write_judgement(options, &judgement);
 }
 
+/* A failure counts where the run itself was right. */
+static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
+  const char *const *paths = run->options->exports;
+  struct pto_error error;
+  int status = PTO_OK;
+  if (!ranks->has_run) return;
+  pto_progress_line_stage("writing", 0, 0);
+  if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
+  if (status == PTO_OK && paths[PTO_EXPORT_page]) status = pto_ranks_write_page(ranks, paths[PTO_EXPORT_page], &error);
+  if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
+  ranks->exit_code = PTO_EXIT_FAILED;
+  ranks->error = error;
+}
+
 static int run_ranks(struct run *run, const struct pto_session_options *asked, uint32_t rank_count) {
   struct pto_ranks ranks;
   struct pto_error error;
   const char *of_one_chip = find_of_one_chip(run);
+  if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
-  ranks.wants_account = run->options->stats;
+  ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
+  ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];
+  ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
   pto_ranks_fini(&ranks);
@@ -291,8 +314,9 @@ static int run_any(struct run *run) {
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(run->options, &config);
   const uint32_t rank_count = run->options->ranks ? run->options->ranks : pto_ranks_wanted(&asked);
-  if (!rank_count && run->options->world_threads)
-    return pto_complain(PTO_EXIT_USAGE, "run: --world-threads is for several ranks (--ranks)");
+  if (!rank_count && (run->options->world_threads || run->options->comm_stats))
+    return pto_complain(PTO_EXIT_USAGE, "run: --%s is for several ranks (--ranks)",
+                        run->options->comm_stats ? "comm-stats" : "world-threads");
   return rank_count ? run_ranks(run, &asked, rank_count) : run_program(run);
 }
 

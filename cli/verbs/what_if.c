@@ -32,9 +32,9 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim what-if PROGRAM [--jobs N] [OPTION...]\n\n"
-       "What PROGRAM would take in virtual time with each number of the chip halved and doubled, one at a time, "
-       "largest\n"
-       "effect first, and with 1 to all clusters and 16 to 16384 slots of a task ring.  Each is a run, exact; kernels\n"
+       "What PROGRAM would take in virtual time with each part of the run in half the time, as a verdict of --stats\n"
+       "proposes it, and with each number of the chip halved and doubled, one at a time, largest effect first; and\n"
+       "with 1 to all clusters and 16 to 16384 slots of a task ring.  Each is a run, exact; kernels\n"
        "are priced and not run, where the program allows that.  `ptosim run --chip-set KEY=VALUE` is one of them.\n"
        "The heap stays as it is: `ptosim check --advise` tries windows and heaps.\n");
   pto_run_options_help(PTO_VERB_what_if, own_options);

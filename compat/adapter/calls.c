@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define INVALID_ARGS 5
 
 /* ---- scopes ---- */
 

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INVALID_ARGS 5
 #define NODE_BITS 10u /* of a task of a graph in its id: ring 1, number of the graph's task << 10 | its own */
 
 void pto_compat_graph_clear(struct pto_compat *compat) {

@@ -194,6 +194,7 @@ struct pto_compat *pto_compat_current(void);
 /* From now on it is this one, or none; gives which it was. */
 struct pto_compat *pto_compat_enter(struct pto_compat *compat);
 
+#define INVALID_ARGS 5 /* the code of most mistakes */
 /* Ends the run with error `code`; the sentence goes behind its name and the place.  The first one counts. */
 void pto_compat_fail(struct pto_compat *compat, int32_t code, const struct pto_compat_place *place, const char *format,
                      ...) PTO_PRINTF(4, 5);
@@ -226,12 +227,20 @@ const struct pto_kernel *pto_compat_kernel_for(struct pto_compat *compat, const 
                                                const uint8_t *modes, uint32_t mode_count);
 void pto_compat_uses_fini(struct pto_compat_uses *uses);
 
+/* after.c */
+/* One more task, or a graph's, in compat->after, unless it has ended; `what` submit names it.  False: the run has
+ * failed. */
+bool pto_compat_add_after(struct pto_compat *compat, uint64_t id, const char *what,
+                          const struct pto_compat_place *place);
+/* What compat->after has is the boundary's.  Either of these two is false without memory. */
+bool pto_compat_take_boundary_after(struct pto_compat *compat);
+/* One more task in boundary.after, unless it has ended. */
+bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id);
+
 /* submit.c */
 /* The parameters of a graph's boundary, in compat->boundary; false: the run has failed. */
 bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
                                  const struct pto_compat_place *place);
-/* One more task in boundary.after, unless it has ended. */
-bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id);
 /* Notes a task of the run: the id that is its number in its ring.  False: the run has failed. */
 bool pto_compat_note_task(struct pto_compat *compat, struct pto_task task, struct pto_compat_record *record,
                           const struct pto_compat_place *place, uint64_t *id_out);

@@ -26,73 +26,11 @@ struct work {
 };
 
 #define FAIL(work, code, ...) pto_compat_fail((work)->compat, code, (work)->place, __VA_ARGS__)
-#define INVALID_ARGS 5
 #define OUT_OF_MEMORY(work) pto_compat_fail_as((work)->compat, PTO_ENOMEM, (work)->place, (work)->submit->what)
 
-/* ---- explicit dependencies ---- */
-
-static bool add_after(struct work *work, struct pto_task task) {
-  struct pto_compat *compat = work->compat;
-  if (!pto_compat_grow((void **)&compat->after, compat->after_count, &compat->after_capacity, sizeof *compat->after)) {
-    OUT_OF_MEMORY(work);
-    return false;
-  }
-  compat->after[compat->after_count++] = task;
-  return true;
-}
-
-/* One whose slot has come round has ended. */
-static bool has_come_round(const struct pto_compat *compat, uint64_t id) {
-  const uint32_t ring = (uint32_t)(id >> 32);
-  const uint32_t own_ring = compat->depth < PTO_COMPAT_RINGS ? compat->depth : PTO_COMPAT_RINGS - 1;
-  if (id & PTO_COMPAT_INNER_BIT) return false;
-  return compat->rings[ring].count + (ring == own_ring) - (uint64_t)(uint32_t)id > compat->window;
-}
-
-static bool add_task(struct work *work, uint64_t id) {
-  const struct pto_compat_task *task = pto_compat_find_task(work->compat, id);
-  if (!task) {
-    FAIL(work, INVALID_ARGS, "%s: %llu is no task of this run", work->submit->what, (unsigned long long)id);
-    return false;
-  }
-  return has_come_round(work->compat, id) || add_after(work, task->task);
-}
-
-/* A recorded task may name one from before that owns a tensor of the boundary: each launch comes after the owner of its
- * own. */
-static bool add_owner(struct work *work, uint64_t id) {
-  const struct pto_compat_boundary *boundary = &work->compat->boundary;
-  bool is_owner = false;
-  for (uint32_t i = 0; i < boundary->owner_count; i++) {
-    if (boundary->owners[i] != id) continue;
-    work->compat->definition->awaited |= 1u << i;
-    is_owner = true;
-  }
-  if (!is_owner)
-    FAIL(work, INVALID_ARGS, "%s: in a graph, %llu is a task from before that owns no tensor of the boundary",
-         work->submit->what, (unsigned long long)id);
-  return is_owner;
-}
-
-/* A graph stands for all tasks of its body. */
-static bool add_dependency(struct work *work, uint64_t id) {
-  struct pto_compat *compat = work->compat;
-  if (id == PTO_COMPAT_NO_TASK) {
-    FAIL(work, INVALID_ARGS, "%s: an explicit dependency is no valid task id", work->submit->what);
-    return false;
-  }
-  if (work->compat->graph == PTO_COMPAT_GRAPH_RECORDED && !(id & PTO_COMPAT_INNER_BIT)) return add_owner(work, id);
-  if (!(id & PTO_COMPAT_GRAPH_BIT) || id & PTO_COMPAT_INNER_BIT) return add_task(work, id);
-  const uint64_t launch = id & ~PTO_COMPAT_GRAPH_BIT;
-  if (launch >= compat->launch_count) return add_task(work, id);
-  for (uint64_t i = compat->launches[launch].first; i < compat->launches[launch].end; i++)
-    if (!add_task(work, compat->ids[i])) return false;
-  return true;
-}
-
-static bool add_dependencies(struct work *work) {
+static bool add_after(struct work *work) {
   for (uint32_t i = 0; i < work->submit->after_count; i++)
-    if (!add_dependency(work, work->submit->after[i])) return false;
+    if (!pto_compat_add_after(work->compat, work->submit->after[i], work->submit->what, work->place)) return false;
   return true;
 }
 
@@ -235,7 +173,7 @@ static bool name(struct work *work, uint32_t index, const struct pto_compat_tens
   const bool is_recorded = compat->graph == PTO_COMPAT_GRAPH_RECORDED;
   /* what comes before a graph comes before all of its tasks */
   if (owner != PTO_COMPAT_NO_TASK && !compat->manual_depth && (!is_recorded || owner & PTO_COMPAT_INNER_BIT) &&
-      !add_dependency(work, owner))
+      !pto_compat_add_after(compat, owner, work->submit->what, work->place))
     return false;
   if (is_empty) return true;
   if (is_recorded) work->record->param_of[index] = (uint8_t)work->count; /* each launch has its own memory */
@@ -524,7 +462,7 @@ void pto_compat_submit_kernels(const struct pto_compat_submit *submit, const str
   struct pto_launch launch = {.size = sizeof launch,
                               .block_count = (uint32_t)submit->block_count,
                               .sync_start = submit->sync_start && submit->block_count > 1};
-  if (add_dependencies(&work) && add_tensors(&work) && set_predicate(&work, &launch) && set_kernels(&work, &launch))
+  if (add_after(&work) && add_tensors(&work) && set_predicate(&work, &launch) && set_kernels(&work, &launch))
     submit_task(&work, &launch, outputs);
 }
 
@@ -533,7 +471,7 @@ void pto_compat_submit_dummy(const struct pto_compat_submit *submit, const struc
   struct work work;
   if (!begin(submit, place, outputs, &work)) return;
   struct pto_launch launch = {.size = sizeof launch, .no_kernel = true};
-  if (add_dependencies(&work) && add_tensors(&work)) submit_task(&work, &launch, outputs);
+  if (add_after(&work) && add_tensors(&work)) submit_task(&work, &launch, outputs);
 }
 
 void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_compat_place *place,
@@ -566,14 +504,6 @@ void pto_compat_alloc(const struct pto_compat_submit *submit, const struct pto_c
     give_outputs(&work, id, outputs);
 }
 
-static bool add_boundary_after(struct pto_compat_boundary *boundary, struct pto_task task) {
-  if (!pto_compat_grow((void **)&boundary->after, boundary->after_count, &boundary->after_capacity,
-                       sizeof *boundary->after))
-    return false;
-  boundary->after[boundary->after_count++] = task;
-  return true;
-}
-
 bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_compat_graph *graph,
                                  const struct pto_compat_place *place) {
   const struct pto_compat_submit submit = {.what = "rt_submit_graph",
@@ -590,16 +520,7 @@ bool pto_compat_prepare_boundary(struct pto_compat *compat, const struct pto_com
   boundary->owner_count = graph->tensor_count;
   for (uint32_t i = 0; i < graph->tensor_count; i++)
     boundary->owners[i] = ((const struct pto_compat_tensor *)graph->tensors[i])->owner;
-  boundary->after_count = 0;
-  for (uint32_t i = 0; i < compat->after_count; i++)
-    if (!add_boundary_after(boundary, compat->after[i])) {
-      OUT_OF_MEMORY(&work);
-      return false;
-    }
-  return true;
-}
-
-bool pto_compat_add_boundary_after(struct pto_compat *compat, uint64_t id) {
-  const struct pto_compat_task *task = pto_compat_find_task(compat, id);
-  return !task || has_come_round(compat, id) || add_boundary_after(&compat->boundary, task->task);
+  if (pto_compat_take_boundary_after(compat)) return true;
+  OUT_OF_MEMORY(&work);
+  return false;
 }

@@ -67,6 +67,45 @@ PTO_API PTO_MUST_CHECK int pto_submit_all_to_all(struct pto_runtime *rt, struct 
 PTO_API PTO_MUST_CHECK int pto_submit_comm_barrier(struct pto_runtime *rt, struct pto_comm comm,
                                                    struct pto_task *task_out);
 
+/*
+ * Mixture of experts (MoE).  Of p ranks each has E / p experts, the rank at place i those from i · E / p on; E is what
+ * recv_x has, times p, so that p divides it.  Each rank has T tokens, rows of H elements, and sends each to the experts
+ * of its line in topk_idx, of which there are K: 0 ≤ index < E.  T may be another on each rank, the rest may not.  The
+ * communicator's max_bytes is the larger of recv_x (or y) and of T · K rows, and of 4 · E + 16.
+ *
+ * Capacity is how many rows of all ranks an expert takes.  Where it gets more, the dispatch fails on every rank with
+ * the sentence that names expert, rows and capacity: nothing is dropped.  Enough for any choice without repetition: the
+ * tokens of all ranks.
+ *
+ * A dispatch is two groups: moe_dispatch_meta, in which each rank tells all others how many rows it sends to each
+ * expert, and moe_dispatch_data, the rows; a combine is one, moe_combine.  Each packs the rows for a peer side by side,
+ * and puts them at once into the peer's window.  Bits depend on nothing but the tensors.
+ *
+ * Where kernels are priced alone (config.no_compute) nobody has the indices.  There rows go as evenly as can be: of all
+ * ranks' rows, one behind the other, row i to expert i mod E; each rank is taken to have as many tokens as the caller.
+ */
+
+/* What a dispatch leaves for its combines.  Its tensors live in the scope of the dispatch. */
+struct pto_moe_handle {
+  struct pto_tensor counts; /* i32 [p, E]: rows from each rank to each expert */
+  struct pto_tensor order;  /* i32 [T, K]: where each row stands among those of its rank, by expert, token, k */
+  uint64_t capacity;
+  struct pto_task dispatch; /* moe_dispatch_data: what predicates that read recv_count come after */
+};
+
+/* x [T, H], of any dtype, and topk_idx, i32 [T, K], to recv_x [E / p, capacity, H] and recv_count, i32 [E / p]: row
+ * recv_x[e, i] is the i-th of expert e, in order of ranks, tokens, and k.  Rows from recv_count[e] on stay what they
+ * were: recv_x is read and written (PTO_INOUT), so it has been written or allocated before. */
+PTO_API PTO_MUST_CHECK int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm,
+                                                   const struct pto_tensor *x, const struct pto_tensor *topk_idx,
+                                                   const struct pto_tensor *recv_x, const struct pto_tensor *recv_count,
+                                                   struct pto_moe_handle *handle);
+/* y [E / p, capacity, H], of f32, fp16 or bf16, whose rows answer those of recv_x (H may be another), and topk_weights,
+ * f32 [T, K], to out [T, H], of f32 or y's dtype: the sum of weight · row in the order of k, in f32, rounded once. */
+PTO_API PTO_MUST_CHECK int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm,
+                                                  const struct pto_tensor *y, const struct pto_tensor *topk_weights,
+                                                  const struct pto_moe_handle *handle, const struct pto_tensor *out);
+
 #ifdef __cplusplus
 }
 #endif

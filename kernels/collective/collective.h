@@ -2,7 +2,8 @@
 /*
  * The kernels of collectives (pto/collectives.h): what each rank's task does, block by block.
  *
- * Tensors: in, out (each dense) and the own window; a barrier has the window alone.  Scalars: those below.
+ * Tensors: in, out (each dense) and the own window; a barrier has the window alone; those of MoE have others between
+ * (moe.c).  Scalars: those below.
  *
  * The window has two halves, which collectives take in turn.  Signals, a set each of as many as there are ranks, the
  * one at place p notified by rank p alone: DATA says how far its puts of this collective are, DONE how many collectives
@@ -39,7 +40,7 @@ enum pto_collective {
 };
 
 enum pto_collective_scalar {
-  PTO_COLLECTIVE_KIND, /* enum pto_collective */
+  PTO_COLLECTIVE_KIND, /* enum pto_collective; PTO_COLLECTIVE_COUNT in those of MoE */
   PTO_COLLECTIVE_COMM,
   PTO_COLLECTIVE_SIZE,      /* ranks */
   PTO_COLLECTIVE_PLACE,     /* of this one */
@@ -49,15 +50,31 @@ enum pto_collective_scalar {
   PTO_COLLECTIVE_ROOT,
   PTO_COLLECTIVE_SCALARS
 };
+/* Of moe_dispatch_meta, behind those. */
+enum pto_moe_scalar { PTO_MOE_CAPACITY = PTO_COLLECTIVE_SCALARS, PTO_MOE_ROW_ELEMS, PTO_MOE_DTYPE, PTO_MOE_SCALARS };
+
+#define PTO_COLLECTIVE_SCALAR_PARAM(name_)                                                                             \
+  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
+#define PTO_COLLECTIVE_SCALAR_PARAMS                                                                                   \
+  PTO_COLLECTIVE_SCALAR_PARAM("kind"), PTO_COLLECTIVE_SCALAR_PARAM("comm"), PTO_COLLECTIVE_SCALAR_PARAM("size"),       \
+      PTO_COLLECTIVE_SCALAR_PARAM("place"), PTO_COLLECTIVE_SCALAR_PARAM("epoch"), PTO_COLLECTIVE_SCALAR_PARAM("half"), \
+      PTO_COLLECTIVE_SCALAR_PARAM("reduction"), PTO_COLLECTIVE_SCALAR_PARAM("root")
 
 enum pto_collective_signals { PTO_COLLECTIVE_DATA, PTO_COLLECTIVE_DONE, PTO_COLLECTIVE_SIGNAL_SETS };
 #define PTO_COLLECTIVE_STEPS 256u
 
 extern const struct pto_kernel *const pto_collective_kernels[PTO_COLLECTIVE_COUNT];
 
+/* moe.c */
+extern const struct pto_kernel pto_moe_dispatch_meta_kernel, pto_moe_dispatch_data_kernel, pto_moe_combine_kernel;
+
+/* None: what they do, they state as they do it. */
+struct pto_cost pto_collective_cost(const struct pto_kernel_args *args);
 /* Where part `index` of `count` begins, of elements of the dtype. */
 uint64_t pto_collective_part(uint64_t elements, uint32_t dtype, uint64_t index, uint64_t count);
 /* Bytes that a half of a window needs for collectives of tensors of at most `max_bytes` on so many ranks. */
 uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size);
+/* Bytes that a rank says in a dispatch_meta. */
+uint64_t pto_collective_moe_meta_bytes(uint64_t experts);
 
 #endif

@@ -143,10 +143,15 @@ static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
 
 /* ---- golden: two passes over the whole context in double precision, no running maximum ---- */
 
+/* The pools, each block and head of it as a matrix in strips of columns: [strips, depth, PAGED_STRIP] of floats, which
+ * hold all dtypes' values and are less to move.  So a strip is read in the order in which it lies.  The columns that
+ * the last strip has too many are 0. */
+enum { PAGED_ROWS = 4, PAGED_FOURS = 2, PAGED_STRIP = 4 * PAGED_FOURS }; /* of a tile, whose sums are in registers */
+
 struct paged_golden {
   const struct paged *p;
-  const float *keys;   /* [pool_blocks, kv_heads, dim, block]; all dtypes' values are floats, which are less to move */
-  const float *values; /* [pool_blocks, block, kv_heads, dim] */
+  const float *keys;   /* [pool_blocks, kv_heads] of dim × block */
+  const float *values; /* [pool_blocks, kv_heads] of block × dim */
   const double *block_table;
   const double *q; /* [group_heads, dim]: the rows of one KV head, over √dim */
   double *scores;  /* [group_heads, pitch] */
@@ -154,12 +159,16 @@ struct paged_golden {
   double *out;     /* [group_heads, dim], part of the golden */
 };
 
-/* out[rows, columns] += a[rows, depth] · b[depth, columns]; each has a pitch of its own. */
+static inline uint64_t paged_strips_size(uint64_t depth, uint64_t columns) {
+  return paged_divide_up(columns, PAGED_STRIP) * PAGED_STRIP * depth;
+}
+
+/* out[rows, columns] += a[rows, depth] · b[depth, columns]; b is the first `depth` rows of strips of `b_depth`. */
 struct paged_product {
   const double *a;
   const float *b;
   double *out;
-  uint64_t a_pitch, b_pitch, out_pitch, rows, depth, columns;
+  uint64_t a_pitch, b_depth, out_pitch, rows, depth, columns;
 };
 
 /* Four doubles, wherever they lie: the machine's vectors where it has them, two halves where it has not.  What is added
@@ -167,19 +176,20 @@ struct paged_product {
 typedef double paged_four __attribute__((vector_size(32), aligned(8)));
 typedef float paged_four_floats __attribute__((vector_size(16), aligned(4)));
 #define PAGED_AT(base) (*(paged_four *)(void *)(base))
-enum { PAGED_ROWS = 4, PAGED_FOURS = 2 }; /* of a tile, whose sums are in registers */
 
 static inline __attribute__((always_inline)) void paged_tile(const struct paged_product *m, uint64_t row, uint64_t rows,
-                                                             uint64_t column, uint64_t fours) {
+                                                             uint64_t column) {
+  const float *strip = m->b + column * m->b_depth;
   paged_four sums[PAGED_ROWS][PAGED_FOURS] = {{{0}}};
 #pragma GCC unroll 4
   for (uint64_t h = 0; h < rows; h++)
 #pragma GCC unroll 2
-    for (uint64_t c = 0; c < fours; c++) sums[h][c] = PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c);
+    for (uint64_t c = 0; c < PAGED_FOURS; c++)
+      sums[h][c] = PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c);
   for (uint64_t k = 0; k < m->depth; k++) {
 #pragma GCC unroll 2
-    for (uint64_t c = 0; c < fours; c++) {
-      const float *b = m->b + k * m->b_pitch + column + 4 * c;
+    for (uint64_t c = 0; c < PAGED_FOURS; c++) {
+      const float *b = strip + k * PAGED_STRIP + 4 * c;
       const paged_four right = __builtin_convertvector(*(const paged_four_floats *)(const void *)b, paged_four);
 #pragma GCC unroll 4
       for (uint64_t h = 0; h < rows; h++) {
@@ -193,23 +203,23 @@ static inline __attribute__((always_inline)) void paged_tile(const struct paged_
 #pragma GCC unroll 4
   for (uint64_t h = 0; h < rows; h++)
 #pragma GCC unroll 2
-    for (uint64_t c = 0; c < fours; c++) PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c) = sums[h][c];
+    for (uint64_t c = 0; c < PAGED_FOURS; c++)
+      PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c) = sums[h][c];
 }
 
 static inline __attribute__((always_inline)) void paged_multiply(const struct paged_product *m) {
   uint64_t column = 0;
-  for (uint64_t fours; column + 4 <= m->columns; column += 4 * fours) {
-    fours = column + 4 * PAGED_FOURS <= m->columns ? PAGED_FOURS : 1;
+  for (; column + PAGED_STRIP <= m->columns; column += PAGED_STRIP) {
     uint64_t row = 0;
-    for (; row + PAGED_ROWS <= m->rows && fours == PAGED_FOURS; row += PAGED_ROWS)
-      paged_tile(m, row, PAGED_ROWS, column, PAGED_FOURS); /* sizes that the compiler knows */
-    for (; row < m->rows; row++) paged_tile(m, row, 1, column, fours);
+    for (; row + PAGED_ROWS <= m->rows; row += PAGED_ROWS) paged_tile(m, row, PAGED_ROWS, column); /* a known size */
+    for (; row < m->rows; row++) paged_tile(m, row, 1, column);
   }
-  for (; column < m->columns; column++)
-    for (uint64_t row = 0; row < m->rows; row++)
+  for (uint64_t c = 0; column + c < m->columns; c++)
+    for (uint64_t row = 0; row < m->rows; row++) {
+      double *sum = &m->out[row * m->out_pitch + column + c];
       for (uint64_t k = 0; k < m->depth; k++)
-        m->out[row * m->out_pitch + column] =
-            fma(m->a[row * m->a_pitch + k], (double)m->b[k * m->b_pitch + column], m->out[row * m->out_pitch + column]);
+        *sum = fma(m->a[row * m->a_pitch + k], (double)m->b[column * m->b_depth + k * PAGED_STRIP + c], *sum);
+    }
 }
 static void paged_multiply_plain(const struct paged_product *m) { paged_multiply(m); }
 #if defined(__x86_64__)
@@ -227,8 +237,9 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
   memset(g->scores, 0, p->group_heads * g->pitch * sizeof *g->scores);
   for (uint64_t t = 0; t < len; t += p->block) {
     const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
-    multiply(&(struct paged_product){g->q, g->keys + index * p->dim * p->block, g->scores + t, p->dim, p->block,
-                                     g->pitch, p->group_heads, p->dim, len - t < p->block ? len - t : p->block});
+    multiply(&(struct paged_product){g->q, g->keys + index * paged_strips_size(p->dim, p->block), g->scores + t, p->dim,
+                                     p->dim, g->pitch, p->group_heads, p->dim,
+                                     len - t < p->block ? len - t : p->block});
   }
   for (uint64_t h = 0; h < p->group_heads; h++) {
     double *s = g->scores + h * g->pitch, most = s[0], sum = 0;
@@ -237,9 +248,10 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
     for (uint64_t t = 0; t < len; t++) s[t] *= 1 / sum;
   }
   for (uint64_t t = 0; t < len; t += p->block) {
-    const uint64_t index = (uint64_t)blocks[t / p->block] * p->block * p->kv_heads + kv_head;
-    multiply(&(struct paged_product){g->scores + t, g->values + index * p->dim, g->out, g->pitch, p->kv_heads * p->dim,
-                                     p->dim, p->group_heads, len - t < p->block ? len - t : p->block, p->dim});
+    const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
+    multiply(&(struct paged_product){g->scores + t, g->values + index * paged_strips_size(p->block, p->dim), g->out,
+                                     g->pitch, p->block, p->dim, p->group_heads,
+                                     len - t < p->block ? len - t : p->block, p->dim});
   }
 }
 
@@ -290,15 +302,22 @@ static inline void paged_run_parts(struct paged_golden_part *parts, uint64_t cou
     if (parts[i].has_thread) pthread_join(parts[i].thread, NULL);
 }
 
-/* The keys with the tokens of a block side by side; NULL where there is no memory. */
-static inline const float *paged_turned_keys(struct pto_program_run *run, const struct paged *p) {
-  const float *keys = exact_floats(run, "k_pool");
-  float *turned = pto_program_alloc(run, p->pool_blocks * p->block * p->kv_heads * p->dim * sizeof *turned);
-  for (uint64_t b = 0; keys && turned && b < p->pool_blocks; b++)
+/* A pool [pool_blocks, block, kv_heads, dim] in strips, of keys turned (dim × block), of values as they are (block ×
+ * dim); NULL where there is no memory. */
+static inline const float *paged_strips(struct pto_program_run *run, const struct paged *p, const char *pool,
+                                        bool turned) {
+  const float *from = exact_floats(run, pool);
+  const uint64_t depth = turned ? p->dim : p->block, size = paged_strips_size(depth, turned ? p->block : p->dim);
+  float *strips = pto_program_alloc(run, p->pool_blocks * p->kv_heads * size * sizeof *strips);
+  for (uint64_t b = 0; from && strips && b < p->pool_blocks; b++)
     for (uint64_t t = 0; t < p->block; t++)
       for (uint64_t head = 0; head < p->kv_heads; head++)
-        for (uint64_t i = 0; i < p->dim; i++) turned[((b * p->kv_heads + head) * p->dim + i) * p->block + t] = *keys++;
-  return keys ? turned : NULL;
+        for (uint64_t i = 0; i < p->dim; i++) {
+          const uint64_t row = turned ? i : t, column = turned ? t : i;
+          strips[(b * p->kv_heads + head) * size + (column / PAGED_STRIP * depth + row) * PAGED_STRIP +
+                 column % PAGED_STRIP] = *from++;
+        }
+  return from ? strips : NULL;
 }
 
 /* The `expect` of all of them: their state begins with a struct paged. */
@@ -308,8 +327,8 @@ static inline int expect(struct pto_program_run *run) {
   double *q = exact_copy(run, "q"), *golden = golden_of(run, "out");
   const struct paged_golden g = {
       .p = p,
-      .keys = paged_turned_keys(run, p),
-      .values = exact_floats(run, "v_pool"),
+      .keys = paged_strips(run, p, "k_pool", true),
+      .values = paged_strips(run, p, "v_pool", false),
       .block_table = exact_copy(run, "block_table"),
       .pitch = p->max_blocks * p->block + 8,
   };

@@ -158,7 +158,7 @@ static int count_steps(struct pto_program_run *run, struct llm *l, const struct 
   if (l->prompt_count > l->steps)
     return pto_program_fail(run, "the prompt has %u tokens, with the one that begins a text, and steps is %" PRIu64,
                             l->prompt_count, l->steps);
-  const uint64_t affordable = CHECKED_PRODUCTS / (product_count(model) + 1) + 1;
+  const uint64_t affordable = CHECKED_PRODUCTS / pto_program_rank_count(run) / (product_count(model) + 1) + 1;
   l->checked_steps = !pto_option_bool(run, "check") ? 0 : affordable < l->steps ? affordable : l->steps;
   return PTO_OK;
 }
@@ -188,7 +188,8 @@ static int encode_prompt(struct pto_program_run *run, struct llm *l) {
 
 static int prepare_with(struct pto_program_run *run, struct llm *l, const struct pto_language_model *model) {
   l->vocab = model->vocab_size;
-  int status = encode_prompt(run, l);
+  int status = llm_check_shares(run, model, pto_program_rank_count(run));
+  if (status == PTO_OK) status = encode_prompt(run, l);
   if (status == PTO_OK) status = count_steps(run, l, model);
   if (status) return status;
   const uint64_t tokens[] = {l->steps}, logits[] = {l->checked_steps, l->vocab};
@@ -337,6 +338,28 @@ static int run_checking(struct llm_pass *pass) {
   return status;
 }
 
+/* The same tokens again on a chip alone, which has the shares of all ranks: the logits are the same bits. */
+static int run_alone(struct llm_pass *pass) {
+  struct pto_program_run *run = pass->run;
+  const struct llm *l = state_of(run);
+  float *logits = pto_program_alloc(run, l->vocab * sizeof *logits);
+  int status = logits ? llm_pass_init(pass) : PTO_ENOMEM;
+  for (uint64_t step = 0; status == PTO_OK && step < l->done && step < l->checked_steps; step++) {
+    const uint32_t token = step ? (uint32_t)tokens_of(run)[step - 1] : l->prompt[0];
+    const float *of_ranks = logits_of(run, step);
+    uint32_t i = 0;
+    status = llm_pass_step(pass, token, step, NULL, logits);
+    while (i < l->vocab && memcmp(&logits[i], &of_ranks[i], sizeof *logits) == 0) i++;
+    if (status == PTO_OK && i < l->vocab)
+      status = pto_program_fail(run,
+                                "step %" PRIu64 ": logit %u is %.9g on %u ranks, and %.9g on one chip that has "
+                                "their shares",
+                                step, i, (double)of_ranks[i], pto_program_rank_count(run), (double)logits[i]);
+  }
+  llm_pass_fini(pass);
+  return status;
+}
+
 static int host(struct pto_program_run *run) {
   struct llm *l = state_of(run);
   struct pto_language_model model;
@@ -350,17 +373,21 @@ static int host(struct pto_program_run *run) {
                                           .has_next = l->temperature == 0,
                                           .has_logits = l->temperature != 0,
                                           .tile_rows = (uint64_t)pto_option_int(run, "tile_rows")}};
-  struct llm_pass counted = plain, checking = plain;
-  checking.plan.has_logits = true;
+  struct llm_pass counted = plain, checking = plain, alone = plain;
+  checking.plan.has_logits = alone.plan.has_logits = true;
+  alone.plan.has_next = false;
+  alone.is_alone = true;
   l->done = 0;
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {
     status = run_counted(&counted, &tokenizer);
-    if (isatty(STDOUT_FILENO)) /* the text has no line end of its own */
+    /* The text has no line end of its own.  mpirun gives the output of its processes a terminal, the input none. */
+    if (isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
       pto_program_print(run, has_file(run) ? "\n" : "\n(by random weights: the text means nothing)\n");
     pto_tokenizer_fini(&tokenizer);
   }
   if (status == PTO_OK && l->temperature == 0 && l->checked_steps) status = run_checking(&checking);
+  if (status == PTO_OK && pto_program_rank_count(run) > 1 && l->checked_steps) status = run_alone(&alone);
   close_model(run, &model);
   return status;
 }

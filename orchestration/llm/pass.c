@@ -36,7 +36,7 @@ static uint32_t llm_add_constant(struct llm_weights *w, uint32_t dtype, uint64_t
 
 /* Blocks of a scale and 32 weights, taken apart. */
 static struct llm_matrix llm_add_blocks(struct llm_weights *w, const struct pto_model_matrix *m) {
-  const struct llm_matrix result = {w->count, 2};
+  const struct llm_matrix result = {w->count, 2, 0};
   const uint64_t blocks = m->rows * m->columns / LLM_BLOCK, block_bytes = LLM_BLOCK + sizeof(uint16_t);
   signed char *weights = malloc(blocks * LLM_BLOCK + 1);
   uint16_t *scales = malloc(blocks * sizeof *scales + 1);
@@ -57,7 +57,37 @@ static struct llm_matrix llm_add_matrix(struct llm_weights *w, const struct pto_
   static const uint32_t dtypes[] = {
       [PTO_WEIGHT_F32] = PTO_FLOAT32, [PTO_WEIGHT_F16] = PTO_FLOAT16, [PTO_WEIGHT_BF16] = PTO_BFLOAT16};
   if (m->format == PTO_WEIGHT_Q8_0) return llm_add_blocks(w, m);
-  return (struct llm_matrix){llm_add_constant(w, dtypes[m->format], m->rows, m->columns, m->data), 1};
+  return (struct llm_matrix){llm_add_constant(w, dtypes[m->format], m->rows, m->columns, m->data), 1, 0};
+}
+
+static struct llm_matrix llm_add_rows(struct llm_weights *w, const struct pto_model_matrix *m, uint64_t first,
+                                      uint64_t count) {
+  const struct pto_model_matrix rows = llm_rows(m, first, count);
+  return llm_add_matrix(w, &rows);
+}
+
+static struct llm_matrix llm_add_columns(struct llm_weights *w, const struct pto_model_matrix *m, uint64_t first,
+                                         uint64_t count) {
+  if (count == m->columns) return llm_add_matrix(w, m);
+  const struct pto_model_matrix columns = llm_columns(m, first, count);
+  if (!columns.data) w->status = w->status ? w->status : PTO_ENOMEM;
+  const struct llm_matrix result = columns.data ? llm_add_matrix(w, &columns) : (struct llm_matrix){0};
+  free((void *)(uintptr_t)columns.data);
+  return result;
+}
+
+/* A share's part of a layer. */
+static struct llm_part llm_add_part(struct llm_weights *w, const struct pto_model_layer *layer,
+                                    const struct llm_share *share, uint64_t width) {
+  const uint64_t first = share->first_head * width, rows = share->heads * width;
+  const uint64_t kv_first = share->first_kv_head * width, kv_rows = share->kv_heads * width;
+  return (struct llm_part){.q = llm_add_rows(w, &layer->q, first, rows),
+                           .k = llm_add_rows(w, &layer->k, kv_first, kv_rows),
+                           .v = llm_add_rows(w, &layer->v, kv_first, kv_rows),
+                           .o = llm_add_columns(w, &layer->o, first, rows),
+                           .gate = llm_add_rows(w, &layer->gate, share->first_hidden, share->hidden),
+                           .up = llm_add_rows(w, &layer->up, share->first_hidden, share->hidden),
+                           .down = llm_add_columns(w, &layer->down, share->first_hidden, share->hidden)};
 }
 
 static void llm_add_angles(struct llm_weights *w, uint64_t positions, struct llm_plan *plan) {
@@ -77,7 +107,9 @@ static void llm_add_angles(struct llm_weights *w, uint64_t positions, struct llm
 }
 
 /* How many tensors llm_add_model makes at most. */
-static uint32_t llm_most_constants(const struct pto_language_model *model) { return 16 * model->layer_count + 8; }
+static uint64_t llm_most_constants(const struct llm_plan *plan) {
+  return (2 + UINT64_C(14) * plan->share_count) * plan->model->layer_count + 8;
+}
 
 /* Device memory that they take, more or less, for the size of a context's. */
 static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
@@ -92,13 +124,23 @@ static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
   return bytes;
 }
 
+/* A rank's share of it, a chip's all; of the embedding where that is the classifier. */
+static struct llm_matrix llm_add_classifier(struct llm_weights *w, const struct llm_plan *plan) {
+  const struct pto_language_model *model = plan->model;
+  const uint32_t first = plan->is_rank ? plan->shares[0].first_token : 0;
+  if (model->classifier.data != model->embedding.data)
+    return llm_add_rows(w, &model->classifier, first, plan->is_rank ? plan->shares[0].tokens : model->vocab_size);
+  struct llm_matrix rows = plan->embedding;
+  rows.first_row = first;
+  return rows;
+}
+
 /* PTO_OK, or why not, with the context's sentence where it is one of its refusals.  Fills what of the plan comes from
- * the model; plan->layers is memory for layer_count of them. */
+ * the model; plan->layers is memory for layer_count of them, and of their parts. */
 static int llm_add_model(struct llm_weights *w, uint64_t positions, struct llm_plan *plan) {
   const struct pto_language_model *model = plan->model;
   plan->embedding = llm_add_matrix(w, &model->embedding);
-  plan->classifier =
-      model->classifier.data == model->embedding.data ? plan->embedding : llm_add_matrix(w, &model->classifier);
+  plan->classifier = llm_add_classifier(w, plan);
   plan->final_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, model->final_norm);
   llm_add_angles(w, positions, plan);
   for (uint32_t i = 0; i < model->layer_count; i++) {
@@ -106,9 +148,8 @@ static int llm_add_model(struct llm_weights *w, uint64_t positions, struct llm_p
     struct llm_layer *to = &plan->layers[i];
     to->attention_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->attention_norm);
     to->ffn_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->ffn_norm);
-#define X(field, ...) to->field = llm_add_matrix(w, &layer->field);
-    PTO_LLAMA_MATRIX_LIST(X)
-#undef X
+    for (uint32_t k = 0; k < plan->share_count; k++)
+      to->parts[k] = llm_add_part(w, layer, &plan->shares[k], pto_model_head_width(model));
   }
   return w->status;
 }
@@ -126,11 +167,12 @@ static struct pto_operand llm_operand(const char *name, uint32_t dtype, uint64_t
 
 static void llm_describe(struct llm_pass *pass) {
   const struct pto_language_model *m = pass->plan.model;
-  const uint64_t width = pto_model_head_width(m), kv_dim = pto_model_kv_dim(m);
+  const uint64_t width = pto_model_head_width(m);
+  const uint64_t kv_heads = (uint64_t)pass->plan.share_count * pass->plan.shares[0].kv_heads;
   const struct pto_operand keys = {
-      .dtype = PTO_FLOAT32, .ndims = 4, .shape = {m->layer_count, m->kv_head_count, width, pass->positions}};
+      .dtype = PTO_FLOAT32, .ndims = 4, .shape = {m->layer_count, kv_heads, width, pass->positions}};
   const struct pto_operand values = {
-      .dtype = PTO_FLOAT32, .ndims = 4, .shape = {m->layer_count, m->kv_head_count, pass->positions, width}};
+      .dtype = PTO_FLOAT32, .ndims = 4, .shape = {m->layer_count, kv_heads, pass->positions, width}};
   static const char *const key_names[] = {"k", "k_from"}, *const value_names[] = {"v", "v_from"};
   pass->inputs[LLM_STEP] = llm_operand("step", PTO_INT32, 2);
   for (int i = 0; i < 2; i++) {
@@ -147,7 +189,7 @@ static void llm_describe(struct llm_pass *pass) {
   if (pass->plan.has_next) pass->outputs[last++] = llm_operand("next", PTO_INT32, 1);
   if (pass->plan.has_logits) pass->outputs[last++] = llm_operand("logits", PTO_FLOAT32, m->vocab_size);
   pass->output_count = last;
-  pass->cache_bytes = (uint64_t)m->layer_count * kv_dim * pass->positions * sizeof(float);
+  pass->cache_bytes = m->layer_count * kv_heads * width * pass->positions * sizeof(float);
 }
 
 static int llm_create(struct llm_pass *pass, const struct pto_operand *operand, uint32_t flags,
@@ -169,18 +211,34 @@ static int llm_create_tensors(struct llm_pass *pass) {
   return status ? llm_fail(pass, "tensors", status) : PTO_OK;
 }
 
+/* Memory of the plan, and the shares of this chip. */
+static int llm_plan_shares(struct llm_pass *pass) {
+  struct llm_plan *plan = &pass->plan;
+  const uint32_t all = pto_program_rank_count(pass->run), layers = plan->model->layer_count;
+  plan->is_rank = all > 1 && !pass->is_alone;
+  plan->share_count = pass->is_alone ? all : 1;
+  plan->shares = pto_program_alloc(pass->run, plan->share_count * sizeof *plan->shares);
+  plan->layers = pto_program_alloc(pass->run, layers * sizeof *plan->layers);
+  struct llm_part *parts = pto_program_alloc(pass->run, (uint64_t)layers * plan->share_count * sizeof *parts);
+  if (!plan->shares || !plan->layers || !parts) return PTO_ENOMEM;
+  for (uint32_t i = 0; i < plan->share_count; i++)
+    plan->shares[i] = llm_share_of(plan->model, plan->is_rank ? pto_program_rank(pass->run) : i, all);
+  for (uint32_t i = 0; i < layers; i++) plan->layers[i].parts = parts + (uint64_t)i * plan->share_count;
+  return PTO_OK;
+}
+
 static int llm_create_context(struct llm_pass *pass) {
-  const uint64_t smallest = UINT64_C(64) << 20, constants = llm_most_constants(pass->plan.model);
+  const uint64_t smallest = UINT64_C(64) << 20, constants = llm_most_constants(&pass->plan);
   struct pto_context_options options = {.size = sizeof options, .runtime = *pto_program_config(pass->run)};
   char sentence[512] = "";
+  if (pass->is_alone) options.runtime.rank = NULL;
   /* What is not counted are vectors, and what each tensor is rounded up by. */
   options.memory_bytes = llm_weight_bytes(pass->plan.model) + 4 * pass->cache_bytes + 4096 * constants + smallest;
   int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);
   if (status) return pto_program_fail_as(pass->run, status, "context: %s", sentence);
   struct llm_weights weights = {.run = pass->run, .context = pass->context};
   weights.tensors = pass->constants = pto_program_alloc(pass->run, constants * sizeof *pass->constants);
-  pass->plan.layers = pto_program_alloc(pass->run, pass->plan.model->layer_count * sizeof *pass->plan.layers);
-  if (!weights.tensors || !pass->plan.layers) return PTO_ENOMEM;
+  if (!weights.tensors) return PTO_ENOMEM;
   status = llm_add_model(&weights, pass->positions, &pass->plan);
   if (status) return llm_fail(pass, "weights", status);
   pass->program = (struct pto_device_program){.name = "llm step",
@@ -198,12 +256,14 @@ static int llm_create_context(struct llm_pass *pass) {
 
 int llm_pass_init(struct llm_pass *pass) {
   pass->plan.is_carried = pass->kv == LLM_KV_PINGPONG;
+  int status = llm_plan_shares(pass);
+  if (status) return status;
   llm_describe(pass);
   for (int i = 0; i < 2; i++) {
     const uint64_t bytes = pass->kv == LLM_KV_HOST ? pass->cache_bytes : 1;
     if (!(pass->host_caches[i] = pto_program_alloc(pass->run, bytes))) return PTO_ENOMEM;
   }
-  int status = llm_create_context(pass);
+  status = llm_create_context(pass);
   if (status == PTO_OK) status = llm_create_tensors(pass);
   if (status) return status;
   status = pto_context_sync(pass->context);

@@ -6,6 +6,9 @@
  *   kv=pingpong  two sets: a step writes the one that is older by a step, which lacks one row; the device copies it
  *   kv=host      as inplace, but the set comes from the host before each step and goes back after it
  *
+ * On several ranks each has a context, with a share of the model and its caches, and all do the same steps; alone, a
+ * pass has a chip that no other knows of, with all of their shares.
+ *
  * Owns the context and its tensors until fini.  Each step moves 8 bytes to the device, and back the logits (f32) or 4
  * bytes; with kv=host the caches as well, both ways.  One thread.
  */
@@ -20,6 +23,7 @@ struct llm_pass {
   struct pto_program_run *run;
   enum llm_kv kv;
   uint64_t positions;
+  bool is_alone; /* without the other ranks */
   struct pto_context *context;
   struct llm_plan plan;
   struct pto_operand inputs[LLM_INPUTS], outputs[LLM_OUTPUTS];
@@ -31,8 +35,8 @@ struct llm_pass {
   uint64_t cache_bytes;
 };
 
-/* The caller has filled run, kv, positions, and of the plan model, has_next, has_logits and tile_rows.  After a
- * failure, which the run keeps, fini too. */
+/* The caller has filled run, kv, positions, is_alone, and of the plan model, has_next, has_logits and tile_rows.  After
+ * a failure, which the run keeps, fini too. */
 int llm_pass_init(struct llm_pass *pass);
 /* Gives every tensor back; what is then still live is a leak.  The context stays, for its counters. */
 void llm_pass_release(struct llm_pass *pass);

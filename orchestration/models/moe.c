@@ -18,21 +18,8 @@
  *
  * With n tiles of tokens and E experts:  tasks = 2 + 4·n + 7·E·n,  edges = 6·n + 14·E·n + E·n²: each combine waits for
  * every down, whether that runs or not.
- *
- * Equal probabilities choose the lower expert.  So that rounding cannot choose another expert than the golden, which is
- * in double precision, tokens are drawn until the logits of neighbouring ranks, down to the first that is not chosen,
- * are equal by construction (option ties) or further apart than the error bound of the product.  An x from a file is
- * taken as it is.
  */
-#include <orchestration/support/program.h>
-
-#include <math.h>
-
-struct moe {
-  uint64_t tokens, dim, hidden, experts, k, tile;
-  uint32_t dtype; /* of x, router, w1, w2 and w3 */
-  struct pto_array *x, *router;
-};
+#include <orchestration/support/moe.h>
 
 /* ---- kernels, all on AIV ----
  *
@@ -43,55 +30,6 @@ struct moe {
  * Their orders are fixed: equal probabilities choose the lower expert, tokens keep their order within an expert, and a
  * token's answers are added in ascending order of experts.
  */
-
-static float *f32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
-}
-static int32_t *i32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (int32_t *)t->addr + i * t->strides[0] + j * t->strides[1];
-}
-
-/* choose: of each row of p the experts of the k largest, in ascending order, and their shares.  The order of ranks is
- * (larger p, lower expert), so each rank is the first behind the one before. */
-static int choose_row(const struct pto_kernel_args *args, uint64_t row) {
-  const struct pto_kernel_tensor *p = &args->tensors[0], *chosen = &args->tensors[1], *weights = &args->tensors[2];
-  uint64_t experts = p->shape[1], k = chosen->shape[1];
-  uint64_t before = experts;
-  float sum = 0;
-  for (uint64_t rank = 0; rank < k; rank++) {
-    uint64_t best = experts;
-    for (uint64_t e = 0; e < experts; e++) {
-      float candidate = *f32_at(p, row, e);
-      bool is_behind = before == experts || candidate < *f32_at(p, row, before) ||
-                       (candidate == *f32_at(p, row, before) && e > before);
-      if (is_behind && candidate >= 0 && (best == experts || candidate > *f32_at(p, row, best))) best = e;
-    }
-    if (best == experts)
-      return pto_kernel_error(args, "choose: row %llu has fewer than %llu probabilities", (unsigned long long)row,
-                              (unsigned long long)k);
-    uint64_t at = rank;
-    for (; at > 0 && *i32_at(chosen, row, at - 1) > (int32_t)best; at--)
-      *i32_at(chosen, row, at) = *i32_at(chosen, row, at - 1);
-    *i32_at(chosen, row, at) = (int32_t)best;
-    before = best;
-  }
-  for (uint64_t j = 0; j < k; j++) sum += *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j));
-  for (uint64_t j = 0; j < k; j++) *f32_at(weights, row, j) = *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j)) / sum;
-  return 0;
-}
-static int run_choose(const struct pto_kernel_args *args) {
-  int status = 0;
-  for (uint64_t row = 0; status == 0 && row < args->tensors[0].shape[0]; row++) status = choose_row(args, row);
-  return status;
-}
-static struct pto_cost choose_cost(const struct pto_kernel_args *args) {
-  const uint64_t *p = args->tensors[0].shape, k = args->tensors[1].shape[1];
-  return (struct pto_cost){
-      .bytes_in = p[0] * p[1] * 4, .bytes_out = p[0] * k * 8, .vector_elems = p[0] * (p[1] + 1) * k};
-}
-static const struct pto_kernel_param choose_params[] = {
-    TENSOR("p", PTO_INPUT, F32, 2), TENSOR("chosen", PTO_OUTPUT, I32, 2), TENSOR("weights", PTO_OUTPUT, F32, 2)};
-KERNEL(kernel_choose, choose_params, .name = "choose", .cores = PTO_AIV, .run = run_choose, .cost = choose_cost);
 
 /* dispatch: token t is the places[t, j]-th of expert e = chosen[t, j]:  slots[e, places[t, j]] = t.  What lies behind
  * the load[e] tokens of an expert is 0, a token too: a tile that is not full works on it for nothing. */
@@ -166,90 +104,25 @@ static const struct pto_option options[] = {
     {0},
 };
 
-/* tokens, dim, hidden, experts, k, tile, dtype */
 static int read_options(struct pto_program_run *run, struct moe *moe) {
-  enum { MOST = 1 << 16 };
-  int status = READ_WHOLE_OPTIONS(run, {"tokens", 1, MOST, &moe->tokens}, {"dim", 1, MOST, &moe->dim},
-                                  {"hidden", 1, MOST, &moe->hidden}, {"experts", 1, MOST, &moe->experts},
-                                  {"k", 1, MOST, &moe->k}, {"tile", 1, MOST, &moe->tile});
+  int status = read_moe_options(run, moe);
   if (status == PTO_OK) status = read_float_dtype(run, &moe->dtype);
-  if (status != PTO_OK) return status;
-  if (moe->k > moe->experts)
-    return pto_program_fail(run, "k %llu exceeds experts %llu", (unsigned long long)moe->k,
-                            (unsigned long long)moe->experts);
-  if (moe->dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
-  return PTO_OK;
+  if (status == PTO_OK && moe->dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
+  return status;
 }
 
-/* Element 0 of every token is 1, so row 0 of the router is what an expert has before it sees a token. */
 static int make_router(struct pto_program_run *run, struct moe *moe) {
-  static const double FAR = 16; /* beyond all logits, and not so far that a probability underflows */
-  double bound = 3 * sqrt(3 / (double)moe->dim);
   int64_t favour = pto_option_int(run, "favour"), shun = pto_option_int(run, "shun");
   if (favour >= (int64_t)moe->experts || shun >= (int64_t)moe->experts)
     return pto_program_fail(run, "favour %lld or shun %lld is no expert", (long long)favour, (long long)shun);
-  pto_array_fill_uniform(run, moe->router, -bound, bound);
+  fill_router(run, moe);
   for (uint64_t i = 0; i < moe->dim && pto_option_bool(run, "ties"); i++) {
     for (uint64_t e = 1; e < moe->experts; e += 2)
       pto_array_set(moe->router, i * moe->experts + e, pto_array_get(moe->router, i * moe->experts + e - 1));
   }
-  if (favour >= 0) pto_array_set(moe->router, (uint64_t)favour, FAR);
-  if (shun >= 0) pto_array_set(moe->router, (uint64_t)shun, -FAR);
+  if (favour >= 0) pto_array_set(moe->router, (uint64_t)favour, FAR_LOGIT);
+  if (shun >= 0) pto_array_set(moe->router, (uint64_t)shun, -FAR_LOGIT);
   return PTO_OK;
-}
-
-/* The experts by rank in double precision, (larger logit, lower expert) first; `logits` is for its use.  *margin: how
- * far f32 arithmetic may be off, with something to spare. */
-static void rank_experts(const struct moe *moe, const struct pto_array *tokens, uint64_t token, double *logits,
-                         uint64_t *ranked, double *margin) {
-  double most = 0;
-  for (uint64_t e = 0; e < moe->experts; e++) {
-    double magnitude = 0;
-    logits[e] = 0;
-    for (uint64_t i = 0; i < moe->dim; i++) {
-      double term = pto_array_get(tokens, token * moe->dim + i) * pto_array_get(moe->router, i * moe->experts + e);
-      logits[e] += term;
-      magnitude += fabs(term);
-    }
-    most = fmax(most, magnitude);
-    uint64_t at = e;
-    for (; at > 0 && logits[ranked[at - 1]] < logits[e]; at--) ranked[at] = ranked[at - 1];
-    ranked[at] = e;
-  }
-  /* Two products, each within (dim + 2)·2⁻²⁴ of its terms, and the softmax's few roundings. */
-  *margin = 4 * ldexp((double)moe->dim + 16, -24) * fmax(most, 1);
-}
-
-static bool is_clear_choice(const struct moe *moe, const struct pto_array *tokens, uint64_t token, double *logits,
-                            uint64_t *ranked) {
-  double margin;
-  rank_experts(moe, tokens, token, logits, ranked, &margin);
-  for (uint64_t rank = 0; rank < moe->k && rank + 1 < moe->experts; rank++) {
-    double gap = logits[ranked[rank]] - logits[ranked[rank + 1]];
-    if (gap > 0 && gap < margin) return false;
-  }
-  return true;
-}
-
-/* x gets the first drawn tokens whose choice no rounding can change: nearly all of them are such. */
-static int make_tokens(struct pto_program_run *run, struct moe *moe) {
-  uint64_t drawn_count = moe->tokens + moe->tokens / 4 + 64, taken = 0;
-  struct pto_array *drawn =
-      pto_program_array(run, "drawn", PTO_ARRAY_SCRATCH, moe->dtype, 2, (uint64_t[]){drawn_count, moe->dim});
-  double *logits = pto_program_alloc(run, moe->experts * sizeof *logits);
-  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof *ranked);
-  if (drawn == NULL || logits == NULL || ranked == NULL) return PTO_ENOMEM;
-  pto_array_fill_uniform(run, drawn, -1, 1);
-  for (uint64_t token = 0; token < drawn_count && taken < moe->tokens; token++) {
-    pto_array_set(drawn, token * moe->dim, 1);
-    if (!is_clear_choice(moe, drawn, token, logits, ranked)) continue;
-    for (uint64_t i = 0; i < moe->dim; i++)
-      pto_array_set(moe->x, taken * moe->dim + i, pto_array_get(drawn, token * moe->dim + i));
-    taken++;
-  }
-  if (taken == moe->tokens) return PTO_OK;
-  return pto_program_fail(run, "of %llu tokens drawn, only %llu are far enough from a tie",
-                          (unsigned long long)drawn_count, (unsigned long long)taken);
 }
 
 static uint64_t tile_count(const struct moe *moe) { return (moe->tokens + moe->tile - 1) / moe->tile; }
@@ -277,7 +150,7 @@ static int prepare(struct pto_program_run *run) {
   moe->x = pto_program_find(run, "x");
   moe->router = pto_program_find(run, "router");
   status = make_router(run, moe);
-  return status == PTO_OK ? make_tokens(run, moe) : status;
+  return status == PTO_OK ? make_tokens(run, moe, moe->x, "drawn") : status;
 }
 
 /* ---- the orchestration ---- */
@@ -290,30 +163,12 @@ struct plan {
   struct pto_tensor y;             /* f32[experts, tokens, dim]: y[e, i] is the answer to the i-th token of expert e */
 };
 
-/* Rows first … first + rows − 1 of a tile. */
-struct tile {
-  uint64_t first, rows;
-};
+static struct tile tile_at(const struct moe *moe, uint64_t index) { return tile_of_count(moe, moe->tokens, index); }
 
-static struct tile tile_at(const struct moe *moe, uint64_t index) {
-  uint64_t first = index * moe->tile, left = moe->tokens - first;
-  return (struct tile){first, left < moe->tile ? left : moe->tile};
-}
-
-static struct pto_tensor tile_of(const struct pto_tensor *matrix, struct tile tile) {
-  return rows_of(matrix, tile.first, tile.rows);
-}
-
-static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
-  const struct pto_kernel *matmul = pto_kernel_find("matmul"), *softmax = pto_kernel_find("softmax");
+static int submit_choices(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
   struct pto_tensor x = tile_of(&plan->x, tile), chosen = tile_of(&plan->chosen, tile);
   struct pto_tensor weights = tile_of(&plan->weights, tile);
-  struct pto_tensor logits = temporary_matrix(rt, PTO_FLOAT32, tile.rows, plan->moe->experts);
-  struct pto_tensor p = temporary_matrix(rt, PTO_FLOAT32, tile.rows, plan->moe->experts);
-  int status = submit_kernel(rt, matmul, PARAMS(pto_input(&x), pto_input(&plan->router), pto_output(&logits)));
-  if (!status) status = submit_kernel(rt, softmax, PARAMS(pto_input(&logits), pto_output(&p), pto_scalar_i64(1)));
-  return status ? status
-                : submit_kernel(rt, &kernel_choose, PARAMS(pto_input(&p), pto_output(&chosen), pto_output(&weights)));
+  return submit_router(rt, plan->moe, &x, &plan->router, &chosen, &weights);
 }
 
 struct gate {
@@ -402,7 +257,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
       .places = temporary_matrix(rt, PTO_INT32, moe->tokens, moe->k),
       .y = temporary(rt, PTO_FLOAT32, 3, (uint64_t[]){moe->experts, moe->tokens, moe->dim}),
   };
-  int status = each_tile(rt, &plan, submit_router);
+  int status = each_tile(rt, &plan, submit_choices);
   if (status == PTO_OK)
     status = pto_submit(
         rt, &(struct pto_launch){.aiv0 = &kernel_dispatch},
@@ -413,76 +268,25 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status == PTO_OK ? each_tile(rt, &plan, submit_combine) : status;
 }
 
-/* ---- golden: every token in double precision, no tiles ---- */
-
-struct golden {
-  const struct moe *moe;
-  double *out, *chosen, *weights, *load, *ran; /* of the outputs */
-  const double *w1, *w3, *w2;                  /* the inputs */
-  double *gate, *up;                           /* [hidden] */
-};
-
-static int expect_choices(struct pto_program_run *run, const struct golden *g) {
-  const struct moe *moe = g->moe;
-  double *logits = pto_program_alloc(run, moe->experts * sizeof *logits), margin;
-  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof *ranked);
-  if (logits == NULL || ranked == NULL) return PTO_ENOMEM;
-  for (uint64_t token = 0; token < moe->tokens; token++) {
-    double sum = 0, *chosen = g->chosen + token * moe->k, *weights = g->weights + token * moe->k;
-    rank_experts(moe, moe->x, token, logits, ranked, &margin);
-    for (uint64_t rank = 0; rank < moe->k; rank++) {
-      uint64_t at = rank;
-      for (; at > 0 && chosen[at - 1] > (double)ranked[rank]; at--) chosen[at] = chosen[at - 1];
-      chosen[at] = (double)ranked[rank];
-      sum += exp(logits[ranked[rank]] - logits[ranked[0]]);
-      g->load[ranked[rank]]++;
-    }
-    for (uint64_t j = 0; j < moe->k; j++) weights[j] = exp(logits[(uint64_t)chosen[j]] - logits[ranked[0]]) / sum;
-  }
-  for (uint64_t e = 0; e < moe->experts; e++) {
-    for (uint64_t i = 0; i < tile_count(moe); i++)
-      g->ran[e * tile_count(moe) + i] = g->load[e] > (double)(i * moe->tile);
-  }
-  return PTO_OK;
-}
-
-/* out += weight · expert(x) */
-static void add_answer(const struct golden *g, uint64_t token, uint64_t expert, double weight) {
-  const struct moe *moe = g->moe;
-  const uint64_t first = expert * moe->dim * moe->hidden;
-  const double *w1 = g->w1 + first, *w3 = g->w3 + first, *w2 = g->w2 + first;
-  for (uint64_t j = 0; j < moe->hidden; j++) g->gate[j] = g->up[j] = 0;
-  for (uint64_t i = 0; i < moe->dim; i++) {
-    double x = pto_array_get(moe->x, token * moe->dim + i);
-    for (uint64_t j = 0; j < moe->hidden; j++) {
-      g->gate[j] += x * w1[i * moe->hidden + j];
-      g->up[j] += x * w3[i * moe->hidden + j];
-    }
-  }
-  for (uint64_t j = 0; j < moe->hidden; j++) {
-    double middle = weight * g->gate[j] / (1 + exp(-g->gate[j])) * g->up[j];
-    for (uint64_t i = 0; i < moe->dim; i++) g->out[token * moe->dim + i] += middle * w2[j * moe->dim + i];
-  }
-}
+/* ---- golden ---- */
 
 static int expect(struct pto_program_run *run) {
   const struct moe *moe = pto_program_state(run, sizeof *moe);
-  struct golden g = {.moe = moe,
-                     .out = golden_of(run, "out"),
-                     .chosen = golden_of(run, "chosen"),
-                     .weights = golden_of(run, "weights"),
-                     .load = golden_of(run, "load"),
-                     .ran = golden_of(run, "ran"),
-                     .w1 = exact_copy(run, "w1"),
-                     .w3 = exact_copy(run, "w3"),
-                     .w2 = exact_copy(run, "w2"),
-                     .gate = pto_program_alloc(run, moe->hidden * sizeof(double)),
-                     .up = pto_program_alloc(run, moe->hidden * sizeof(double))};
-  if (!g.out || !g.chosen || !g.weights || !g.load || !g.ran || !g.w1 || !g.w3 || !g.w2 || !g.gate || !g.up)
-    return PTO_ENOMEM;
-  int status = expect_choices(run, &g);
-  for (uint64_t i = 0; status == PTO_OK && i < moe->tokens * moe->k; i++)
-    add_answer(&g, i / moe->k, (uint64_t)g.chosen[i], g.weights[i]);
+  const double *w1 = exact_copy(run, "w1"), *w3 = exact_copy(run, "w3"), *w2 = exact_copy(run, "w2");
+  double *out = golden_of(run, "out"), *chosen = golden_of(run, "chosen"), *weights = golden_of(run, "weights");
+  double *load = golden_of(run, "load"), *ran = golden_of(run, "ran");
+  double *gate = pto_program_alloc(run, moe->hidden * sizeof(double));
+  double *up = pto_program_alloc(run, moe->hidden * sizeof(double));
+  if (!out || !chosen || !weights || !load || !ran || !w1 || !w3 || !w2 || !gate || !up) return PTO_ENOMEM;
+  const int status = expect_choices(run, moe, moe->x, chosen, weights);
+  for (uint64_t i = 0; status == PTO_OK && i < moe->tokens * moe->k; i++) {
+    const uint64_t e = (uint64_t)chosen[i], first = e * moe->dim * moe->hidden, token = i / moe->k;
+    const struct moe_expert expert = {w1 + first, w3 + first, w2 + first, gate, up};
+    add_answer(moe, &expert, token, weights[i], out + token * moe->dim);
+    load[e]++;
+  }
+  for (uint64_t e = 0; e < moe->experts; e++)
+    for (uint64_t i = 0; i < tile_count(moe); i++) ran[e * tile_count(moe) + i] = load[e] > (double)(i * moe->tile);
   return status;
 }
 

@@ -5,31 +5,17 @@
  * The golden adds in double precision.  A sum of n numbers of f32 in any order is off by (n - 1) · 2^-24 times the sum
  * of their absolute values at most, and that is what is granted.
  */
-#include <string.h>
-
+#include <orchestration/ranks/reduction.h>
 #include <orchestration/support/program.h>
-#include <pto/collectives.h>
 
 static const struct pto_option options[] = {
     {"elems", PTO_OPTION_INT, "4096", "f32 elements of each rank"},
-    {"algorithm", PTO_OPTION_TEXT, "ring", "one_phase, two_phase, ring or bidirectional_ring"},
+    ALGORITHM_OPTION("ring"),
     {"times", PTO_OPTION_INT, "1", "all-reduces one after another, each of the result of the one before"},
     {0}};
 static const struct pto_case cases[] = {{.name = "small", .settings = "elems=1000"}, {0}};
 
-static const char *const algorithms[] = {[PTO_ALL_REDUCE_ONE_PHASE] = "one_phase",
-                                         [PTO_ALL_REDUCE_TWO_PHASE] = "two_phase",
-                                         [PTO_ALL_REDUCE_RING] = "ring",
-                                         [PTO_ALL_REDUCE_BIDIRECTIONAL_RING] = "bidirectional_ring"};
 #define MOST_SUM 1e36 /* well below the largest f32 */
-#define ALGORITHMS (sizeof algorithms / sizeof *algorithms)
-
-static uint32_t algorithm_of(struct pto_program_run *run) {
-  const char *name = pto_option_text(run, "algorithm");
-  uint32_t i = 0;
-  while (i < ALGORITHMS && strcmp(algorithms[i], name) != 0) i++;
-  return i;
-}
 
 /* The numbers of a rank, which any of them can make. */
 static struct pto_array *input_of(struct pto_program_run *run, uint32_t rank, uint32_t role) {
@@ -48,9 +34,10 @@ static int prepare(struct pto_program_run *run) {
   if (sum > MOST_SUM)
     return pto_program_fail(run, "times is %lld: on %u ranks the sum grows %u-fold each time, and would leave f32",
                             (long long)times, pto_program_rank_count(run), pto_program_rank_count(run));
-  if (algorithm_of(run) == ALGORITHMS)
-    return pto_program_fail(run, "algorithm \"%s\" is none of one_phase, two_phase, ring, bidirectional_ring",
-                            pto_option_text(run, "algorithm"));
+  enum pto_all_reduce *algorithm = pto_program_state(run, sizeof *algorithm);
+  if (!algorithm) return PTO_ENOMEM;
+  const int status = read_algorithm(run, algorithm);
+  if (status) return status;
   const uint64_t shape = (uint64_t)elems;
   input_of(run, pto_program_rank(run), PTO_ARRAY_INPUT);
   pto_program_array(run, "sum", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, &shape);
@@ -60,11 +47,11 @@ static int prepare(struct pto_program_run *run) {
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_array *x = pto_program_find(run, pto_program_text(run, "x%u", pto_program_rank(run)));
   const struct pto_tensor in = pto_array_tensor(rt, x), out = pto_array_tensor(rt, pto_program_find(run, "sum"));
+  const enum pto_all_reduce *algorithm = pto_program_state(run, sizeof *algorithm);
   struct pto_comm comm;
   int status = pto_comm_create_for_collectives(rt, NULL, 0, x->size_bytes, &comm);
   for (int64_t i = 0; i < pto_option_int(run, "times") && !status; i++)
-    status =
-        pto_submit_all_reduce(rt, comm, i ? &out : &in, &out, PTO_REDUCE_SUM, (enum pto_all_reduce)algorithm_of(run));
+    status = pto_submit_all_reduce(rt, comm, i ? &out : &in, &out, PTO_REDUCE_SUM, *algorithm);
   return status;
 }
 

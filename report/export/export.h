@@ -51,6 +51,19 @@ enum pto_export {
 struct pto_findings;
 struct pto_run_result;
 
+/* Of a rank of a world, whose part of a timeline stands beside those of others. */
+struct pto_export_rank {
+  uint32_t index; /* of the part: the rank; the number of ranks: what is of all */
+  uint32_t count; /* ranks */
+  const char *name;
+  const uint64_t *awaited; /* pto_export_message of those that some rank waited for, in order */
+  size_t awaited_count;
+};
+/* A number of a message, in all parts. */
+static inline uint64_t pto_export_message(uint32_t source, uint64_t sequence) {
+  return (uint64_t)source << 40 | (sequence & ((UINT64_C(1) << 40) - 1));
+}
+
 /* What the trace does not know of the run. */
 struct pto_export_info {
   const char *program, *engine, *chip;
@@ -58,6 +71,7 @@ struct pto_export_info {
   const struct pto_task_groups *groups;   /* NULL: none */
   const struct pto_wait_picture *stopped; /* NULL: it did not stop */
   const struct pto_run_result *result;    /* as --json tells it; NULL: nothing is told */
+  const struct pto_export_rank *rank;     /* NULL: the chip is alone */
   const struct pto_findings *findings;    /* against the program; NULL: none were looked for */
 };
 /* The name of a task's group; NULL where it has none. */

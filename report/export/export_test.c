@@ -412,7 +412,7 @@ static void test_counters_have_a_point_at_each_change_and_control_work_a_slice(v
   assert_true(number(at(points, 5), "ts") == 3);
   assert_int_equal(integer(json_object_get(at(points, 5), "args"), "tasks"), 1);
   assert_int_equal(integer(json_object_get(at(points, 3), "args"), "bytes"), INT64_C(1) << 40);
-  assert_string_equal(text_of(at(slices, 0), "name"), "submit");
+  assert_string_equal(text_of(at(slices, 0), "name"), "submits");
   assert_true(number(at(slices, 0), "ts") == 0.01 && number(at(slices, 0), "dur") == 2);
   assert_int_equal(integer(json_object_get(at(slices, 0), "args"), "task"), 7);
   json_decref(points);

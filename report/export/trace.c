@@ -16,15 +16,18 @@ static bool has_ending(const char *path, const char *ending) {
   return length > end && strncmp(path + length - end, ending, end) == 0;
 }
 
+const struct pto_trace_format *pto_trace_format_of(const char *path) {
+  return has_ending(path, ".pftrace") ? &pto_trace_perfetto
+         : has_ending(path, ".et")    ? &pto_trace_chakra
+                                      : &pto_trace_json;
+}
+
 int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                      struct pto_error *error) {
-  int (*const write)(const struct pto_trace_events *, int) = has_ending(path, ".pftrace") ? pto_trace_write_perfetto
-                                                             : has_ending(path, ".et")    ? pto_trace_write_chakra
-                                                                                          : pto_trace_write_json;
   struct pto_trace_events events;
   int fd, status = pto_trace_events_init(&events, trace, info, error);
   if (status == PTO_OK) status = pto_output_open(path, &fd, error);
-  if (status == PTO_OK) status = pto_output_close(path, fd, write(&events, fd), error);
+  if (status == PTO_OK) status = pto_output_close(path, fd, pto_trace_format_of(path)->write(&events, fd), error);
   pto_trace_events_fini(&events);
   return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An execution trace for MLCommons' Chakra and what reads it, such as ASTRA-sim: protobuf messages, each with its
- * length before it, GlobalMetadata and then Nodes.  tests/cli/chakra.proto has the fields in use.  One run is one rank.
+ * length before it, GlobalMetadata and then Nodes.  tests/cli/chakra.proto has the fields in use.  One run is one rank;
+ * of a world each rank has a file, whose name is the rank's number before the ending, as readers want it.
  *
  * A node is a task, whose id is its number, or a transfer between host and device, whose ids follow.  Nodes come in the
  * order of submission, so that each depends on earlier ones alone.
@@ -10,6 +11,10 @@
  *               and the transfers that brought what it reads.  Of a transfer to the device: the tasks that used the
  *               bytes before, of one to the host: those that wrote them.
  *   ctrl_deps   the transfer before, which the orchestration waited for
+ *
+ * The task of a collective is a COMM_COLL_NODE, with comm_type, comm_size (bytes of the larger tensor) and pg_name:
+ * which communicator of the rank it is, where that is not of all ranks.  A group that is no collective has no name in
+ * this format, and stays a COMP_NODE.
  *
  * Nodes have whole microseconds; the attributes start_ns and duration_ns tell more.  A task lasts from the begin of its
  * first call to the end of its last.  tensor_size is what its tensors have in bytes, read and written ones twice.
@@ -20,9 +25,12 @@
 #include <report/export/trace_events.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <formats/protobuf_writer.h>
+#include <kernels/collective/collective.h>
+#include <report/run/group_call.h>
 #include <report/run/roofline.h>
 #include <runtime/base/grow.h>
 #include <runtime/tensor/region.h>
@@ -41,7 +49,9 @@ enum {
   NODE_ATTRIBUTE = 10
 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT64 = 9, ATTRIBUTE_UINT64 = 13, ATTRIBUTE_BOOL = 27, ATTRIBUTE_STRING = 29 };
-enum node_type { METADATA_NODE = 1, MEM_LOAD_NODE = 2, MEM_STORE_NODE = 3, COMP_NODE = 4 };
+enum node_type { METADATA_NODE = 1, MEM_LOAD_NODE = 2, MEM_STORE_NODE = 3, COMP_NODE = 4, COMM_COLL_NODE = 7 };
+/* Of the attribute comm_type. */
+enum comm_type { ALL_REDUCE = 0, ALL_GATHER = 2, BROADCAST = 5, ALL_TO_ALL = 6, REDUCE_SCATTER = 7, BARRIER = 9 };
 
 #define VERSION "1.0.0"
 #define NONE UINT32_MAX
@@ -66,6 +76,7 @@ struct chakra {
   size_t moved_count, moved_capacity;
   struct use *uses;
   size_t use_count, use_capacity;
+  uint64_t next_remote;               /* the same: of groups */
   uint64_t next_control, next_access; /* the records to look at next */
   uint32_t last_move;                 /* a node; NONE: none yet */
   uint32_t next_move;                 /* the node that the next transfer is */
@@ -214,7 +225,7 @@ static void put_move(struct chakra *c, const struct pto_trace_control *control) 
                               : control->activity == PTO_CONTROL_TO_DEVICE ? MEM_LOAD_NODE
                                                                            : COMP_NODE;
   const struct pto_trace_host_access *access = find_access(c, control);
-  begin_node(c, c->next_move, pto_control_activity_name(control->activity), type);
+  begin_node(c, c->next_move, pto_activity_text(pto_control_activity(control)), type);
   if (access) put_waited_for(c, access);
   put_number(c, "tensor_size", ATTRIBUTE_UINT64, control->moved_bytes);
   end_node(c, control->begin, control->end);
@@ -295,15 +306,58 @@ static bool find_operations(const struct chakra *c, const struct pto_trace_task 
   return c->trace->costs.count != 0;
 }
 
+/* The record of the task's group; NULL: it is of none.  Groups stand in the order of their tasks. */
+static const struct pto_trace_remote *find_group(struct chakra *c, uint64_t task) {
+  for (; c->next_remote < c->trace->remotes.count; c->next_remote++) {
+    const struct pto_trace_remote *remote = pto_trace_log_at(&c->trace->remotes, c->next_remote);
+    if (remote->kind == PTO_REMOTE_GROUP && remote->task >= task) return remote->task == task ? remote : NULL;
+  }
+  return NULL;
+}
+
+/* Which communicator of the rank, in the order in which it made them. */
+static uint64_t comm_number(const struct chakra *c, uint64_t comm) {
+  uint64_t number = 0;
+  for (uint64_t i = 0; i < c->trace->remotes.count; i++) {
+    const struct pto_trace_remote *remote = pto_trace_log_at(&c->trace->remotes, i);
+    if (remote->kind != PTO_REMOTE_MAKE) continue;
+    if (remote->comm == comm) break;
+    number++;
+  }
+  return number;
+}
+
+static void put_collective(struct chakra *c, const struct pto_trace_remote *group, const struct pto_group_call *call) {
+  static const enum comm_type types[PTO_COLLECTIVE_COUNT] = {[PTO_COLLECTIVE_REDUCE_SCATTER] = REDUCE_SCATTER,
+                                                             [PTO_COLLECTIVE_ALL_GATHER] = ALL_GATHER,
+                                                             [PTO_COLLECTIVE_BROADCAST] = BROADCAST,
+                                                             [PTO_COLLECTIVE_ALL_TO_ALL] = ALL_TO_ALL,
+                                                             [PTO_COLLECTIVE_BARRIER] = BARRIER};
+  char number[24];
+  put_number(c, "comm_type", ATTRIBUTE_INT64, types[call->collective]);
+  put_number(c, "comm_size", ATTRIBUTE_INT64, call->bytes);
+  if (group->peer == c->events->info->rank->count) return;
+  snprintf(number, sizeof number, "%llu", (unsigned long long)comm_number(c, group->comm));
+  put_text(c, "pg_name", number);
+}
+
 static void put_task(struct chakra *c, const struct pto_trace_task *task) {
   const struct pto_task_calls *calls = &c->events->calls[task->number];
   const char *group = pto_export_group(c->events->info, task->number);
   uint64_t operations;
   char name[256];
+  const struct pto_trace_remote *remote = c->events->info->rank ? find_group(c, task->number) : NULL;
+  const struct pto_group_call call =
+      remote ? pto_group_call_of(c->trace, remote) : (struct pto_group_call){.collective = PTO_COLLECTIVE_COUNT};
+  const bool is_collective = call.collective < PTO_COLLECTIVE_COUNT;
   begin_node(c, task->number, pto_trace_task_name(task, name, sizeof name),
-             task->kind == PTO_TASK_KERNEL ? COMP_NODE : METADATA_NODE);
+             is_collective                   ? COMM_COLL_NODE
+             : task->kind == PTO_TASK_KERNEL ? COMP_NODE
+                                             : METADATA_NODE);
   put_data_deps(c, task);
-  if (task->kind == PTO_TASK_KERNEL) {
+  if (is_collective) {
+    put_collective(c, remote, &call);
+  } else if (task->kind == PTO_TASK_KERNEL) {
     put_number(c, "tensor_size", ATTRIBUTE_UINT64, bytes_of(c, task));
     if (find_operations(c, task, &operations)) put_number(c, "num_ops", ATTRIBUTE_INT64, operations);
   }
@@ -341,7 +395,7 @@ static void put_all(struct chakra *c) {
   put_moves(c, c->trace->tasks.count);
 }
 
-int pto_trace_write_chakra(const struct pto_trace_events *events, int fd) {
+static int write_chakra(const struct pto_trace_events *events, int fd) {
   struct chakra c = {.trace = events->trace,
                      .events = events,
                      .last_move = NONE,
@@ -357,3 +411,5 @@ int pto_trace_write_chakra(const struct pto_trace_events *events, int fd) {
   free(c.uses);
   return failure ? failure : c.is_out_of_memory ? ENOMEM : 0;
 }
+
+const struct pto_trace_format pto_trace_chakra = {write_chakra, NULL, NULL};

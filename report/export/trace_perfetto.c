@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <formats/protobuf_writer.h>
 #include <runtime/base/grow.h>
@@ -58,7 +59,8 @@ enum name_kind { NAMES_OF_CATEGORIES = 1, NAMES_OF_EVENTS = 2, NAMES_OF_ARGS = 3
 #define PROCESS_UUID (UINT64_C(1) << 32)
 #define GROUP_UUID (UINT64_C(2) << 32)
 
-#define SEQUENCE 1u /* all packets are of one */
+#define RANK_UUID (UINT64_C(1) << 40)   /* times the number of the rank's part, and 1; to be added */
+#define SIGNAL_FLOW (UINT64_C(1) << 62) /* to be added to the number of a message */
 #define NO_FLOW UINT32_MAX
 
 struct name {
@@ -86,6 +88,7 @@ struct perfetto {
   size_t flow_count, flow_capacity;
   uint64_t told_counters; /* a bit each */
   uint64_t nanosecond;    /* in the trace's unit */
+  uint64_t part;          /* 0; of a world's part its number, and 1: packets of a part are a sequence of their own */
   bool is_out_of_memory;
   struct {
     enum name_kind kind;
@@ -161,15 +164,19 @@ static uint64_t uuid_of(struct pto_event_track track) {
   return (track.process ? CORE_UUID : CONTROL_UUID) + track.index + LANE_UUID * track.lane;
 }
 
+/* Of a rank's process, or of the rank itself. */
+static uint64_t rank_uuid(const struct perfetto *p, uint64_t uuid) { return RANK_UUID * p->part + uuid; }
+static uint64_t sequence_of(const struct perfetto *p) { return p->part + 1; }
+
 static void begin_event(struct perfetto *p, uint32_t type, uint64_t uuid, uint64_t time) {
   struct pto_protobuf_writer *w = &p->out;
   pto_protobuf_begin(w, TRACE_PACKET);
   pto_protobuf_put_u64(w, PACKET_TIMESTAMP, time / p->nanosecond);
-  pto_protobuf_put_u64(w, PACKET_SEQUENCE, SEQUENCE);
+  pto_protobuf_put_u64(w, PACKET_SEQUENCE, sequence_of(p));
   if (type == TYPE_BEGIN || type == TYPE_INSTANT) pto_protobuf_put_u64(w, PACKET_FLAGS, FLAG_NEEDS_INTERNED);
   pto_protobuf_begin(w, PACKET_TRACK_EVENT);
   pto_protobuf_put_u64(w, EVENT_TYPE, type);
-  pto_protobuf_put_u64(w, EVENT_TRACK, uuid);
+  pto_protobuf_put_u64(w, EVENT_TRACK, rank_uuid(p, uuid));
 }
 
 static void end_event(struct perfetto *p) {
@@ -191,10 +198,10 @@ static void end_event(struct perfetto *p) {
 static void begin_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name) {
   struct pto_protobuf_writer *w = &p->out;
   pto_protobuf_begin(w, TRACE_PACKET);
-  pto_protobuf_put_u64(w, PACKET_SEQUENCE, SEQUENCE);
+  pto_protobuf_put_u64(w, PACKET_SEQUENCE, sequence_of(p));
   pto_protobuf_begin(w, PACKET_TRACK);
-  pto_protobuf_put_u64(w, TRACK_UUID, uuid);
-  if (parent) pto_protobuf_put_u64(w, TRACK_PARENT, parent);
+  pto_protobuf_put_u64(w, TRACK_UUID, rank_uuid(p, uuid));
+  if (parent || p->part) pto_protobuf_put_u64(w, TRACK_PARENT, rank_uuid(p, parent));
   if (name) pto_protobuf_put_text(w, TRACK_NAME, name);
 }
 
@@ -242,7 +249,7 @@ static void put_process(struct perfetto *p, const struct pto_trace_event *event)
   pto_protobuf_put_u64(&p->out, TRACK_CHILDREN, CHILDREN_BY_RANK);
   pto_protobuf_put_u64(&p->out, TRACK_RANK, event->value);
   end_track(p);
-  if (event->track.process == 0) put_run(p, uuid);
+  if (event->track.process == 0 && p->events->trace) put_run(p, uuid);
 }
 
 /* Lanes of one track have one name, and Perfetto draws them as one. */
@@ -256,10 +263,10 @@ static void put_flows(struct perfetto *p, const struct pto_trace_event *event) {
   const struct task_flows *flows = &p->tasks[event->task];
   if (event->is_last_call)
     for (uint32_t id = flows->last_out; id != NO_FLOW; id = p->next_out[id])
-      pto_protobuf_put_fixed64(&p->out, EVENT_FLOW, (uint64_t)id + 1);
+      pto_protobuf_put_fixed64(&p->out, EVENT_FLOW, rank_uuid(p, (uint64_t)id + 1));
   if (event->is_first_call)
     for (uint32_t i = 0; i < flows->in_count; i++)
-      pto_protobuf_put_fixed64(&p->out, EVENT_LAST_FLOW, (uint64_t)flows->first_in + i + 1);
+      pto_protobuf_put_fixed64(&p->out, EVENT_LAST_FLOW, rank_uuid(p, (uint64_t)flows->first_in + i + 1));
 }
 
 static void put_slice(struct perfetto *p, const struct pto_trace_event *event, uint64_t uuid) {
@@ -268,6 +275,9 @@ static void put_slice(struct perfetto *p, const struct pto_trace_event *event, u
   pto_protobuf_put_u64(&p->out, EVENT_NAME, id_of(p, NAMES_OF_EVENTS, event->name));
   for (uint32_t i = 0; i < event->arg_count; i++) put_arg(p, &event->args[i]);
   if (event->is_first_call || event->is_last_call) put_flows(p, event);
+  for (uint32_t i = 0; i < event->flows_out; i++)
+    pto_protobuf_put_fixed64(&p->out, EVENT_FLOW, SIGNAL_FLOW + pto_event_signal(event->message, i));
+  if (event->has_flow_in) pto_protobuf_put_fixed64(&p->out, EVENT_LAST_FLOW, SIGNAL_FLOW + event->message);
   end_event(p);
   begin_event(p, TYPE_END, uuid, event->end);
   end_event(p);
@@ -337,24 +347,50 @@ static void note_flow(void *writer, const struct pto_trace_event *event) {
   if (to->in_count++ == 0) to->first_in = (uint32_t)event->id;
 }
 
-static int write_all(struct perfetto *p) {
-  const uint64_t task_count = p->events->trace->tasks.count;
-  p->tasks = calloc(task_count + 1, sizeof *p->tasks);
-  if (!p->tasks) return ENOMEM;
-  for (uint64_t i = 0; i < task_count; i++) p->tasks[i].last_out = NO_FLOW;
-  int status = pto_trace_events_each(p->events, PTO_EVENT_FLOW, note_flow, p);
-  if (status || p->is_out_of_memory) return ENOMEM;
+/* Tracks stand in the order of their ranks; names are told anew in the packets that follow. */
+static void put_root(struct perfetto *p) {
   begin_track(p, 0, 0, NULL);
   pto_protobuf_put_u64(&p->out, TRACK_CHILDREN, CHILDREN_BY_RANK);
   pto_protobuf_end(&p->out);
   pto_protobuf_put_u64(&p->out, PACKET_FLAGS, FLAG_CLEARED);
   pto_protobuf_end(&p->out);
+}
+
+/* The same of a rank. */
+static void put_rank(struct perfetto *p, const struct pto_export_rank *rank) {
+  struct pto_protobuf_writer *w = &p->out;
+  pto_protobuf_begin(w, TRACE_PACKET);
+  pto_protobuf_put_u64(w, PACKET_SEQUENCE, sequence_of(p));
+  pto_protobuf_begin(w, PACKET_TRACK);
+  pto_protobuf_put_u64(w, TRACK_UUID, rank_uuid(p, 0));
+  pto_protobuf_put_text(w, TRACK_NAME, rank->name);
+  pto_protobuf_put_u64(w, TRACK_CHILDREN, CHILDREN_BY_RANK);
+  pto_protobuf_put_u64(w, TRACK_RANK, rank->index);
+  pto_protobuf_end(w);
+  pto_protobuf_put_u64(w, PACKET_FLAGS, FLAG_CLEARED);
+  pto_protobuf_end(w);
+}
+
+static int write_all(struct perfetto *p) {
+  const uint64_t task_count = p->events->trace ? p->events->trace->tasks.count : 0;
+  p->tasks = calloc(task_count + 1, sizeof *p->tasks);
+  if (!p->tasks) return ENOMEM;
+  for (uint64_t i = 0; i < task_count; i++) p->tasks[i].last_out = NO_FLOW;
+  int status = pto_trace_events_each(p->events, PTO_EVENT_FLOW, note_flow, p);
+  if (status || p->is_out_of_memory) return ENOMEM;
+  if (p->part)
+    put_rank(p, p->events->info->rank);
+  else
+    put_root(p);
   status = pto_trace_events_each(p->events, PTO_EVENT_ALL & ~PTO_EVENT_FLOW, put_event, p);
   return status || p->is_out_of_memory ? ENOMEM : 0;
 }
 
-int pto_trace_write_perfetto(const struct pto_trace_events *events, int fd) {
-  struct perfetto p = {.events = events, .nanosecond = events->trace->is_virtual ? 1000 : 1};
+static int write_perfetto(const struct pto_trace_events *events, int fd) {
+  const struct pto_export_rank *rank = events->info->rank;
+  struct perfetto p = {.events = events,
+                       .nanosecond = !events->trace || events->trace->is_virtual ? 1000 : 1,
+                       .part = rank ? rank->index + UINT64_C(1) : 0};
   pto_protobuf_init(&p.out, fd);
   const int status = write_all(&p), failure = pto_protobuf_finish(&p.out);
   free_names(&p.names);
@@ -362,3 +398,21 @@ int pto_trace_write_perfetto(const struct pto_trace_events *events, int fd) {
   free(p.next_out);
   return failure ? failure : status;
 }
+
+/* Packets of one trace may stand behind those of another: their sequences tell them apart. */
+static int join(const struct pto_export_info *info, const struct pto_trace_part *parts, size_t count, int fd) {
+  struct perfetto p = {0};
+  (void)info;
+  pto_protobuf_init(&p.out, fd);
+  put_root(&p);
+  int failure = pto_protobuf_finish(&p.out);
+  for (size_t i = 0; i < count && !failure; i++)
+    for (size_t written = 0; written < parts[i].size && !failure;) {
+      const ssize_t now = write(fd, parts[i].bytes + written, parts[i].size - written);
+      if (now > 0) written += (size_t)now;
+      if (now < 0 && errno != EINTR) failure = errno;
+    }
+  return failure;
+}
+
+const struct pto_trace_format pto_trace_perfetto = {write_perfetto, write_perfetto, join};

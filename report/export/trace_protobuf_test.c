@@ -24,7 +24,12 @@ static const struct pto_export_info info = {
     .program = "hand_made", .engine = "threads", .chip = "tiny", .cluster_count = 2, .groups = &groups};
 
 typedef int write_trace(const struct pto_trace_events *events, int fd);
-static write_trace *const writers[] = {pto_trace_write_json, pto_trace_write_perfetto, pto_trace_write_chakra};
+static int write_json(const struct pto_trace_events *events, int fd) { return pto_trace_json.write(events, fd); }
+static int write_perfetto(const struct pto_trace_events *events, int fd) {
+  return pto_trace_perfetto.write(events, fd);
+}
+static int write_chakra(const struct pto_trace_events *events, int fd) { return pto_trace_chakra.write(events, fd); }
+static write_trace *const writers[] = {write_json, write_perfetto, write_chakra};
 
 /* ---- reading ---- */
 
@@ -216,7 +221,7 @@ static void test_times_are_nanoseconds_of_either_clock(void **state) {
   make(trace);
   for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
     trace->is_virtual = is_virtual;
-    const struct cursor all = write_all(trace, pto_trace_write_perfetto);
+    const struct cursor all = write_all(trace, write_perfetto);
     /* Slices before those of cores: three transfers, on two tracks. */
     const uint64_t expected[] = {10000, 40000, 15001}, ends[] = {20999, 40600, 30000}, unit = is_virtual ? 1000 : 1;
     for (size_t i = 0; i < 3; i++) {
@@ -235,7 +240,7 @@ static void test_calls_of_two_threads_on_a_core_are_on_two_tracks_of_one_name(vo
   size_t described = 0;
   trace->is_virtual = false;
   make(trace);
-  struct cursor all = write_all(trace, pto_trace_write_perfetto);
+  struct cursor all = write_all(trace, write_perfetto);
   for (size_t i = 0; i < 3; i++) tracks[i] = value_of(find_event(all, 1, 6 + i, &time), 11);
   assert_int_equal(tracks[0], tracks[1]);
   assert_int_not_equal(tracks[0], tracks[2]);
@@ -252,7 +257,7 @@ static void test_a_flow_is_in_the_producers_last_call_and_the_consumers_first(vo
   struct field begin, end;
   uint64_t time;
   make(*state);
-  const struct cursor all = write_all(*state, pto_trace_write_perfetto);
+  const struct cursor all = write_all(*state, write_perfetto);
   assert_false(find_field(find_event(all, 1, 6, &time), 47, &begin)); /* its first call */
   assert_true(find_field(find_event(all, 1, 8, &time), 47, &begin));
   assert_true(find_field(find_event(all, 1, 7, &time), 48, &end));
@@ -264,7 +269,7 @@ static void test_labels_that_are_no_utf8_are_latin_1(void **state) {
   struct cursor event;
   uint64_t time;
   bool has_label = false;
-  event = find_event(write_all(*state, pto_trace_write_perfetto), 1, 6, &time);
+  event = find_event(write_all(*state, write_perfetto), 1, 6, &time);
   for (struct field arg; read_field(&event, &arg);)
     has_label |= arg.number == 4 && has_text(arg.inner, 6, "r\xc3\xa9sum\xc3\xa9");
   assert_true(has_label);
@@ -285,7 +290,7 @@ static void test_nodes_depend_on_tasks_and_transfers_once_each(void **state) {
   static const uint64_t ids[] = {3, 0, 1, 2, 4, 5}, types[] = {2, 4, 1, 4, 3, 2};
   struct cursor nodes[6];
   make(*state);
-  struct cursor all = write_all(*state, pto_trace_write_chakra);
+  struct cursor all = write_all(*state, write_chakra);
   assert_true(has_text(read_bytes(&all), 1, "1.0.0"));
   for (size_t i = 0; i < 6; i++) {
     nodes[i] = read_bytes(&all);

@@ -184,6 +184,7 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_finding_kind_name(finding->kind));
     pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
+    if (finding->has_ranks) put_numbers(w, "ranks", finding->ranks);
     put_numbers(w, "tasks", finding->tasks);
     put_numbers(w, "params", finding->params);
     pto_json_put_array(w, "places");

@@ -37,6 +37,9 @@
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, "a kernel's results depend on bytes that were never written") \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
   X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
+  X(PTO_FINDING_WAITS, "waits", false, "a rank waits for another one for ever")                                        \
+  X(PTO_FINDING_PARTICIPATION, "participation", false, "ranks of a communicator submit different collectives")         \
+  X(PTO_FINDING_LEFT_OVER, "left over", true, "a signal that was notified, and that no wait was for")                  \
   X(PTO_FINDING_ORDER, "order", false, "the result depends on the order of tasks")                                     \
   X(PTO_FINDING_REFUSED, "refused", false, "a submit was refused, and the orchestration went on")                      \
   X(PTO_FINDING_WRONG, "wrong", false, "the output is not what the program expects")                                   \
@@ -68,6 +71,8 @@ struct pto_finding {
   char kernels[2][48];              /* what tasks[i] runs; "": not known */
   char arrays[2][80];               /* what they touch, as the sentence says it: "buffer 5 (x)"; "": not known */
   uint64_t group;                   /* equal: the same mistake */
+  bool has_ranks;                   /* of a world, and then: */
+  uint64_t ranks[2];                /* that tasks[i] is of; PTO_FINDING_NONE */
   bool is_manual;                   /* between two tasks of manual scopes, whose declarations order nothing */
   char *sentence;                   /* without the kind's name; ends with the line to add, where one is known */
   char *remedy;                     /* that line alone: "add `after` task 17"; NULL: none is known */

@@ -65,7 +65,10 @@ static void put_logicals(struct pto_json_writer *w, const struct sarif *sarif, c
                          int side) {
   const char *kernel = finding->kernels[side], *function = finding->places[side].own.function;
   char task[96] = "";
-  if (finding->tasks[side] != PTO_FINDING_NONE) snprintf(task, sizeof task, "task %" PRIu64, finding->tasks[side]);
+  if (finding->has_ranks && finding->ranks[side] != PTO_FINDING_NONE)
+    pto_text_append(task, sizeof task, "rank %" PRIu64, finding->ranks[side]);
+  if (finding->tasks[side] != PTO_FINDING_NONE)
+    pto_text_append(task, sizeof task, "%stask %" PRIu64, task[0] ? " " : "", finding->tasks[side]);
   pto_json_put_array(w, "logicalLocations");
   put_logical(w, task, sarif->program, NULL);
   put_logical(w, kernel, NULL, "function");

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct pto_source_lines {
     const void *call, *outer; /* NULL: free */
     struct pto_source_call found;
   } known[MOST_KNOWN];
+  bool has_read; /* what the process has loaded: with the first question, as it takes milliseconds */
 #if PTO_HAVE_DW
   Dwfl *dwfl; /* NULL: nothing could be read */
 #endif
@@ -36,11 +38,47 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+/* ---- by loaded file ---- */
+
+struct object {
+  uintptr_t address; /* that it has */
+  const char *path;  /* as the dynamic linker knows it, "" of the program itself; NULL: there is none */
+  uintptr_t base;
+};
+
+static int find_if_within(struct dl_phdr_info *info, size_t info_size, void *context) {
+  struct object *object = context;
+  (void)info_size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type != PT_LOAD || object->address < begin || object->address >= begin + segment->p_memsz) continue;
+    object->path = info->dlpi_name ? info->dlpi_name : "";
+    object->base = info->dlpi_addr;
+    return 1;
+  }
+  return 0;
+}
+
+static struct object object_of(uintptr_t address) {
+  struct object object = {.address = address};
+  dl_iterate_phdr(find_if_within, &object);
+  return object;
+}
+
 /* ---- by debug information ---- */
 
 #if PTO_HAVE_DW
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
-                                         .find_debuginfo = dwfl_standard_find_debuginfo};
+/* A copy that the loader has mapped has no name in the process's maps; the dynamic linker knows where it is open. */
+static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, char **file, Elf **elf) {
+  const struct object object = object_of((uintptr_t)base);
+  if (!object.path || strncmp(object.path, "/proc/self/fd/", strlen("/proc/self/fd/")) != 0)
+    return dwfl_linux_proc_find_elf(module, user, name, base, file, elf);
+  *file = strdup(object.path);
+  return open(object.path, O_RDONLY | O_CLOEXEC);
+}
+
+static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
 
 static void read_process(struct pto_source_lines *lines) {
   lines->dwfl = dwfl_begin(&callbacks);
@@ -148,45 +186,15 @@ static void find_function(const struct pto_source_lines *lines, uintptr_t addres
 static void forget_process(struct pto_source_lines *lines) { (void)lines; }
 #endif
 
-/* ---- by loaded file ---- */
-
-struct object {
-  uintptr_t address; /* that it has */
-  const char *name;  /* NULL: there is none */
-  uintptr_t base;
-};
-
-static int find_if_within(struct dl_phdr_info *info, size_t info_size, void *context) {
-  struct object *object = context;
-  (void)info_size;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-    if (segment->p_type != PT_LOAD || object->address < begin || object->address >= begin + segment->p_memsz) continue;
-    object->name = info->dlpi_name && info->dlpi_name[0] ? last_part(info->dlpi_name) : "program";
-    object->base = info->dlpi_addr;
-    return 1;
-  }
-  return 0;
-}
-
-static struct object object_of(uintptr_t address) {
-  struct object object = {.address = address};
-  dl_iterate_phdr(find_if_within, &object);
-  return object;
-}
-
 bool pto_source_lines_share_file(const void *a, const void *b) {
   const struct object first = object_of((uintptr_t)a), second = object_of((uintptr_t)b);
-  return first.name && second.name && first.base == second.base;
+  return first.path && second.path && first.base == second.base;
 }
 
 /* ---- both ---- */
 
 struct pto_source_lines *pto_source_lines_create(void) {
-  struct pto_source_lines *lines = calloc(1, sizeof *lines);
-  if (lines) read_process(lines);
-  return lines;
+  return calloc(1, sizeof(struct pto_source_lines));
 }
 
 void pto_source_lines_destroy(struct pto_source_lines *lines) {
@@ -200,8 +208,8 @@ static void find_address(const struct pto_source_lines *lines, uintptr_t address
   if (lines) find_function(lines, address, place);
   if (lines && find_line(lines, address, place)) return;
   const struct object object = object_of(address);
-  if (!object.name) return;
-  snprintf(place->file, sizeof place->file, "%s", object.name);
+  if (!object.path) return;
+  snprintf(place->file, sizeof place->file, "%s", object.path[0] ? last_part(object.path) : "program");
   place->offset = address - object.base;
 }
 
@@ -217,12 +225,19 @@ static bool is_same(const struct pto_source_place *a, const struct pto_source_pl
   return a->line == b->line && a->offset == b->offset && strcmp(a->file, b->file) == 0;
 }
 
-static void find_call(const struct pto_source_lines *lines, const void *call, const void *outer,
+static void begin_question(struct pto_source_lines *lines) {
+  if (!lines || lines->has_read) return;
+  lines->has_read = true;
+  read_process(lines);
+}
+
+static void find_call(struct pto_source_lines *lines, const void *call, const void *outer,
                       struct pto_source_call *found) {
   const uintptr_t address = (uintptr_t)call, outer_address = (uintptr_t)(outer ? outer : call);
   const struct pto_place *given = pto_place_of(call);
   memset(found, 0, sizeof *found);
   if (!address) return;
+  if (!given) begin_question(lines);
   if (given) {
     snprintf(found->own.file, sizeof found->own.file, "%s",
              strlen(given->file) < sizeof found->own.file ? given->file : last_part(given->file));
@@ -266,6 +281,7 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
 const char *pto_source_lines_function(struct pto_source_lines *lines, const void *address, char *text, size_t size) {
   struct pto_source_place place = {.file = ""};
   char line[PTO_SOURCE_FILE_SIZE + 32];
+  begin_question(lines);
   find_address(lines, (uintptr_t)address, &place);
   name_place(&place, line, sizeof line);
   snprintf(text, size, place.function[0] ? "%s (%s)" : "%s%s", place.function, line);

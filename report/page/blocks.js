@@ -185,8 +185,20 @@ const percentText = share => `${(100 * share).toFixed(1)} %`;
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b0a000", "#7a5195",
                  "#5b9bd5", "#f2c14e", "#58c3a3", "#e3aecb", "#1f3a5f", "#a65628", "#4daf4a", "#984ea3"];
 const IDLE = "#cfcfca"; /* waiting, in every chart */
-const ordinal = d3.scaleOrdinal(PALETTE);
-const colourOf = name => /^(wait|nothing to do)/.test(name) ? IDLE : ordinal(name);
+const isWaiting = name => /^(wait|nothing to do)/.test(name);
+/* A name has its colour in every page: an activity by its place in the list, a kernel by a hash of its name (FNV-1a). */
+/* By their names in JSON, their words, in the order of the lists. */
+const {activities: ACTIVITIES, groups: GROUPS} = documentOf("words");
+const placeOf = new Map(Object.values(ACTIVITIES).map((words, i) => [words, i]));
+const spread = place => d3.hcl(place % 360, 50, [48, 62, 76][place % 3]).hex();
+function colourOf(name) {
+  const place = placeOf.get(name);
+  if (isWaiting(name)) return IDLE;
+  if (place !== undefined) return PALETTE[place] || spread(137 * place);
+  let hash = 0x811c9dc5;
+  for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 0x01000193) >>> 0;
+  return spread(hash);
+}
 /* Black or white, whichever is read better on a colour (WCAG 2.1, relative luminance). */
 function inkOn(colour) {
   const {r, g, b} = d3.rgb(colour);

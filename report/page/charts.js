@@ -5,14 +5,15 @@
 const pictureIn = (element, width, height, what) => d3.select(element).append("svg").attr("width", width).attr("height", height)
   .attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", what);
 
-/* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time. */
-function drawBars(element, rows, total) {
+/* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time.
+ * tickText: of the axis, of a time; of shares a percentage, since nothing of a bar says when. */
+function drawBars(element, rows, total, tickText = timeText) {
   const width = Math.max(500, element.clientWidth || 900), left = 150, height = 24;
-  const x = d3.scaleLinear().domain([0, total]).range([left, width - 10]);
+  const x = d3.scaleLinear().domain([0, total]).range([left, width - 24]);
   d3.select(element).html("");
   const svg = pictureIn(element, width, rows.length * height + 28, "time of each resource by activity");
   svg.append("g").attr("class", "axis").attr("transform", `translate(0, ${rows.length * height + 4})`)
-    .call(d3.axisBottom(x).ticks(8).tickFormat(timeText));
+    .call(d3.axisBottom(x).tickValues(tickText === timeText ? null : d3.range(0, 11).map(i => i * total / 10)).ticks(8).tickFormat(tickText));
   const row = svg.selectAll("g.row").data(rows).enter().append("g").attr("class", "row")
     .attr("transform", (_, i) => `translate(0, ${i * height})`);
   row.append("text").attr("x", left - 8).attr("y", 15).attr("text-anchor", "end").text(d => d.name);
@@ -74,8 +75,8 @@ function chunksOf(values) {
 
 /* Lines of samples over time, each on a scale of its own, and buffers below; follows the timeline's view. */
 class SampleChart {
-  /* Samples are of all rings together, the document's high waters of any one; a submit may have taken more for a while
-   * than the sample behind it says. */
+  /* Slots and bytes are of the fullest ring, as the document's high waters; a submit may have taken more for a while than
+   * the sample behind it says. */
   constructor(element, samples, run, width, onPick) {
     this.element = element;
     this.samples = samples;

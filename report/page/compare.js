@@ -3,8 +3,7 @@
 
 /* A time of a row: exact in virtual time, else the median of the repeats. */
 const medianOf = time => typeof time === "number" ? time : time.median_us;
-const rangeText = time => typeof time === "number" ? timeText(time)
-  : `${timeText(time.median_us)} (${timeText(time.low_us)} to ${timeText(time.high_us)})`;
+const medianText = time => timeText(medianOf(time));
 const changeText = value => `${value < 0 ? "−" : "+"}${timeText(Math.abs(value))}`;
 
 /* Above the swimlane of a side. */
@@ -33,10 +32,12 @@ PARTS.push({
     box.append("h3").text(path.length ? "The critical paths" : "Makespans");
     drawBars(box.append("div").attr("class", "chart").attr("id", "compare-bars").node(), rows,
              Math.max(medianOf(makespan.a), medianOf(makespan.b)));
-    for (const [id, title, table] of [["path", "By activity on the critical path", path], ["kernels", "By kernel", kernels],
-                                      ["accounts", "By resource and activity, all of a kind together", accounts],
-                                      ["tasks", "By tasks that are alike, on cores", alike_tasks]])
-      drawChanges(box, `compare-${id}`, title, table);
+    const tables = [["path", "By activity on the critical path", path], ["kernels", "By kernel", kernels],
+                    ["accounts", "By resource and activity, all of a kind together", accounts],
+                    ["tasks", "By tasks that are alike, on cores", alike_tasks]];
+    /* The one with the cause first. */
+    tables.sort(([a], [b]) => (b === d.comparison.cause_table) - (a === d.comparison.cause_table));
+    for (const [id, title, table] of tables) drawChanges(box, `compare-${id}`, title, table);
   }
 });
 
@@ -53,9 +54,12 @@ function drawChanges(box, id, title, rows) {
     {name: "label", isText: true, value: row => row.label || ""}, {name: "submitted at", isText: true, value: placeText},
     {name: "tensors", isText: true, value: row => row.tensors || ""}];
   drawTable(box.append("div").attr("class", "chart").append("table").attr("id", id).node(), [
-    {name: "", value: row => row.name}, {name: "A", value: row => medianOf(row.a), text: row => rangeText(row.a)},
-    {name: "B", value: row => medianOf(row.b), text: row => rangeText(row.b)},
-    {name: "change", value: row => row.change_us, text: row => row.differs ? changeText(row.change_us) : "the same"},
+    {name: "", value: row => row.name}, {name: "A", value: row => medianOf(row.a), text: row => medianText(row.a)},
+    {name: "B", value: row => medianOf(row.b), text: row => medianText(row.b)},
+    {name: "change", value: row => row.change_us, text: row => row.differs ? changeText(row.change_us)
+      : row.change_low_us === null ? "the same" : "not told apart"},
+    ...(rows[0].change_low_us === null ? [] : [
+      {name: "which is from … to …", value: row => row.change_low_us, text: row => `${changeText(row.change_low_us)} to ${changeText(row.change_high_us)}`}]),
     {name: "in percent", value: row => row.change_percent,
      text: row => row.differs && row.change_percent !== null ? `${d3.format("+.2f")(row.change_percent)} %` : ""},
     ...counts, ...texts

@@ -102,7 +102,7 @@ async function showTask(lane, span, task = span < 0 ? -1 : lane.run.spans.task[s
 
 /* The span of the scheduler that sends a task's first message; null on threads. */
 function firstMessage(run, task) {
-  const {spans, names} = run, sends = names.names.indexOf(names.activities.dispatch);
+  const {spans, names} = run, sends = names.names.indexOf(ACTIVITIES.dispatch);
   let first = -1;
   for (let i = 0; i < run.firstCall; i++)
     if (spans.task[i] === task && spans.name[i] === sends && (first < 0 || spans.begin[i] < spans.begin[first])) first = i;

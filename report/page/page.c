@@ -7,12 +7,25 @@
 #include <report/page/page_files.h>
 #include <report/page/run_blocks.h>
 #include <report/run/result.h>
+#include <report/run/run_path.h>
 
 int pto_report_page_probe(const char *path, struct pto_error *error) {
   if (path && !pto_page_is_built())
     return pto_error_set(error, PTO_ESYSTEM,
                          "--report: this build has no pages; scripts/deps --report and make bring them");
   return pto_output_probe(path, error);
+}
+
+/* The words of activities and of their groups, by their names in JSON, in the order of their lists. */
+static void put_words(struct pto_json_writer *w, const void *unused) {
+  (void)unused;
+  pto_json_put_object(w, "activities");
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) pto_json_put_string(w, pto_activity_name(i), pto_activity_text(i));
+  pto_json_object_end(w);
+  pto_json_put_object(w, "groups");
+  for (uint32_t i = 0; i < PTO_GROUP_COUNT; i++)
+    pto_json_put_string(w, pto_activity_group_name(i), pto_activity_group_text(i));
+  pto_json_object_end(w);
 }
 
 int pto_report_page_write(const char *path, const struct pto_report_page *page, struct pto_error *error) {
@@ -26,10 +39,11 @@ int pto_report_page_write(const char *path, const struct pto_report_page *page, 
   pto_page_put_style(to);
   fputs("</style>\n</head>\n<body>\n", to);
   pto_page_put_body(to);
-  int written = PTO_OK;
+  int written = pto_escaped_json_write("words", put_words, NULL, to);
   for (uint32_t i = 0; i < page->document_count && written == PTO_OK; i++)
     written = pto_escaped_json_write(page->documents[i].id, page->documents[i].put, page->documents[i].about, to);
   if (written == PTO_OK && page->trace) written = pto_run_blocks_write(page->trace, page->info, to);
+  for (size_t i = 0; i < page->part_count; i++) fwrite(page->parts[i].bytes, 1, page->parts[i].size, to);
   for (int side = 0; side < 2; side++)
     if (page->runs[side]) pto_run_page_put(page->runs[side], prefixes[side], to);
   pto_page_put_scripts(to);
@@ -49,6 +63,6 @@ int pto_export_page(const struct pto_trace *trace, const struct pto_export_info 
   uint32_t count = 0;
   if (info->result) documents[count++] = (struct pto_report_page_document){"result", put_result, info->result};
   if (info->findings) documents[count++] = (struct pto_report_page_document){"found", put_findings, info->findings};
-  const struct pto_report_page page = {documents, count, trace, info, {NULL, NULL}};
+  const struct pto_report_page page = {.documents = documents, .document_count = count, .trace = trace, .info = info};
   return pto_report_page_write(path, &page, error);
 }

@@ -23,9 +23,9 @@ function drawHead() {
   d3.select("#title").text([name, about.case && `case ${about.case}`].filter(Boolean).join(", "));
   document.title = `${name}: report`;
   const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
-                 ["tasks", about.tasks], ["edges", about.edges],
-                 ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
-                 ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
+                 ["tasks", about.tasks], ["edges", about.edges], ["ranks", about.ranks],
+                 ["makespan", about.virtual_us === undefined || about.virtual_us === null ? null : timeText(about.virtual_us)],
+                 ["result", about.verified === true ? "verified" : about.verified === false ? "WRONG" : null],
                  ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
     .each(function ([name, value]) {
@@ -70,10 +70,10 @@ async function draw() {
   await drawParts();
   drawResult();
   let chart = null;
-  const two = ["a", "b"].filter(side => documentOf(`${side}-names`))
+  const several = documentOf("ranks") ? runsOfRanks(documentOf("ranks")) : ["a", "b"].filter(side => documentOf(`${side}-names`))
     .map(side => [laneName(side), new Run(`${side}-`, documentOf(`${side}-result`))]);
-  if (two.length) document.querySelector("main").prepend(document.getElementById("lanes"));
-  const isDrawn = await drawLanes(run ? [["", run]] : two, (begin, end) => { if (chart) chart.show(begin, end); });
+  if (several.length) document.querySelector("main").prepend(document.getElementById("lanes"));
+  const isDrawn = await drawLanes(run ? [["", run]] : several, (begin, end) => { if (chart) chart.show(begin, end); });
   if (!isDrawn || !run) {
     for (const id of ["memory", "tasks-graph"]) section(id, false);
     document.documentElement.dataset.ready = "all";
@@ -99,10 +99,15 @@ async function draw() {
 function drawResult() {
   const stats = RESULT.stats || {}, makespan = stats.makespan_us;
   if (stats.verdict) {
-    const {bound_by, of, share, us, gains} = stats.verdict, whole = of === "the critical path" ? "the run" : `the time of ${of}`;
-    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}`);
-    d3.select("#advice").selectAll("li").data(gains).enter().append("li")
+    const {bound_by, of, share, us, activity, activity_us, gains} = stats.verdict;
+    const whole = of === "the critical path" ? "the run" : `the time of ${of}`;
+    d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}` +
+      (activity ? `, most of it ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
+    const item = d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+    item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);
+    if (gains.length) d3.select("#advice-hint").text(
+      "Told with the order of events held; each command runs it. ptosim what-if PROGRAM runs every part and every number of the chip so.");
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
@@ -117,7 +122,18 @@ function drawResult() {
   drawGroups("nodes", RESULT.node_times, d => d.name);
   drawGroups("labels", RESULT.label_times, d => d.label);
   drawPath(stats.path, makespan);
+  drawChip(stats.chip_keys);
   drawFindings(found);
+}
+
+/* What the chip's file says, which --chip-set changes. */
+function drawChip(keys) {
+  if (!section("chip", keys && keys.length > 0)) return;
+  drawTable(document.querySelector("#chip table"), [
+    {name: "key", value: d => d.key}, {name: "value", value: d => isNaN(d.value) ? d.value : +d.value, text: d => d.value},
+    {name: "unit", value: d => d.unit, isText: true}, {name: "how known", value: d => d.tag || "", isText: true},
+    {name: "source", value: d => d.source, isText: true}
+  ], keys, 1000);
 }
 
 function drawFindings(found) {
@@ -140,7 +156,9 @@ function drawFindingList(element, findings) {
   });
 }
 
-const wordsOf = activity => (NAMES && NAMES.activities && NAMES.activities[activity]) || activity;
+const wordsOf = activity => ACTIVITIES[activity] || activity;
+
+const sharesOf = makespan => us => `${Math.round(100 * us / makespan)} %`;
 
 /* A resource of several cores is drawn as the mean of them, so that each row is as long as the run. */
 function drawAccounts(accounts, makespan) {
@@ -150,7 +168,7 @@ function drawAccounts(accounts, makespan) {
     parts: Object.entries(account.us).map(([activity, us]) => ({
       name: wordsOf(activity), activity, us: us / account.count, sum: us }))
   }));
-  drawBars(document.querySelector("#accounts .chart"), rows, makespan);
+  drawBars(document.querySelector("#accounts .chart"), rows, makespan, sharesOf(makespan));
   drawTable(document.querySelector("#accounts table"), [
     {name: "resource", value: d => d.resource}, {name: "activity", value: d => d.name},
     {name: "time", value: d => d.sum, text: d => timeText(d.sum)},
@@ -201,7 +219,7 @@ function drawPath(path, makespan) {
      pick: d => () => showTime(d.begin_us, d.end_us)},
     {name: "takes", value: d => d.end_us - d.begin_us, text: d => timeText(d.end_us - d.begin_us)},
     {name: "on", value: d => d.resource},
-    {name: "what", value: d => d.kernel ? `${wordsOf(d.activity)}, ${d.kernel}` : wordsOf(d.activity)},
+    {name: "what", value: d => d.kernel ? `${GROUPS[d.group]}, ${d.kernel}` : GROUPS[d.group]},
     {name: "tasks", value: d => d.first_task,
      text: d => d.first_task === null ? "" : d.first_task === d.last_task ? d.first_task : `${d.first_task} to ${d.last_task}`,
      pick: d => d.first_task === null ? null : () => goTo(d.first_task)}

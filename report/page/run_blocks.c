@@ -8,8 +8,11 @@
 #include <report/findings/source_lines.h>
 #include <report/page/columns.h>
 #include <report/page/escaped_json.h>
+#include <report/run/intervals.h>
 #include <report/run/label_groups.h>
+#include <report/run/run_path.h>
 #include <report/run/trace_view.h>
+#include <runtime/base/grow.h>
 #include <runtime/trace/segment.h>
 
 #define LANES 3u
@@ -46,31 +49,16 @@ struct blocks {
   FILE *to;
   struct list names; /* of kernels and activities */
   struct list places;
-  uint32_t has_resolver, scheduler_count;
+  uint32_t scheduler_count;
+  bool has_resolver;
   int status;
-};
-
-static const struct {
-  const char *name, *text;
-} activities[] = {
-#define X(name, text, group) {#name, text},
-    PTO_ACTIVITY_LIST(X)
-#undef X
 };
 
 static uint32_t first_core(const struct blocks *b) { return 1 + b->has_resolver + b->scheduler_count; }
 
-static void count_schedulers(struct blocks *b) {
-  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
-    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
-    if (segment->resource.kind == PTO_RESOURCE_RESOLVER) b->has_resolver = 1;
-    if (segment->resource.kind == PTO_RESOURCE_SCHEDULER && segment->resource.index >= b->scheduler_count)
-      b->scheduler_count = segment->resource.index + 1u;
-  }
-}
-
 static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
-  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", id);
+  char name[PTO_BLOCK_ID];
+  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", pto_block_id(b->info, id, name));
   const int status = pto_columns_write(columns, count, b->to);
   fputs("</script>\n", b->to);
   if (b->status == PTO_OK) b->status = status;
@@ -91,67 +79,86 @@ static int compare_spans(const void *a, const void *b) {
   return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static uint64_t take_calls(struct blocks *b, struct span *spans) {
+struct taken {
+  struct blocks *b;
+  struct span *spans;
+  size_t count, capacity;
+};
+
+static void take(struct taken *taken, struct span span) {
+  struct span *at = pto_grow(&taken->spans, &taken->count, &taken->capacity, sizeof *at);
+  if (at)
+    *at = span;
+  else
+    taken->b->status = PTO_ENOMEM;
+}
+
+static uint32_t name_of(struct taken *taken, const char *name) { return (uint32_t)index_of(&taken->b->names, name); }
+
+static void take_calls(struct taken *taken) {
+  const struct pto_trace *trace = taken->b->trace;
   const struct pto_trace_span *span;
-  uint64_t count = 0;
-  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(b->trace, &walk)) != NULL; count++) {
-    const struct pto_kernel *kernel = pto_trace_task_kernel(b->trace, span->task, span->role);
-    spans[count] = (struct span){.begin = span->begin,
-                                 .end = span->end,
-                                 .track = first_core(b) + span->core,
-                                 .task = span->task + 1,
-                                 .name = (uint32_t)index_of(&b->names, kernel ? kernel->name : "task"),
-                                 .block = span->block_index};
+  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(trace, &walk)) != NULL;) {
+    const struct pto_kernel *kernel = pto_trace_task_kernel(trace, span->task, span->role);
+    take(taken, (struct span){.begin = span->begin,
+                              .end = span->end,
+                              .track = first_core(taken->b) + span->core,
+                              .task = span->task + 1,
+                              .name = name_of(taken, kernel ? kernel->name : "task"),
+                              .block = span->block_index});
   }
-  return count;
 }
 
-/* What the control thread did. */
-static uint64_t take_control(struct blocks *b, struct span *spans) {
-  for (uint64_t i = 0; i < b->trace->control.count; i++) {
-    const struct pto_trace_control *control = pto_trace_log_at(&b->trace->control, i);
-    spans[i] = (struct span){.begin = control->begin,
-                             .end = control->end,
-                             .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
-                             .name = (uint32_t)index_of(&b->names, pto_control_activity_name(control->activity))};
+/* What the control thread did, in real time. */
+static void take_control(struct taken *taken) {
+  const struct pto_trace_log *log = &taken->b->trace->control;
+  for (uint64_t i = 0; i < log->count; i++) {
+    const struct pto_trace_control *control = pto_trace_log_at(log, i);
+    take(taken, (struct span){.begin = control->begin,
+                              .end = control->end,
+                              .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
+                              .name = name_of(taken, pto_activity_text(pto_control_activity(control)))});
   }
-  return b->trace->control.count;
 }
 
-/* What the orchestrator and the schedulers did, in virtual time. */
-static uint64_t take_segments(struct blocks *b, struct span *spans) {
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < b->trace->segments.count; i++) {
-    const struct pto_trace_segment *segment = pto_trace_log_at(&b->trace->segments, i);
-    const uint32_t kind = segment->resource.kind;
-    if (segment->activity >= PTO_ACTIVITY_COUNT || kind == PTO_RESOURCE_CORE || segment->end == segment->begin)
-      continue;
-    spans[count++] =
-        (struct span){.begin = segment->begin,
-                      .end = segment->end,
-                      .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
-                               : kind == PTO_RESOURCE_RESOLVER   ? 1
-                                                                 : 1 + b->has_resolver + segment->resource.index,
-                      .task = segment->task == PTO_SEGMENT_NO_TASK ? 0 : segment->task + 1,
-                      .name = (uint32_t)index_of(&b->names, activities[segment->activity].text)};
+/* What the orchestrator and the schedulers did in virtual time, and what they waited for. */
+static void take_interval(void *context, const struct pto_interval *interval) {
+  struct taken *taken = context;
+  const uint32_t kind = interval->resource.kind;
+  if (kind == PTO_RESOURCE_CORE) return; /* their calls say it */
+  take(taken,
+       (struct span){.begin = interval->begin,
+                     .end = interval->end,
+                     .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
+                              : kind == PTO_RESOURCE_RESOLVER   ? 1
+                                                              : 1u + taken->b->has_resolver + interval->resource.index,
+                     .task = interval->task == PTO_SEGMENT_NO_TASK ? 0 : interval->task + 1,
+                     .name = name_of(taken, pto_activity_text(interval->activity))});
+}
+
+static void take_intervals(struct taken *taken) {
+  struct pto_event_graph graph;
+  struct pto_error error;
+  int status = pto_event_graph_init(taken->b->trace, &graph, &error);
+  if (status == PTO_OK) {
+    status = pto_intervals_each(&graph, taken->b->info->cluster_count * LANES, take_interval, taken, &error);
+    pto_event_graph_fini(&graph);
   }
-  return count;
+  if (status) taken->b->status = status;
 }
 
 static void put_timeline(struct blocks *b) {
   enum { COUNT, GAP, LENGTH, NAME, TASK, BLOCK, COLUMNS };
   struct pto_column columns[COLUMNS] = {{0}};
-  const struct pto_trace_span *span;
-  uint64_t count = b->trace->control.count + b->trace->segments.count;
-  for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(b->trace, &walk)) != NULL;) count++;
-  struct span *spans = calloc(count + 1, sizeof *spans);
-  if (!spans) {
-    b->status = PTO_ENOMEM;
-    return;
-  }
-  count = take_calls(b, spans);
-  count += b->trace->segments.count ? take_segments(b, spans + count) : take_control(b, spans + count);
-  qsort(spans, count, sizeof *spans, compare_spans);
+  struct taken taken = {.b = b};
+  take_calls(&taken);
+  if (b->trace->segments.count)
+    take_intervals(&taken);
+  else
+    take_control(&taken);
+  struct span *spans = taken.spans;
+  const uint64_t count = taken.count;
+  if (count) qsort(spans, count, sizeof *spans, compare_spans);
   uint64_t at = 0;
   for (uint32_t track = 0; track < first_core(b) + b->info->cluster_count * LANES; track++) {
     const uint64_t first = at;
@@ -350,10 +357,6 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "dropped_records", pto_trace_dropped(b->trace));
   put_tracks(b, w);
   pto_json_put_u64(w, "first_core", first_core(b));
-  pto_json_put_object(w, "activities");
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(activities); i++)
-    pto_json_put_string(w, activities[i].name, activities[i].text);
-  pto_json_object_end(w);
   pto_json_put_array(w, "names");
   for (size_t i = 0; i < b->names.count; i++) pto_json_string(w, b->names.items[i]);
   pto_json_array_end(w);
@@ -378,15 +381,22 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   }
 }
 
+const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]) {
+  if (!info->rank) return id;
+  snprintf(text, PTO_BLOCK_ID, "r%" PRIu32 "-%s", info->rank->index, id);
+  return text;
+}
+
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {
   struct blocks b = {.trace = trace, .info = info, .to = to};
-  count_schedulers(&b);
+  pto_count_schedulers(trace, &b.scheduler_count, &b.has_resolver);
+  char id[PTO_BLOCK_ID];
   put_timeline(&b);
   put_tasks(&b);
   put_edges(&b);
   put_tensors(&b);
   put_samples(&b);
-  const int status = pto_escaped_json_write("names", put_names, &b, to);
+  const int status = pto_escaped_json_write(pto_block_id(info, "names", id), put_names, &b, to);
   if (b.names.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
   free(b.names.items);
   free(b.places.items);

@@ -10,8 +10,8 @@
 const LEVEL = 8;
 const ROW = 18, LABEL_WIDTH = 150, AXIS_HEIGHT = 24;
 
-/* Levels above 0 of one track.  name: of the item's longest span. */
-function levelsOf(spans, from, to) {
+/* Levels above 0 of one track.  name: of the item's longest span.  isIdle, by name: waiting is no time that it is busy. */
+function levelsOf(spans, from, to, isIdle) {
   const levels = [{begin: spans.begin.subarray(from, to), end: spans.end.subarray(from, to),
                    name: spans.name.subarray(from, to), busy: null}];
   for (let below = levels[0]; below.begin.length > LEVEL; below = levels[levels.length - 1]) {
@@ -23,7 +23,7 @@ function levelsOf(spans, from, to) {
       let longest = -1;
       level.begin[i] = below.begin[first];
       for (let k = first; k < last; k++) {
-        const busy = below.busy ? below.busy[k] : below.end[k] - below.begin[k];
+        const busy = below.busy ? below.busy[k] : isIdle[below.name[k]] ? 0 : below.end[k] - below.begin[k];
         level.busy[i] += busy;
         level.end[i] = Math.max(level.end[i], below.end[k]);
         if (busy > longest) {
@@ -45,11 +45,11 @@ class Timeline {
     this.peers = []; /* timelines that show the same time */
     this.options = options;
     this.tracks = [];
-    const {spans} = this.run;
+    const {spans} = this.run, isIdle = this.run.names.names.map(isWaiting);
     for (let track = 0; track + 1 < spans.first.length; track++)
       if (spans.first[track] < spans.first[track + 1])
         this.tracks.push({track, name: this.run.names.tracks[track],
-                          levels: levelsOf(spans, spans.first[track], spans.first[track + 1])});
+                          levels: levelsOf(spans, spans.first[track], spans.first[track + 1], isIdle)});
     this.element = d3.select(element);
     this.canvas = this.element.append("canvas").attr("tabindex", 0).attr("role", "img")
       .attr("aria-label", "timeline of all cores");

@@ -16,6 +16,13 @@ PARTS.push({
     if (!d.what_if) return;
     const {virtual_us: plain, numbers, curves} = d.what_if, box = d3.select(element);
     const changed = numbers.filter(key => largestChange(key, plain) > 0 || key.half.error || key.twice.error);
+    box.append("h3").text("Each part of the run in half the time, the largest effect first");
+    drawTable(box.append("div").attr("class", "chart").append("table").attr("id", "what-if-parts").node(), [
+      {name: "part", value: row => row.what},
+      {name: "takes", value: row => row.virtual_us ?? 0, text: row => row.virtual_us === null ? row.error
+        : `${timeText(row.virtual_us)} (${d3.format("+.2f")(100 * (row.virtual_us / plain - 1))} %)`},
+      {name: "ptosim run with --chip-set", value: row => row.chip_set, isText: true}
+    ], d.what_if.parts.filter(row => row.virtual_us !== plain));
     const side = (name, key) => ({name, value: row => row[key].virtual_us ?? 0,
       text: row => row[key].virtual_us === null ? row[key].error
         : `${timeText(row[key].virtual_us)} (${d3.format("+.2f")(100 * (row[key].virtual_us / plain - 1))} %)`});

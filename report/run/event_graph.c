@@ -6,6 +6,7 @@
 
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
+#include <runtime/trace/remote.h>
 
 #define NONE PTO_NO_NODE
 #define LANES 3u
@@ -42,6 +43,7 @@ struct builder {
   size_t entry_count, entry_capacity;
   uint32_t *polls, *group_dispatches; /* by task: an entry + 1 */
   uint32_t *groups;                   /* by task: the node at which its group is complete */
+  uint64_t remote_count;              /* records of what went to other ranks that have been taken */
   bool has_failed;
 };
 
@@ -363,6 +365,25 @@ static void add_stall(struct builder *b, uint32_t index, const struct pto_trace_
   if (b->orchestrator != NONE) b->graph->unexplained += b->graph->nodes[b->orchestrator].duration;
 }
 
+/* ---- other ranks ---- */
+
+/* Those that were recorded before segment `end`. */
+static void add_remotes(struct builder *b, uint64_t end) {
+  const struct pto_trace_log *log = &b->trace->remotes;
+  for (; b->remote_count < log->count; b->remote_count++) {
+    const struct pto_trace_remote *remote = pto_trace_log_at(log, b->remote_count);
+    struct pto_event_remote *its = &b->graph->remotes[b->remote_count];
+    if (remote->segment > end) return;
+    const struct core *core = &b->cores[remote->core % b->core_count];
+    const bool is_on_core = remote->task != PTO_SEGMENT_NO_TASK;
+    const uint32_t last = is_on_core ? core->before : b->orchestrator;
+    const bool takes_time = remote->end > remote->begin && remote->kind != PTO_REMOTE_NOTIFY;
+    *its = (struct pto_event_remote){takes_time ? last : NONE, last};
+    if (takes_time && last != NONE) its->before = b->graph->nodes[last].before;
+    if (remote->kind == PTO_REMOTE_NOTIFY && core->wake != NONE) its->before = core->wake;
+  }
+}
+
 /* ---- all of it ---- */
 
 static void forget_cores(struct builder *b) {
@@ -441,7 +462,9 @@ static bool prepare(struct builder *b) {
   b->group_dispatches = calloc(tasks, sizeof *b->group_dispatches);
   b->groups = malloc(tasks * sizeof *b->groups);
   b->graph->tasks = calloc(tasks, sizeof *b->graph->tasks);
-  if (!b->cores || !b->polls || !b->group_dispatches || !b->groups || !b->graph->tasks) return false;
+  b->graph->remotes = calloc(b->trace->remotes.count + 1, sizeof *b->graph->remotes);
+  if (!b->graph->remotes || !b->cores || !b->polls || !b->group_dispatches || !b->groups || !b->graph->tasks)
+    return false;
   for (uint64_t i = 0; i < tasks; i++) {
     b->groups[i] = NONE;
     b->graph->tasks[i] = (struct pto_event_task){.submitted = NONE, .completed = NONE, .ready = NONE};
@@ -468,8 +491,11 @@ int pto_event_graph_init(const struct pto_trace *trace, struct pto_event_graph *
   if (trace->segments.count == 0) return PTO_OK;
   struct builder b = {.graph = graph, .trace = trace};
   b.has_failed = !prepare(&b);
-  for (uint32_t i = 0; i < trace->segments.count && !b.has_failed; i++)
+  for (uint32_t i = 0; i < trace->segments.count && !b.has_failed; i++) {
+    add_remotes(&b, i);
     add(&b, i, pto_trace_log_at(&trace->segments, i));
+  }
+  if (!b.has_failed) add_remotes(&b, trace->segments.count);
   for (uint32_t i = 0; i < graph->node_count; i++) graph->nodes[i].clock = clock_of(graph, i);
   free(b.next);
   free(b.cores);
@@ -487,6 +513,7 @@ void pto_event_graph_fini(struct pto_event_graph *graph) {
   free(graph->nodes);
   free(graph->tasks);
   free(graph->links);
+  free(graph->remotes);
   memset(graph, 0, sizeof *graph);
 }
 

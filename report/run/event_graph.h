@@ -46,11 +46,18 @@ struct pto_event_task {
   uint64_t ended_ps;             /* when its own last one did */
 };
 
+/* Of a record of what went to other ranks, or came (runtime/trace/remote.h). */
+struct pto_event_remote {
+  uint32_t node;   /* of the time that it took on its core or orchestrator; PTO_NO_NODE: none */
+  uint32_t before; /* what its core or orchestrator had done last when it began */
+};
+
 struct pto_event_graph {
   const struct pto_trace *trace;
   struct pto_event_node *nodes;
-  struct pto_event_task *tasks; /* by number; trace->tasks.count of them */
-  uint32_t *links;              /* nodes */
+  struct pto_event_task *tasks;     /* by number; trace->tasks.count of them */
+  uint32_t *links;                  /* nodes */
+  struct pto_event_remote *remotes; /* by index; trace->remotes.count of them */
   size_t node_count, node_capacity, link_count, link_capacity;
   uint64_t end;         /* of the run, ps */
   uint64_t unexplained; /* ps that nodes waited for what is not known; they count as their durations */

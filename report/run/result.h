@@ -41,6 +41,7 @@ struct pto_priced {
 
 struct pto_run_result {
   const char *program, *case_name, *engine, *chip, *policy; /* NULL: null, as the next two */
+  const char *command;                                      /* that does the run again, for a shell; NULL: not known */
   const char *deps, *deps_list;                             /* rules: for people, and for JSON, by name */
   uint64_t seed;
   uint32_t workers, rounds, jitter_ppm;

@@ -31,6 +31,22 @@ static const struct {
 const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
 const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
 uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+uint32_t pto_control_activity(const struct pto_trace_control *control) {
+  if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
+  switch (control->activity) {
+  case PTO_CONTROL_SUBMIT:
+    return PTO_ACTIVITY_submit;
+  case PTO_CONTROL_SCOPE:
+    return PTO_ACTIVITY_scope;
+  case PTO_CONTROL_HOST_ACCESS:
+    return PTO_ACTIVITY_host_access;
+  case PTO_CONTROL_WAIT:
+    return PTO_ACTIVITY_other;
+  default:
+    return PTO_ACTIVITY_to_device + (control->activity - (uint32_t)PTO_CONTROL_TO_DEVICE);
+  }
+}
+
 const char *pto_activity_group_name(uint32_t group) { return groups[group].name; }
 const char *pto_activity_group_text(uint32_t group) { return groups[group].text; }
 
@@ -53,15 +69,15 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 
 /* ---- the path ---- */
 
-/* The activity that a node's time counts for: the begin of a run is the handshake, joins take none. */
-static uint32_t activity_of(const struct pto_event_graph *graph, uint32_t node) {
+/* The begin of a run is the handshake, joins take none. */
+uint32_t pto_path_activity(const struct pto_event_graph *graph, uint32_t node) {
   const struct pto_trace_segment *segment = pto_event_segment(graph, node);
   if (!segment) return PTO_ACTIVITY_other;
   if (segment->activity == PTO_MARK_BEGIN) return PTO_ACTIVITY_handshake;
   return segment->activity < PTO_ACTIVITY_COUNT ? segment->activity : PTO_ACTIVITY_other;
 }
 
-static const struct pto_kernel *kernel_of(const struct pto_event_graph *graph, uint32_t node) {
+const struct pto_kernel *pto_path_kernel(const struct pto_event_graph *graph, uint32_t node) {
   const struct pto_trace_segment *segment = pto_event_segment(graph, node);
   if (!segment || segment->resource.kind != PTO_RESOURCE_CORE) return NULL;
   return pto_trace_task_kernel(graph->trace, segment->task, segment->role);
@@ -73,7 +89,7 @@ static bool add_step(struct pto_run_path *path, const struct pto_event_graph *gr
   const struct pto_trace_segment *segment = pto_event_segment(graph, index);
   const struct pto_resource resource = segment ? segment->resource : (struct pto_resource){0, 0};
   const uint32_t task = segment ? segment->task : PTO_SEGMENT_NO_TASK,
-                 group = activities[activity_of(graph, index)].group;
+                 group = activities[pto_path_activity(graph, index)].group;
   struct pto_path_step *last = path->step_count ? &path->steps[path->step_count - 1] : NULL;
   const bool is_on_core = resource.kind == PTO_RESOURCE_CORE;
   if (last && last->resource.kind == resource.kind && last->resource.index == resource.index && last->group == group &&
@@ -91,7 +107,7 @@ static bool add_step(struct pto_run_path *path, const struct pto_event_graph *gr
                                  .group = group,
                                  .first_task = task,
                                  .last_task = task,
-                                 .kernel = kernel_of(graph, index)};
+                                 .kernel = pto_path_kernel(graph, index)};
   return true;
 }
 
@@ -99,7 +115,7 @@ static bool find_path(struct pto_run_path *path, const struct pto_event_graph *g
   for (uint32_t i = pto_event_graph_last(graph); i != PTO_NO_NODE; i = pto_event_graph_binding(graph, i)) {
     const uint64_t duration = graph->nodes[i].duration;
     if (duration == 0) continue;
-    path->times[activity_of(graph, i)] += duration;
+    path->times[pto_path_activity(graph, i)] += duration;
     if (!add_step(path, graph, i)) return false;
   }
   for (size_t i = 0; i < path->step_count / 2; i++) {
@@ -110,7 +126,17 @@ static bool find_path(struct pto_run_path *path, const struct pto_event_graph *g
   for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) path->groups[activities[i].group] += path->times[i];
   for (uint32_t i = 0; i < PTO_GROUP_COUNT; i++)
     if (path->groups[i] > path->groups[path->group]) path->group = i;
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++) {
+    if (activities[i].group != path->group || path->times[i] <= most) continue;
+    most = path->times[i];
+    path->activity = i;
+  }
   return true;
+}
+
+bool pto_run_path_group_has_more(const struct pto_run_path *path) {
+  return path->times[path->activity] < path->groups[path->group];
 }
 
 /* ---- gains ---- */
@@ -126,31 +152,40 @@ struct trial {
 _Static_assert(PTO_ACTIVITY_COUNT <= 64, "a bit each");
 #define BIT(name) (UINT64_C(1) << PTO_ACTIVITY_##name)
 
-static const struct trial trials[] = {{"the fixed part of submits", "submit first_submit", BIT(submit), NULL, 0},
-                                      {"parameters of submits", "param", BIT(params), NULL, 0},
-                                      {"lookups", "lookup manual_lookup lookup_entry", BIT(lookups), NULL, 0},
-                                      {"edges", "edge", BIT(edges), NULL, 0},
-                                      {"allocation", "alloc alloc_tensors", BIT(allocation), NULL, 0},
-                                      {"scopes", "scope", BIT(scope), NULL, 0},
-                                      {"host accesses", "host_access", BIT(host_access), NULL, 0},
-                                      {"transfers", NULL, BIT(to_device) | BIT(to_host) | BIT(on_device), NULL, 0},
-                                      {"the handshake", "handshake_ps", BIT(handshake), NULL, 0},
-                                      {"looks of schedulers", "loop look", BIT(look), NULL, 0},
-                                      {"taking completions in", "poll", BIT(poll), NULL, 0},
-                                      {"handling completions", "complete", BIT(completion), NULL, 0},
-                                      {"notifying consumers", "fanout", BIT(fan_out), NULL, 0},
-                                      {"sending messages", "dispatch dispatch_more", BIT(dispatch), NULL, 0},
-                                      {"starts and ends of kernels",
-                                       "kernel_start_ps pending_start_ps cold_start_ps kernel_end_ps signal_ps",
-                                       BIT(start) | BIT(end) | BIT(signal), NULL, 0},
-                                      {"moving bytes", NULL, BIT(memory) | BIT(contention), NULL, 0}};
+static const struct trial trials[] = {
+    {"the fixed part of submits", "submit first_submit", BIT(submit), NULL, 0},
+    {"parameters of submits", "param", BIT(params), NULL, 0},
+    {"lookups", "lookup manual_lookup lookup_entry", BIT(lookups), NULL, 0},
+    {"edges", "edge", BIT(edges), NULL, 0},
+    {"allocation", "alloc alloc_tensors", BIT(allocation), NULL, 0},
+    {"scopes", "scope", BIT(scope), NULL, 0},
+    {"host accesses", "host_access", BIT(host_access), NULL, 0},
+    {"transfers", "host_latency_ps host_bandwidth_mbps", BIT(to_device) | BIT(to_host) | BIT(on_device), NULL, 0},
+    {"the handshake", "handshake_ps", BIT(handshake), NULL, 0},
+    {"looks of schedulers", "loop look", BIT(look), NULL, 0},
+    {"taking completions in", "poll", BIT(poll), NULL, 0},
+    {"handling completions", "complete", BIT(completion), NULL, 0},
+    {"notifying consumers", "fanout", BIT(fan_out), NULL, 0},
+    {"sending messages", "dispatch dispatch_more", BIT(dispatch), NULL, 0},
+    {"starts and ends of kernels", "kernel_start_ps pending_start_ps cold_start_ps kernel_end_ps signal_ps",
+     BIT(start) | BIT(end) | BIT(signal), NULL, 0},
+    {"moving bytes",
+     "core_bandwidth_mbps chip_bandwidth_mbps l2_core_bandwidth_mbps "
+     "l2_chip_bandwidth_mbps",
+     BIT(memory) | BIT(contention), NULL, 0}};
+const char *pto_path_trial_at(uint32_t index, const char **keys) {
+  if (index >= PTO_ARRAY_LENGTH(trials)) return NULL;
+  *keys = trials[index].keys;
+  return trials[index].what;
+}
+
 #define KERNEL_TRIALS 16u
 #define MOST_TRIALS (PTO_ARRAY_LENGTH(trials) + KERNEL_TRIALS)
 #define OF_KERNEL (BIT(compute) | BIT(memory) | BIT(contention))
 
 static bool is_of(const struct trial *trial, const struct pto_event_graph *graph, uint32_t node) {
-  const uint32_t activity = activity_of(graph, node);
-  return (trial->activities >> activity & 1) && (!trial->kernel || trial->kernel == kernel_of(graph, node));
+  const uint32_t activity = pto_path_activity(graph, node);
+  return (trial->activities >> activity & 1) && (!trial->kernel || trial->kernel == pto_path_kernel(graph, node));
 }
 
 static uint64_t halved(const void *context, const struct pto_event_graph *graph, uint32_t node) {
@@ -186,6 +221,7 @@ static void add_gain(struct pto_run_path *path, const struct trial *trial, uint6
   memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
   path->gains[at].gain = gain;
   path->gains[at].keys = trial->keys;
+  path->gains[at].kernel = trial->kernel;
   snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
 }
 

@@ -27,17 +27,30 @@ struct pto_path_step {
   const struct pto_kernel *kernel; /* on a core */
 };
 
+/* Of a path over the ranks of a world (check/ranks/ranks_path.h). */
+#define PTO_RANK_NO_PEER UINT32_MAX
+struct pto_rank_step {
+  uint64_t begin, end; /* ps */
+  uint32_t rank, peer; /* peer: on links, the other rank; PTO_RANK_NO_PEER: on this one */
+  bool is_back;        /* from the peer to the rank, as a get */
+  uint32_t activity;   /* enum pto_activity */
+  struct pto_resource resource;
+  uint32_t task;   /* the first; PTO_SEGMENT_NO_TASK: of none */
+  char kernel[48]; /* on a core; else "" */
+};
+
 struct pto_path_gain {
   char what[96];    /* what takes half as long */
-  const char *keys; /* of the chip file, with blanks between them, whose halves that is; NULL: of none */
-  uint64_t gain;    /* ps that the run would be shorter */
+  const char *keys; /* of chip files, with blanks between them, that say how long that takes; NULL: of a kernel */
+  const struct pto_kernel *kernel; /* NULL: of none alone */
+  uint64_t gain;                   /* ps that the run would be shorter */
 };
 
 struct pto_run_path {
   uint64_t makespan;                  /* ps; 0: there is no path */
   uint64_t times[PTO_ACTIVITY_COUNT]; /* of the path, ps: they add up to the makespan */
   uint64_t groups[PTO_GROUP_COUNT];
-  uint32_t group; /* that takes most of it */
+  uint32_t group, activity; /* that takes most of it, and of the group's activities the one that takes most of that */
   struct pto_path_step *steps;
   size_t step_count, step_capacity;
   struct pto_path_gain gains[PTO_PATH_GAINS]; /* the largest first */
@@ -47,11 +60,17 @@ struct pto_run_path {
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path,
                                      struct pto_error *error);
+/* What a trial of another run would halve: "lookups", of keys of the chip file; NULL at the end of the list. */
+const char *pto_path_trial_at(uint32_t index, const char **keys);
 /* What would make the run shorter; takes some replays of the graph, which is that of the path. */
 PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
                                            struct pto_error *error);
 /* Takes zeroed ones. */
 void pto_run_path_fini(struct pto_run_path *path);
+
+/* The activity that a node's time counts for, and on a core the kernel; NULL: none. */
+uint32_t pto_path_activity(const struct pto_event_graph *graph, uint32_t node);
+const struct pto_kernel *pto_path_kernel(const struct pto_event_graph *graph, uint32_t node);
 
 /* "orchestrator", "scheduler 2", "resolver", "core 17".  Returns `text`. */
 const char *pto_resource_name(struct pto_resource resource, char *text, size_t size);
@@ -59,6 +78,10 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 const char *pto_activity_name(uint32_t activity);
 const char *pto_activity_text(uint32_t activity);
 uint32_t pto_activity_group(uint32_t activity);
+/* What the orchestration did, of the words of segments: a submit whole, or what it waited for. */
+uint32_t pto_control_activity(const struct pto_trace_control *control);
+/* Whether the group has an activity besides `activity` on the path. */
+bool pto_run_path_group_has_more(const struct pto_run_path *path);
 /* "submit"; "submitting tasks". */
 const char *pto_activity_group_name(uint32_t group);
 const char *pto_activity_group_text(uint32_t group);

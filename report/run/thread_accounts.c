@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <report/run/critical_path.h>
+#include <report/run/run_path.h>
 #include <report/run/trace_view.h>
 #include <runtime/base/base.h>
 
@@ -33,22 +34,6 @@ static int order_intervals(const void *left, const void *right) {
   const struct interval *a = left, *b = right;
   if (a->begin != b->begin) return (a->begin > b->begin) - (a->begin < b->begin);
   return (a->end < b->end) - (a->end > b->end); /* the outer one first */
-}
-
-static uint32_t activity_of(const struct pto_trace_control *control) {
-  if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
-  switch (control->activity) {
-  case PTO_CONTROL_SUBMIT:
-    return PTO_ACTIVITY_submit;
-  case PTO_CONTROL_SCOPE:
-    return PTO_ACTIVITY_scope;
-  case PTO_CONTROL_HOST_ACCESS:
-    return PTO_ACTIVITY_host_access;
-  case PTO_CONTROL_WAIT:
-    return PTO_ACTIVITY_other;
-  default:
-    return PTO_ACTIVITY_to_device + (control->activity - (uint32_t)PTO_CONTROL_TO_DEVICE);
-  }
 }
 
 /* ---- when a task could have begun ---- */
@@ -148,7 +133,7 @@ static bool account_thread(const struct maker *m, uint32_t thread) {
   }
   for (uint64_t i = 0; i < control_count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(controls, i);
-    items[count++] = (struct interval){control->begin, control->end, activity_of(control), NO_TASK};
+    items[count++] = (struct interval){control->begin, control->end, pto_control_activity(control), NO_TASK};
   }
   const bool has_memory = take_intervals(m, account, items, count);
   free(items);

@@ -18,7 +18,8 @@
 #define ACCOUNTS_A_LINE 8u /* columns of a table of 160 */
 #define ACTIVITY_WIDTH 40  /* of their longest text */
 #define TEXT 32u
-#define PS_DIGITS 6 /* of a microsecond */
+#define CHIP_SET 512u /* for the longest list of keys of a trial, with their numbers */
+#define PS_DIGITS 6   /* of a microsecond */
 #define NS_DIGITS 3
 
 enum { AIC, AIV };
@@ -141,8 +142,16 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
   return PTO_OK;
 }
 
+int pto_timeline_stats_take_chip(struct pto_timeline_stats *t, const char *name, struct pto_error *error) {
+  struct pto_chip chip;
+  t->chip = calloc(1, sizeof *t->chip);
+  if (!t->chip) return pto_error_set(error, PTO_ENOMEM, "no memory for what the chip's file says");
+  return pto_chip_load_sheet(name, &chip, t->chip, error);
+}
+
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline) {
   free(timeline->kernels);
+  free(timeline->chip);
   pto_accounts_fini(&timeline->accounts);
   pto_run_path_fini(&timeline->path);
   memset(timeline, 0, sizeof *timeline);
@@ -171,23 +180,37 @@ static void print_bound(const struct pto_timeline_stats *t, FILE *to) {
             100 * PTO_BOUND_LEAST);
 }
 
+/* What --chip-set takes for what the gain proposes; "" where no chip says it. */
+static const char *chip_set_of(const struct pto_timeline_stats *t, const struct pto_path_gain *gain, char *text,
+                               size_t size) {
+  text[0] = '\0';
+  if (!t->chip) return text;
+  if (!gain->kernel) return pto_chip_keys_faster(t->chip, gain->keys, text, size);
+  snprintf(text, size, "half_kernel=%s", gain->kernel->name);
+  return text;
+}
+
 static void print_path(const struct pto_timeline_stats *t, FILE *to) {
   const struct pto_run_path *path = &t->path;
-  char text[TEXT], more[TEXT];
+  char text[TEXT], more[TEXT], set[CHIP_SET];
   if (!t->is_virtual) print_bound(t, to);
   if (path->makespan == 0) return;
-  fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path\n", pto_activity_group_text(path->group),
+  fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path", pto_activity_group_text(path->group),
           percent(path->groups[path->group], path->makespan), time_text(t, path->groups[path->group], text),
           time_text(t, path->makespan, more));
+  if (pto_run_path_group_has_more(path))
+    fprintf(to, ", most of it %s, %s", pto_activity_text(path->activity),
+            time_text(t, path->times[path->activity], text));
+  putc('\n', to);
   for (uint32_t i = 0; i < path->gain_count; i++) {
     const uint64_t gain = path->gains[i].gain;
-    const char *keys = path->gains[i].keys;
-    fprintf(to, "             %s in half the time: about %s less (%.1f %%)%s%s\n", path->gains[i].what,
-            time_text(t, gain, text), percent(gain, path->makespan), keys ? "; of the chip: " : "", keys ? keys : "");
+    fprintf(to, "             %s in half the time: about %s less (%.1f %%)\n", path->gains[i].what,
+            time_text(t, gain, text), percent(gain, path->makespan));
+    if (chip_set_of(t, &path->gains[i], set, sizeof set)[0])
+      fprintf(to, "               %s%s--chip-set %s\n", t->command ? t->command : "", t->command ? " " : "", set);
   }
   if (path->gain_count)
-    fputs("             with the order of events held: `ptosim what-if` with the same options halves each number\n",
-          to);
+    fputs("             told with the order of events held; the commands run it, `ptosim what-if` each number\n", to);
   fprintf(to, "  path     ");
   bool is_first = true;
   uint64_t told = 0;
@@ -285,6 +308,10 @@ static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   print_path(t, to);
+  pto_timeline_stats_print_accounts(t, stats, to);
+}
+
+void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   print_accounts(t, to);
   fprintf(to, "  cores    %" PRIu64 " calls on %" PRIu32 " of %" PRIu32 " AIC, %" PRIu32 " of %" PRIu32 " AIV\n",
           t->calls, t->used_count[AIC], t->core_count[AIC], t->used_count[AIV], t->core_count[AIV]);
@@ -314,6 +341,7 @@ static void put_activities(struct pto_json_writer *w, const struct pto_timeline_
 static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
   const struct pto_run_path *path = &t->path;
   struct pto_thread_bound bound;
+  char set[CHIP_SET], command[4096];
   const bool is_of_threads = pto_accounts_find_bound(&t->accounts, &bound);
   if (!pto_json_try_key(w, "verdict", path->makespan > 0 || is_of_threads)) return;
   if (!is_of_threads)
@@ -324,13 +352,20 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_sta
   pto_json_put_string(w, "bound_by", bound.what);
   pto_json_put_string(w, "of", bound.whose);
   pto_json_put_double(w, "share", bound.share);
+  const bool has_more = !is_of_threads && pto_run_path_group_has_more(path);
+  pto_json_put_string(w, "activity", has_more ? pto_activity_name(path->activity) : NULL);
+  if (pto_json_try_key(w, "activity_us", has_more))
+    pto_json_decimal(w, path->times[path->activity], t->is_virtual ? PS_DIGITS : NS_DIGITS);
   put_us(w, t, "us",
          is_of_threads ? (uint64_t)(bound.share * (double)t->accounts.makespan) : path->groups[path->group]);
   pto_json_put_array(w, "gains");
   for (uint32_t i = 0; i < path->gain_count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "what", path->gains[i].what);
-    pto_json_put_string(w, "chip_keys", path->gains[i].keys);
+    const bool has_set = chip_set_of(t, &path->gains[i], set, sizeof set)[0];
+    snprintf(command, sizeof command, "%s --chip-set %s", t->command ? t->command : "", set);
+    pto_json_put_string(w, "chip_set", has_set ? set : NULL);
+    pto_json_put_string(w, "command", has_set && t->command ? command : NULL);
     put_us(w, t, "us", path->gains[i].gain);
     put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
     pto_json_object_end(w);
@@ -426,6 +461,7 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
   put_path(w, t);
   put_kernels(w, t);
   pto_roofs_put(&t->roofs, w);
+  if (pto_json_try_key(w, "chip_keys", t->chip != NULL)) pto_chip_keys_put(t->chip, w);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);
   put_stalls(w, t);
   pto_json_put_u64(w, "lookups", stats->lookups);

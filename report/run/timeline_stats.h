@@ -14,6 +14,7 @@
 
 #include <formats/json_writer.h>
 #include <report/run/accounts.h>
+#include <report/run/chip_keys.h>
 #include <report/run/roofline.h>
 #include <report/run/run_path.h>
 
@@ -39,16 +40,25 @@ struct pto_timeline_stats {
   struct pto_kernel_time *kernels; /* longest total first */
   size_t kernel_count, kernel_capacity;
   struct pto_roofs roofs;
-  uint64_t dropped; /* records that did not fit: then all of this is of a part of the run */
+  uint64_t dropped;            /* records that did not fit: then all of this is of a part of the run */
+  struct pto_chip_sheet *chip; /* of virtual time; NULL: not known */
+  const char *command;         /* that does the run again; NULL: not known.  Borrowed */
 };
 
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count,
                                            struct pto_timeline_stats *timeline, struct pto_error *error);
+/* Reads what the chip's file says, of which the verdict's proposals and the JSON are made.  PTO_OK, or as
+ * pto_chip_load_sheet. */
+PTO_MUST_CHECK int pto_timeline_stats_take_chip(struct pto_timeline_stats *timeline, const char *chip,
+                                                struct pto_error *error);
 /* Takes zeroed structs too. */
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);
+/* All but what bounds the run: of a rank of a world, whose path is one over all ranks. */
+void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,
+                                       FILE *to);
 /* The key "stats" and its object. */
 void pto_timeline_stats_write_json(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,
                                    struct pto_json_writer *w);

@@ -13,8 +13,8 @@ static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_t
   uint64_t window_used = 0, heap_used_bytes = 0;
 #pragma GCC unroll 4
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
-    heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+    window_used = pto_max_u64(window_used, rt->rings.rings[i].head - rt->rings.rings[i].tail);
+    heap_used_bytes = pto_max_u64(heap_used_bytes, pto_heap_ring_used(&rt->rings.rings[i].heap));
   }
   *s = (struct pto_trace_sample){.time = rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace),
                                  .ready = rt->scheduler.ready_count,

@@ -3,7 +3,7 @@
 
 void pto_hazards_clear_marks(struct pto_hazards *hazards) {
   uint32_t count = hazards->rings->window * PTO_RING_COUNT;
-  for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
+  for (uint32_t i = 0; i < count; i++) hazards->marks[i] = 0;
   hazards->serial = 1;
 }
 
@@ -26,7 +26,8 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
-static inline void connect(struct pto_hazards *hazards, struct pto_task_slot *producer) {
+static inline void connect(struct pto_hazards *hazards, uint32_t producer_slot) {
+  struct pto_task_slot *producer = &hazards->slots[producer_slot];
   hazards->edges++;
   if (pto_task_state_has_finished(producer->state)) return;
   hazards->task_live_edges++;
@@ -37,11 +38,12 @@ static inline void connect(struct pto_hazards *hazards, struct pto_task_slot *pr
 }
 
 /* An edge, unless the pair has it already; where edges may be reduced it is found now, and connected when all are. */
-static PTO_INLINE void wire(struct pto_hazards *hazards, struct pto_task_slot *producer, bool may_be_reduced) {
-  if (producer->mark == hazards->serial) return;
-  producer->mark = hazards->serial;
+static PTO_INLINE void wire(struct pto_hazards *hazards, uint32_t producer, bool may_be_reduced) {
+  uint32_t *mark = &hazards->marks[producer];
+  if (*mark == hazards->serial) return;
+  *mark = hazards->serial;
   if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced))
-    hazards->found[hazards->found_count++] = (uint32_t)(producer - hazards->slots);
+    hazards->found[hazards->found_count++] = producer;
   else
     connect(hazards, producer);
 }
@@ -62,15 +64,14 @@ static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
   hazards->dropped = producers & implied;
   for (uint32_t i = 0; i < hazards->found_count; i++)
     if (!pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
-      connect(hazards, &hazards->slots[hazards->found[i]]);
+      connect(hazards, hazards->found[i]);
   hazards->found_count = 0;
 }
 
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) {
   const uint32_t index = pto_task_ref_slot(hazards->rings, ref);
-  struct pto_task_slot *producer = &hazards->rings->slots[index];
-  if (producer->mark == hazards->serial) return; /* named twice */
-  wire(hazards, producer, true);
+  if (hazards->marks[index] == hazards->serial) return; /* named twice */
+  wire(hazards, index, true);
   if (hazards->listener)
     hazards->listener(
         hazards->listener_context,
@@ -78,7 +79,7 @@ void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) 
 }
 
 void pto_hazards_creator(struct pto_hazards *hazards, uint32_t creator, const struct pto_access *access) {
-  wire(hazards, &hazards->slots[creator], true);
+  wire(hazards, creator, true);
   if (hazards->listener)
     hazards->listener(hazards->listener_context, &(struct pto_edge){.producer = creator,
                                                                     .consumer = consumer_slot(hazards),
@@ -110,27 +111,49 @@ static PTO_COLD void notify_listener(const struct pto_hazards *hazards, const st
 
 /* ---- what an access overlaps ---- */
 
-/* One list of accesses: an entry's own places, or a chunk. */
+/* An entry's own places. */
 static PTO_INLINE void order_list(struct pto_hazards *hazards, const struct pto_access *access,
                                   const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
                                   uint32_t count, bool may_be_reduced) {
   const uint8_t *reasons = pto_deps_reasons_of(&hazards->table, access->tag);
-  struct pto_task_slot *const slots = hazards->slots;
+  const struct pto_task_slot *const slots = hazards->slots;
   const uint32_t slot_mask = hazards->slot_mask;
   for (uint32_t k = 0; k < count; k++) {
-    struct pto_task_slot *producer = &slots[refs[k] & slot_mask];
-    if (reasons[tags[k] >> 8] && PTO_LIKELY(pto_task_slot_is_of(producer, (struct pto_task_ref){refs[k]})))
+    const uint32_t producer = refs[k] & slot_mask;
+    if (reasons[tags[k] >> 8] && PTO_LIKELY(pto_task_slot_is_of(&slots[producer], (struct pto_task_ref){refs[k]})))
       wire(hazards, producer, may_be_reduced);
   }
   if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
 }
 
+/* All of the chunks.  Most are of tasks that have retired, as a task's place in its ring says, and then its slot is not
+ * looked at: under rules by which writes replace nothing there may be as many as a ring has slots. */
 static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct pto_access *access,
                                       const struct pto_access_entry *entry) {
+  const uint8_t *reasons = pto_deps_reasons_of(&hazards->table, access->tag);
+  const struct pto_task_rings *rings = hazards->rings;
+  const uint32_t serial = hazards->serial;
+  const bool is_reduced = hazards->is_reduced;
+  uint64_t retired_edges = 0;
   for (uint32_t i = entry->more; i; i = hazards->chunks->chunks[i].next) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
-    order_list(hazards, access, entry, chunk->items.accesses.refs, chunk->items.accesses.tags, chunk->count, true);
+    const uint32_t *refs = chunk->items.accesses.refs;
+    const uint16_t *tags = chunk->items.accesses.tags;
+    for (uint32_t k = 0, count = chunk->count; k < count; k++) {
+      const struct pto_task_ref ref = {refs[k]};
+      const struct pto_task_ring *ring = pto_task_ref_ring(rings, ref);
+      const uint32_t age = pto_task_ref_age(rings, ref), producer = pto_task_ref_slot(rings, ref);
+      if (!reasons[tags[k] >> 8] || PTO_UNLIKELY(age > rings->window)) continue;
+      if (PTO_UNLIKELY(age <= ring->head - ring->tail || is_reduced)) {
+        wire(hazards, producer, true);
+      } else if (hazards->marks[producer] != serial) {
+        hazards->marks[producer] = serial;
+        retired_edges++;
+      }
+    }
+    if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, chunk->count);
   }
+  hazards->edges += retired_edges;
 }
 
 /* A read comes after writes alone, and there is mostly one, in the first place. */
@@ -179,12 +202,25 @@ static void order_all(struct pto_hazards *hazards, const struct pto_access *acce
 
 static bool has_no_edge(void *context, struct pto_task_ref ref) {
   const struct pto_hazards *hazards = context;
-  return hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)].mark != hazards->serial;
+  return hazards->marks[pto_task_ref_slot(hazards->rings, ref)] != hazards->serial;
+}
+
+/* Of the entry's accesses; what has expired may count, which costs nothing but the filter. */
+static bool has_edge_to_some(const struct pto_hazards *hazards, const struct pto_access_entry *entry) {
+  const struct pto_list_chunk *chunks = hazards->chunks->chunks;
+  const uint32_t *marks = hazards->marks, slot_mask = hazards->slot_mask;
+  bool has = false;
+  for (uint32_t k = 0; k < entry->count; k++) has |= marks[entry->refs[k] & slot_mask] == hazards->serial;
+  for (uint32_t i = entry->more; i && !has; i = chunks[i].next)
+    for (uint32_t k = 0; k < chunks[i].count; k++)
+      has |= marks[chunks[i].items.accesses.refs[k] & slot_mask] == hazards->serial;
+  return has;
 }
 
 /* Drops what the write replaces of an entry that it covers. */
 static void replace(struct pto_hazards *hazards, struct pto_access_entry *entry) {
-  if (hazards->replaces_all || pto_access_map_filter(hazards->map, entry, has_no_edge, hazards) == 0)
+  if (hazards->replaces_all ||
+      (has_edge_to_some(hazards, entry) && pto_access_map_filter(hazards->map, entry, has_no_edge, hazards) == 0))
     pto_access_map_clear_accesses(hazards->map, entry);
 }
 

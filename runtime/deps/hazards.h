@@ -15,8 +15,8 @@
  * and in manual scopes, whose tasks have explicit edges alone, all are wired before the first is entered.
  *
  * Edges are distinct pairs of tasks, whether the producer has finished or not; an edge to a finished one costs nothing
- * at run time.  A producer's slot carries the serial of the submit that last found it, which makes pairs distinct
- * without a set; the new task's own slot carries it too.
+ * at run time.  A producer's mark is the serial of the submit that last found it, which makes pairs distinct
+ * without a set; the new task's own mark is that too.
  *
  * A recorded run listens: it gets each edge and its reasons (runtime/submit/record.h), and changes nothing that
  * is done.
@@ -63,7 +63,8 @@ struct pto_hazards {
   void (*listener)(void *context, const struct pto_edge *edge);
   void *listener_context;
   struct pto_deps_table table;
-  struct pto_task_slot *slots; /* of `rings`, as is the next */
+  struct pto_task_slot *slots; /* of `rings`, as are the next two */
+  uint32_t *marks;
   uint32_t slot_mask;
   bool is_manual;
   bool enters;            /* accesses of tasks stay in the map */
@@ -105,7 +106,7 @@ PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
 
 static inline void pto_hazards_begin(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
-  consumer->mark = hazards->serial;
+  hazards->marks[consumer - hazards->slots] = hazards->serial;
   hazards->consumer = consumer->ref;
   hazards->task_live_edges = 0;
 }

@@ -131,6 +131,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .rings = &rt->rings,
                                      .chunks = &rt->chunks,
                                      .slots = rt->rings.slots,
+                                     .marks = rt->rings.marks,
                                      .found = rt->hazards.found,
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);

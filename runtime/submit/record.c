@@ -2,6 +2,7 @@
 #include <runtime/submit/record.h>
 
 #include <runtime/base/call_stack.h>
+#include <runtime/trace/place.h>
 
 static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit,
                           const struct pto_submit_request *request) {
@@ -30,7 +31,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
   const struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
   const struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count - 1, first_edge = rt->trace.edges.count;
-  const bool has_callers = (rt->trace.record & PTO_RECORD_CALLERS) && !rt->place;
+  const bool has_callers = (rt->trace.record & PTO_RECORD_CALLERS) && !pto_place_of(request->call);
   rt->rings.cold[slot_index].number = number;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return first_edge;

@@ -320,7 +320,7 @@ static PTO_COLD int refused(struct pto_runtime *rt, const struct pto_submit_requ
   if (rt->has_failed || !rt->is_running || refusals->count++) return status;
   refusals->task_number = rt->task_count;
   refusals->call = request->call;
-  refusals->outer_call = rt->place ? NULL : pto_call_stack_outer(request->call);
+  refusals->outer_call = pto_place_of(request->call) ? NULL : pto_call_stack_outer(request->call);
   refusals->error = rt->error;
   describe_task(request->launch, refusals->task, sizeof refusals->task);
   describe_tensors(rt, request, refusals->tensors, sizeof refusals->tensors);

@@ -7,9 +7,11 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
   *rings = (struct pto_task_rings){
       .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
   uint64_t count = (uint64_t)window * PTO_RING_COUNT;
-  if (!pto_reserve_init(&rings->memory, count * (sizeof *rings->slots + sizeof *rings->cold))) return false;
+  if (!pto_reserve_init(&rings->memory, count * (sizeof *rings->slots + sizeof *rings->cold + sizeof *rings->marks)))
+    return false;
   rings->slots = rings->memory.addr;
   rings->cold = (struct pto_task_cold *)(void *)(rings->slots + count);
+  rings->marks = (uint32_t *)(void *)(rings->cold + count);
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     rings->rings[i].first_slot = i * window;
     pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);

@@ -59,12 +59,11 @@ enum pto_task_flags {
   PTO_TASK_SINGLE = 128           /* one kernel, once, on one core, in no group, and it does not wait */
 };
 
-#define PTO_INLINE_CONSUMERS 5u
+#define PTO_INLINE_CONSUMERS 6u
 
 /* What fan-out and dispatch touch: one line. */
 struct pto_task_slot {
   struct pto_task_ref ref;
-  uint32_t mark;                            /* serial of the last submit that found this task as its producer */
   uint32_t pending;                         /* producers not completed; one more while the submit goes on */
   uint32_t holders;                         /* live tasks' parameters that hold memory of this task */
   uint8_t state;                            /* enum pto_task_state */
@@ -119,6 +118,8 @@ struct pto_task_rings {
   struct pto_reserve memory;
   struct pto_task_slot *slots;
   struct pto_task_cold *cold;
+  uint32_t *marks; /* serial of the last submit that found the slot's task as its producer, or an older one: dense, as a
+                    * submit may find many old ones */
   uint32_t window; /* a power of two */
   uint32_t window_log2;
   uint32_t slot_mask; /* of all rings: what of a reference is the slot */
@@ -150,12 +151,19 @@ static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings 
 static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
   return ref.bits & rings->slot_mask;
 }
-/* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
-static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
-  const uint32_t ring = ref.bits >> rings->window_log2 & (PTO_RING_COUNT - 1);
+static inline const struct pto_task_ring *pto_task_ref_ring(const struct pto_task_rings *rings,
+                                                            struct pto_task_ref ref) {
+  return &rings->rings[ref.bits >> rings->window_log2 & (PTO_RING_COUNT - 1)];
+}
+/* How many tasks its ring has had from this one on. */
+static inline uint32_t pto_task_ref_age(const struct pto_task_rings *rings, struct pto_task_ref ref) {
   const uint32_t laps = ref.bits >> (rings->window_log2 + PTO_RING_BITS);
   const uint32_t sequence = laps << rings->window_log2 | (ref.bits & (rings->window - 1));
-  return (((uint32_t)rings->rings[ring].head - sequence) & PTO_SEQUENCE_MASK) <= rings->window;
+  return ((uint32_t)pto_task_ref_ring(rings, ref)->head - sequence) & PTO_SEQUENCE_MASK;
+}
+/* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
+static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
+  return pto_task_ref_age(rings, ref) <= rings->window;
 }
 /* The same, asked of the slot itself, once the newest task of the ring has its own. */
 static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
@@ -186,7 +194,6 @@ static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, struct 
   struct pto_task_slot *slot = &rings->slots[index];
   PTO_ASSERT(pto_task_state_has_finished(slot->state));
   slot->ref = ref;
-  slot->mark = 0;
   slot->pending = 1;
   slot->holders = 0;
   slot->state = PTO_TASK_WAITING;

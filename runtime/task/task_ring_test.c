@@ -145,8 +145,7 @@ static void test_a_fresh_slot_remembers_nothing_of_the_task_before(void **state)
   const struct pto_task_slot *slot = &rings.slots[alloc(0)];
   assert_int_equal(slot->state, PTO_TASK_WAITING);
   assert_int_equal(slot->pending, 1); /* the submit itself */
-  assert_int_equal(
-      slot->mark | slot->holders | slot->flags | slot->consumer_count | slot->more_consumers | slot->messages_left, 0);
+  assert_int_equal(slot->holders | slot->flags | slot->consumer_count | slot->more_consumers | slot->messages_left, 0);
   assert_null(slot->payload);
   pto_task_rings_fini(&rings);
 }

@@ -48,15 +48,19 @@
   X(memory, "memory", MEMORY)             /* longer than what is computed beside, alone on the chip */                 \
   X(contention, "contention", CONTENTION) /* what others at the memory add to that */                                  \
   X(signal, "signals", HOP)               /* of kernels that wait: latencies, FIFOs */                                 \
-  X(kernel, "kernels", COMPUTE)           /* on threads: what a call took */                                           \
+  X(put, "puts to other ranks", LINK)     /* the way and the bytes, as of the next */                                  \
+  X(get, "gets from other ranks", LINK)                                                                                \
+  X(notify, "signals on links", LINK) /* on a path over ranks alone: the way to the rank that waits */                 \
+  X(kernel, "kernels", COMPUTE)       /* on threads: what a call took */                                               \
   X(end, "kernel ends", HOP)                                                                                           \
-  /* waiting; the first six are the stalls of enum pto_stall_reason, in its order */                                   \
+  /* waiting; the first seven are the stalls of enum pto_stall_reason, in its order */                                 \
   X(wait_window, "waiting for a task slot", WAIT)                                                                      \
   X(wait_heap, "waiting for heap bytes", WAIT)                                                                         \
   X(wait_host_access, "waiting for what the host reads or writes", WAIT)                                               \
   X(wait_sync, "waiting for all tasks so far", WAIT)                                                                   \
   X(wait_drain, "waiting for the last tasks", WAIT)                                                                    \
   X(wait_poll, "waiting for memory that it polls", WAIT)                                                               \
+  X(wait_peer, "waiting for other ranks", WAIT) /* a core's too */                                                     \
   X(wait_event, "waiting for another context", WAIT)                                                                   \
   X(wait_orchestrator, "waiting for submits", WAIT)                                                                    \
   X(wait_dependency, "waiting for producers", WAIT)                                                                    \
@@ -75,7 +79,7 @@ enum pto_activity {
   PTO_MARK_REQUEST, /* the resource asks for the next message to `core`, which another one sends, or it later */
   PTO_MARK_WAKE     /* of a kernel that waits: the core goes on because of what `core` has done */
 };
-_Static_assert(PTO_ACTIVITY_wait_poll - PTO_ACTIVITY_wait_window == PTO_STALL_poll - PTO_STALL_window,
+_Static_assert(PTO_ACTIVITY_wait_peer - PTO_ACTIVITY_wait_window == PTO_STALL_peer - PTO_STALL_window,
                "a stall's activity is found by its reason");
 
 /* What the verdict adds up.  X(id, name in JSON, "bound by …"). */
@@ -90,6 +94,7 @@ _Static_assert(PTO_ACTIVITY_wait_poll - PTO_ACTIVITY_wait_window == PTO_STALL_po
   X(COMPUTE, "compute", "computing")                                                                                   \
   X(MEMORY, "memory", "memory")                                                                                        \
   X(CONTENTION, "contention", "contention for memory")                                                                 \
+  X(LINK, "link", "links between ranks")                                                                               \
   X(WAIT, "wait", "waiting")
 enum pto_activity_group {
 #define X(id, name, text) PTO_GROUP_##id,

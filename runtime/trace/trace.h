@@ -149,9 +149,9 @@ struct pto_trace_sample {
   uint64_t time;
   uint32_t ready;           /* tasks ready and not yet dispatched */
   uint32_t in_flight;       /* messages on cores */
-  uint32_t window_used;     /* slots in use, all rings */
+  uint32_t window_used;     /* slots in use of the fullest ring, as window_high_water */
   uint32_t taken_core;      /* virtual time: + 1, the core whose completion was taken in just before; 0: none was */
-  uint64_t heap_used_bytes; /* all rings */
+  uint64_t heap_used_bytes; /* of the fullest heap ring, as heap_high_water_bytes */
   uint64_t taken_time;      /* when a scheduler had taken it in */
 };
 
@@ -172,7 +172,8 @@ enum pto_control_activity {
   X(host_access, "what the host reads or writes")                                                                      \
   X(sync, "all tasks so far")                                                                                          \
   X(drain, "the last tasks")                                                                                           \
-  X(poll, "memory that it polls")
+  X(poll, "memory that it polls")                                                                                      \
+  X(peer, "other ranks")
 enum pto_stall_reason {
   PTO_STALL_none = 0,
 #define X(name, text) PTO_STALL_##name,
@@ -205,6 +206,7 @@ struct pto_trace {
   struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
   struct pto_trace_log segments;           /* in virtual time; runtime/trace/segment.h */
   struct pto_trace_log costs;              /* recorded with segments: what calls cost, summed */
+  struct pto_trace_log remotes;            /* recorded with them, of a rank of a world: runtime/trace/remote.h */
   struct pto_trace_rates rates;            /* recorded with them; else zeroed */
   uint64_t submit_parts[PTO_SUBMIT_PARTS]; /* time, summed over submits; control thread, as the next */
   uint64_t part_begin;                     /* of the part that goes on */

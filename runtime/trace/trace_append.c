@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include <runtime/trace/remote.h>
 #include <runtime/trace/segment.h>
 
 /* What is added to the numbers of the part. */
 struct shift {
-  uint64_t time, task, param, edge, scope, buffer;
+  uint64_t time, task, param, edge, scope, buffer, segment;
   uint64_t buffer_end; /* one more than the highest number of a buffer, as in the sum */
 };
 
@@ -82,6 +83,14 @@ static void shift_segment(void *record, struct shift *shift) {
     segment->task += (uint32_t)shift->task;
 }
 
+static void shift_remote(void *record, struct shift *shift) {
+  struct pto_trace_remote *remote = record;
+  remote->begin += shift->time;
+  remote->end += shift->time;
+  remote->segment += shift->segment;
+  if (remote->task != PTO_SEGMENT_NO_TASK) remote->task += (uint32_t)shift->task;
+}
+
 static void shift_cost(void *record, struct shift *shift) { (void)record, (void)shift; }
 
 /* ---- all of a log ---- */
@@ -114,6 +123,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
                         .edge = sum->edges.count,
                         .scope = sum->scopes.count,
                         .buffer = sum->buffer_end,
+                        .segment = sum->segments.count,
                         .buffer_end = sum->buffer_end};
   append(&sum->tasks, &part->tasks, shift_task, &shift);
   append(&sum->params, &part->params, shift_param, &shift);
@@ -124,6 +134,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   append(&sum->control, &part->control, shift_control, &shift);
   append(&sum->segments, &part->segments, shift_segment, &shift);
   append(&sum->costs, &part->costs, shift_cost, &shift);
+  append(&sum->remotes, &part->remotes, shift_remote, &shift);
   sum->rates = part->rates;
   for (uint32_t i = 0; i < PTO_SUBMIT_PARTS; i++) sum->submit_parts[i] += part->submit_parts[i];
   for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)

@@ -30,7 +30,13 @@ extern const size_t pto_chip_key_count; /* less than PTO_CHIP_MAX_NOTES, with th
 #define PTO_CHIP_SECTION_COUNT 7
 extern const char *const pto_chip_sections[PTO_CHIP_SECTION_COUNT];
 
-enum { PTO_CHIP_TEXT_NAME, PTO_CHIP_TEXT_ERA, PTO_CHIP_TEXT_KERNEL_TIMES, PTO_CHIP_TEXT_COUNT };
+enum {
+  PTO_CHIP_TEXT_NAME,
+  PTO_CHIP_TEXT_ERA,
+  PTO_CHIP_TEXT_KERNEL_TIMES,
+  PTO_CHIP_TEXT_HALF_KERNEL,
+  PTO_CHIP_TEXT_COUNT
+};
 struct pto_chip_text {
   const char *name, *more, *what; /* characters beside letters and digits */
   size_t offset;

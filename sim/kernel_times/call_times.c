@@ -6,8 +6,9 @@
 
 int pto_call_times_init(struct pto_call_times *times, const struct pto_chip *chip, const struct pto_timing *timing,
                         struct pto_error *error) {
-  *times = (struct pto_call_times){.timing = timing, .stages = chip->has_stages ? &chip->stages : NULL};
-  if (!chip->kernel_times[0] && !chip->has_stages) return PTO_OK;
+  *times = (struct pto_call_times){
+      .timing = timing, .stages = chip->has_stages ? &chip->stages : NULL, .half_kernel = chip->half_kernel};
+  if (!chip->kernel_times[0] && !chip->has_stages && !chip->half_kernel[0]) return PTO_OK;
   const int status = chip->kernel_times[0] ? pto_kernel_table_load(chip->kernel_times, &times->table, error) : PTO_OK;
   if (status != PTO_OK) return status;
   times->places = calloc(PTO_CALL_TIMES_PLACES, sizeof *times->places);
@@ -85,6 +86,10 @@ static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times
   return time;
 }
 
+static struct pto_timing_load half_of(const struct pto_timing_load *load) {
+  return (struct pto_timing_load){load->bytes / 2, load->compute_ps / 2, load->serial_ps / 2};
+}
+
 struct pto_call_time pto_call_times_find(struct pto_call_times *times, const struct pto_kernel *kernel,
                                          const struct pto_kernel_args *args, const struct pto_cost *cost) {
   /* which place it has decides nothing but how often the table is asked */
@@ -94,7 +99,8 @@ struct pto_call_time pto_call_times_find(struct pto_call_times *times, const str
   if (PTO_LIKELY(place->kernel == kernel && place->core_kind == args->core->kind && is_same_cost(&place->cost, cost) &&
                  (!kernel->key || has_shapes(place, args))))
     return place->time;
-  const struct pto_call_time time = work_out(times, kernel, args, cost);
+  struct pto_call_time time = work_out(times, kernel, args, cost);
+  if (strcmp(times->half_kernel, kernel->name) == 0) time.load = half_of(&time.load);
   place->kernel = !kernel->key || describe(place, args) ? kernel : NULL;
   place->cost = *cost;
   place->core_kind = args->core->kind;

@@ -45,8 +45,9 @@ struct pto_call_place {
 struct pto_call_times {
   const struct pto_timing *timing;
   const struct pto_chip_stages *stages; /* NULL: the chip has none */
+  const char *half_kernel;              /* whose calls take half of what is found here; "": none */
   struct pto_kernel_table table;
-  struct pto_call_place *places; /* NULL: the chip has neither table nor stages */
+  struct pto_call_place *places; /* NULL: the chip has neither table nor stages, and no kernel that takes half */
 };
 
 /* `chip` and `timing` are borrowed.  PTO_OK, or the table's fault. */
@@ -55,7 +56,7 @@ PTO_MUST_CHECK int pto_call_times_init(struct pto_call_times *times, const struc
 void pto_call_times_fini(struct pto_call_times *times); /* takes zeroed ones too */
 void pto_call_times_reset(struct pto_call_times *times);
 
-/* Only where the chip has a table or stages. */
+/* Only where there are places. */
 struct pto_call_time pto_call_times_find(struct pto_call_times *times, const struct pto_kernel *kernel,
                                          const struct pto_kernel_args *args, const struct pto_cost *cost);
 

@@ -26,8 +26,10 @@
 #include <sim/chips/chip.h>
 #include <sim/virtual/core.h>
 #include <sim/virtual/rank_clock.h>
+#include <sim/virtual/scheduler_segments.h>
 #include <sim/virtual/turns.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* Whether the chip has rules that the usual loop does not look for. */
@@ -77,45 +79,6 @@ struct engine_virtual {
 _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
 
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
-
-/* ---- what its time was spent on, where that is recorded ---- */
-
-static PTO_COLD void add_segment(struct engine_virtual *engine, uint32_t index, enum pto_activity activity,
-                                 uint64_t begin, uint64_t end, uint32_t core, uint32_t task) {
-  pto_trace_add_segment(engine->cores.segments,
-                        (struct pto_trace_segment){.begin = begin,
-                                                   .end = end,
-                                                   .resource = {PTO_RESOURCE_SCHEDULER, (uint16_t)index},
-                                                   .task = task,
-                                                   .core = (uint16_t)core,
-                                                   .activity = (uint8_t)activity});
-}
-
-/* Of the next message that arrives at `core`, which its scheduler has sent from `begin` to `end`. */
-static PTO_COLD void add_dispatch(struct engine_virtual *engine, uint32_t core, uint64_t begin, uint64_t end) {
-  const struct pto_virtual_core *its = &engine->cores.cores[core];
-  const struct pto_virtual_slot *slot = pto_virtual_slot_at(&engine->cores, core, its->arrived);
-  add_segment(engine, its->scheduler, PTO_ACTIVITY_dispatch, begin, end, core,
-              (uint32_t)slot->message.payload->task_number);
-}
-
-static PTO_COLD void add_poll(struct engine_virtual *engine, uint32_t index, uint32_t core, uint64_t begin) {
-  const struct pto_virtual_slot *slot = pto_virtual_slot_at(&engine->cores, core, engine->cores.cores[core].polled - 1);
-  add_segment(engine, index, PTO_ACTIVITY_poll, begin, engine->schedulers[index].clock, core,
-              (uint32_t)slot->message.payload->task_number);
-}
-
-/* The resource of this clock asks for a message that is not sent at once. */
-static PTO_COLD void add_request(struct engine_virtual *engine, const struct pto_message *message, uint64_t time) {
-  const struct pto_port *port = &engine->port;
-  pto_trace_add_segment(engine->cores.segments,
-                        (struct pto_trace_segment){.begin = time,
-                                                   .end = time,
-                                                   .resource = pto_segment_actor(port->is_scheduler, port->actor),
-                                                   .task = (uint32_t)message->payload->task_number,
-                                                   .core = message->core,
-                                                   .activity = PTO_MARK_REQUEST});
-}
 
 /* ---- who is first ---- */
 
@@ -220,8 +183,8 @@ static PTO_INLINE void enter_scheduler(struct engine_virtual *engine, uint32_t i
 static PTO_NOINLINE void wire_edges(struct engine_virtual *engine) {
   const uint64_t begin = engine->next_at[WIRING_SCHEDULER];
   if (PTO_UNLIKELY(engine->cores.segments != NULL))
-    add_segment(engine, WIRING_SCHEDULER, PTO_ACTIVITY_edges, begin, begin + engine->wiring.ps, PTO_SEGMENT_NO_CORE,
-                PTO_SEGMENT_NO_TASK);
+    pto_scheduler_add_segment(&engine->cores, WIRING_SCHEDULER, PTO_ACTIVITY_edges, begin, begin + engine->wiring.ps,
+                              PTO_SEGMENT_NO_CORE, PTO_SEGMENT_NO_TASK);
   engine->schedulers[WIRING_SCHEDULER].clock = begin + engine->wiring.ps;
   engine->wiring = (struct wiring){.at = PTO_VIRTUAL_NEVER};
   update_scheduler(engine, WIRING_SCHEDULER, true);
@@ -247,7 +210,8 @@ static PTO_INLINE void send_first(struct engine_virtual *engine, uint32_t index,
   struct scheduler *scheduler = &engine->schedulers[index];
   const uint32_t core = pto_event_queue_pop(&scheduler->messages).core;
   scheduler->clock = time + dispatch_price(engine, index, core, has_more);
-  if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_dispatch(engine, core, time, scheduler->clock);
+  if (PTO_UNLIKELY(engine->cores.segments != NULL))
+    pto_scheduler_add_dispatch(&engine->cores, core, time, scheduler->clock);
   pto_virtual_cores_arrive(&engine->cores, core, scheduler->clock, has_more);
   if (has_more && engine->has_turns) pto_turns_add(&engine->turns[index], core);
   update_scheduler(engine, index, has_more);
@@ -275,8 +239,8 @@ static PTO_INLINE bool advance(struct engine_virtual *engine, uint64_t limit, bo
       if (scheduler_at > scheduler->clock) { /* a turn's looks are over; what it does then it begins now */
         pto_turns_look(&scheduler->completions, scheduler_at);
         if (PTO_UNLIKELY(engine->cores.segments != NULL))
-          add_segment(engine, first, PTO_ACTIVITY_look, scheduler->clock, scheduler_at, PTO_SEGMENT_NO_CORE,
-                      PTO_SEGMENT_NO_TASK);
+          pto_scheduler_add_segment(&engine->cores, first, PTO_ACTIVITY_look, scheduler->clock, scheduler_at,
+                                    PTO_SEGMENT_NO_CORE, PTO_SEGMENT_NO_TASK);
         scheduler->clock = scheduler_at;
       }
       if (scheduler->completions.next_at == PTO_TURN_FOUND) return true;
@@ -305,11 +269,13 @@ static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message 
   if (is_own && !waits_for_turn && requested_at == port->clock && core->sent - core->arrived == 1) {
     const uint64_t begin = port->clock;
     port->clock += dispatch_price(engine, owner, message->core, has_more);
-    if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_dispatch(engine, message->core, begin, port->clock);
+    if (PTO_UNLIKELY(engine->cores.segments != NULL))
+      pto_scheduler_add_dispatch(&engine->cores, message->core, begin, port->clock);
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock, has_more);
     return false;
   }
-  if (PTO_UNLIKELY(engine->cores.segments != NULL)) add_request(engine, message, requested_at);
+  if (PTO_UNLIKELY(engine->cores.segments != NULL))
+    pto_scheduler_add_request(&engine->cores, &engine->port, message, requested_at);
   pto_event_queue_insert(&engine->schedulers[owner].messages, requested_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
   note_message(engine, owner, requested_at, has_more);
@@ -336,15 +302,9 @@ static PTO_NOINLINE bool advance_with_more(struct engine_virtual *engine, uint64
 }
 
 /* A rank that does nothing before `next_at` lets the others go on.  False: nothing will ever happen. */
-static PTO_NOINLINE bool sync(struct engine_virtual *engine, uint64_t next_at) {
-  struct pto_rank_clock *rank = engine->rank;
-  const uint64_t *orchestration = atomic_load_explicit(&engine->port.orchestration, memory_order_relaxed);
-  atomic_store_explicit(&engine->port.orchestration, NULL, memory_order_release); /* the watchdog looks elsewhere */
-  const enum pto_rank_verdict verdict = rank->sync(rank, next_at);
-  atomic_store_explicit(&engine->port.orchestration, orchestration, memory_order_release);
-  if (verdict == PTO_RANK_LOOKS_AGAIN) pto_virtual_cores_look_again(&engine->cores);
-  if (verdict == PTO_RANK_IS_STUCK) pto_waiting_cores_end_waits(&engine->cores.solo.waiting, rank->sentence);
-  return verdict != PTO_RANK_IS_STUCK || next_time(engine, true) != PTO_VIRTUAL_NEVER;
+static bool sync(struct engine_virtual *engine, uint64_t next_at) {
+  return pto_rank_clock_sync(engine->rank, &engine->port, &engine->cores, next_at) ||
+         next_time(engine, true) != PTO_VIRTUAL_NEVER;
 }
 
 /* Processes all that happens up to `limit`, as `advance`, also what other ranks do until then. */
@@ -384,7 +344,8 @@ static PTO_INLINE uint32_t poll(struct pto_port *port, struct pto_completion *co
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
   completions[0] = pto_virtual_cores_poll(&engine->cores, take_first(engine, first, has_more));
   if (PTO_UNLIKELY(engine->cores.segments != NULL))
-    add_poll(engine, first, completions[0].core, scheduler->clock - engine->poll_ps);
+    pto_scheduler_add_poll(&engine->cores, first, completions[0].core, scheduler->clock - engine->poll_ps,
+                           scheduler->clock);
   enter_scheduler(engine, first, has_more);
   port->quiet_until = 0;
   return 1;
@@ -442,8 +403,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   engine->cores.skips_kernels = port->skips_kernels;
   if (engine->cores.segments)
-    add_segment(engine, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps, engine->scheduler_count,
-                engine->cores.core_count);
+    pto_scheduler_add_segment(&engine->cores, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps,
+                              engine->scheduler_count, engine->cores.core_count);
   /* A meter tells calls of the one thread. */
   engine->cores.calls_at_begin = !port->skips_kernels && (port->worker_count == 1 || port->meter);
   engine->cores.is_special = !engine->cores.calls_at_begin || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
@@ -462,8 +423,9 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = engine->handshake_ps;
   port->quiet_until = 0;
-  if (engine->rank) engine->rank->begin_run(engine->rank, &engine->cores);
-  return PTO_OK;
+  if (!engine->rank || engine->rank->begin_run(engine->rank, &engine->cores)) return PTO_OK;
+  snprintf(sentence, sentence_size, "another run of this rank goes on: its runs come one after another");
+  return PTO_EINVAL;
 }
 
 /* The last clocks stay readable through elapsed_ps. */

@@ -13,6 +13,7 @@
 
 #include <runtime/base/base.h>
 
+struct pto_port;
 struct pto_virtual_cores;
 
 enum pto_rank_verdict {
@@ -28,9 +29,14 @@ struct pto_rank_clock {
   /* The rank does nothing before `next_at`, PTO_VIRTUAL_NEVER for nothing at all, unless another one makes it: the
    * others go on up to then. */
   enum pto_rank_verdict (*sync)(struct pto_rank_clock *rank, uint64_t next_at);
-  /* Around a run: its time begins at 0, and has come to `elapsed_ps`. */
-  void (*begin_run)(struct pto_rank_clock *rank, struct pto_virtual_cores *cores);
+  /* Around a run: its time begins at 0, and has come to `elapsed_ps`.  False: another run of the rank goes on. */
+  bool (*begin_run)(struct pto_rank_clock *rank, struct pto_virtual_cores *cores);
   void (*end_run)(struct pto_rank_clock *rank, uint64_t elapsed_ps);
 };
+
+/* For the engine, whose port and cores these are: `sync`, and what its verdict does to the cores.  False: the rank is
+ * stuck, and what waited has been told so. */
+bool pto_rank_clock_sync(struct pto_rank_clock *rank, struct pto_port *port, struct pto_virtual_cores *cores,
+                         uint64_t next_at);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `ptosim run --stats` of every program of tests/regress/examples.list: each account adds up to the makespan, exactly
- * in virtual time, and so does the path; what each call costs is paid once; on threads the makespan is the run's time,
- * to 1 %.
+ * in virtual time, and so does the path; the timeline has the same times under the same names; what each call costs is
+ * paid once; on threads the makespan is the run's time, to 1 %.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/trace/segment.h>
 #include <tests/support/ptosim_child.h>
 
 #define LINE 512
@@ -77,12 +78,102 @@ static double moved_bytes(json_t *root) {
          json_number_value(json_object_get(root, "d2d_bytes"));
 }
 
+/* ---- the timeline ---- */
+
+/* The words of activities in texts, by their names in JSON. */
+static const struct {
+  const char *name, *text;
+} activities[] = {
+#define X(name, text, group) {#name, text},
+    PTO_ACTIVITY_LIST(X)
+#undef X
+};
+
+static void add_time(json_t *us, const char *text, json_t *time) {
+  const char *name = NULL;
+  for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
+    if (strcmp(activities[i].text, text) == 0) name = activities[i].name;
+  if (!name) fail_msg("no activity is called %s", text);
+  const json_int_t before = json_integer_value(json_object_get(us, name));
+  json_object_set_new(us, name, json_integer(before + llround(json_number_value(time) * 1e6)));
+}
+
+/* A call is its parts, which add up to it. */
+static void add_call(json_t *us, json_t *slice) {
+  const char *key;
+  json_t *value;
+  long long sum = 0;
+  json_object_foreach(json_object_get(slice, "args"), key, value) {
+    const size_t length = strlen(key);
+    if (length < 4 || strcmp(&key[length - 3], "_us") != 0 || strcmp(key, "submitted_us") == 0) continue;
+    for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
+      if (strncmp(activities[i].name, key, length - 3) == 0 && activities[i].name[length - 3] == '\0')
+        add_time(us, activities[i].text, value);
+    sum += llround(json_number_value(value) * 1e6);
+  }
+  assert_true(sum == ps(slice, "dur"));
+}
+
+/* {"AIC": {"compute": ps, …}, "orchestrator": …}: what the slices of each track say. */
+static json_t *sum_up_trace(const char *path) {
+  json_t *root = pto_ptosim_load(path), *events = json_object_get(root, "traceEvents"), *event, *tracks = json_object(),
+         *sums = json_object();
+  size_t i;
+  char id[64];
+  json_array_foreach(events, i, event) {
+    const char *phase = pto_json_text(event, "ph");
+    snprintf(id, sizeof id, "%lld %lld", (long long)pto_json_integer(event, "pid"),
+             (long long)pto_json_integer(event, "tid"));
+    if (strcmp(phase, "M") == 0 && strcmp(pto_json_text(event, "name"), "thread_name") == 0) {
+      const char *name = pto_json_text(json_object_get(event, "args"), "name");
+      const bool is_core = strncmp(name, "AI", 2) == 0;
+      json_object_set_new(tracks, id, is_core ? json_stringn(name, 3) : json_string(name));
+    }
+    if (strcmp(phase, "X") != 0 || strcmp(pto_json_text(event, "cat"), "path") == 0) continue;
+    const char *track = json_string_value(json_object_get(tracks, id));
+    if (!json_object_get(sums, track)) json_object_set_new(sums, track, json_object());
+    json_t *us = json_object_get(sums, track);
+    if (strcmp(pto_json_text(event, "cat"), "kernel") == 0)
+      add_call(us, event);
+    else
+      add_time(us, pto_json_text(event, "name"), json_object_get(event, "dur"));
+  }
+  json_decref(tracks);
+  json_decref(root);
+  return sums;
+}
+
+/* Where the link does nothing it has no slice. */
+static void check_timeline(json_t *stats) {
+  json_t *sums = sum_up_trace(pto_ptosim_path("t.json")), *account, *time;
+  size_t i;
+  const char *activity;
+  json_array_foreach(json_object_get(stats, "accounts"), i, account) {
+    const char *resource = pto_json_text(account, "resource");
+    const bool is_link = strcmp(pto_json_text(account, "kind"), "link") == 0;
+    json_t *told = json_object_get(sums, resource), *us = json_object_get(account, "us");
+    json_object_foreach(us, activity, time) {
+      if (is_link && strcmp(activity, "no_work") == 0) continue;
+      if (json_integer_value(json_object_get(told, activity)) != ps(us, activity))
+        fail_msg("%s, %s: %lld ps in the timeline, %lld in the account", resource, activity,
+                 (long long)json_integer_value(json_object_get(told, activity)), ps(us, activity));
+    }
+    json_object_foreach(told, activity, time) assert_non_null(json_object_get(us, activity));
+  }
+  json_decref(sums);
+}
+
 static bool check_virtual(json_t *root) {
   json_t *stats = json_object_get(root, "stats");
   assert_true(ps(stats, "makespan_us") == ps(root, "virtual_us"));
   check_accounts(stats, moved_bytes(root) > 0);
   if (pto_json_integer(root, "tasks")) check_path(stats);
   return true;
+}
+
+static bool check_traced(json_t *root) {
+  check_timeline(json_object_get(root, "stats"));
+  return check_virtual(root);
 }
 
 /* On a chip whose rates say all, a kernel alone takes what its roof permits: the parts of its time that are its own add
@@ -169,7 +260,9 @@ static void each_program(const char *options, bool (*check)(json_t *root)) {
 }
 
 static void test_accounts_of_virtual_time_add_up_exactly(void **state) {
-  each_program("--engine virtual --chip a2a3", check_virtual);
+  char options[600];
+  snprintf(options, sizeof options, "--engine virtual --chip a2a3 --trace %s", pto_ptosim_path("t.json"));
+  each_program(options, check_traced);
   each_program("--engine virtual --chip tests/regress/plain.ini", check_prices);
 }
 

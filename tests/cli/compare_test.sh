@@ -19,6 +19,11 @@ static int copy(const struct pto_kernel_args *args) {
   for (int i = 0; i < 256; i++) ((float *)args->tensors[1].addr)[i] = ((const float *)args->tensors[0].addr)[i] + 1;
   return 0;
 }
+/* On threads it is slower by SLOW percent, too. */
+static int copy_long(const struct pto_kernel_args *args) {
+  for (volatile int i = 0; i < 1000 * (100 + SLOW); i++) {}
+  return copy(args);
+}
 static struct pto_cost first_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = 1024, .bytes_out = 1024, .vector_elems = 50000000};
 }
@@ -27,7 +32,7 @@ static struct pto_cost second_cost(const struct pto_kernel_args *args) {
 }
 static const struct pto_kernel_param params[] = {{"x", PTO_INPUT}, {"y", PTO_OUTPUT}};
 static const struct pto_kernel first = {"first", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost},
-                               second = {"second", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = second_cost},
+                               second = {"second", PTO_AIV, .params = params, .param_count = 2, .run = copy_long, .cost = second_cost},
                                third = {"third", PTO_AIV, .params = params, .param_count = 2, .run = copy, .cost = first_cost};
 
 static int prepare(struct pto_program_run *run) {
@@ -54,13 +59,26 @@ const struct pto_program pto_program = {
     .abi = PTO_PROGRAM_ABI, .name = "three", .summary = "three kernels", .prepare = prepare, .orchestrate = orchestrate};
 EOC
 compile() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1" -o "$work/$2" "$work/three.c"; }
-compile 0 fast.so && compile 3 slow.so && mkdir -p "$work/now" && cp "$work/fast.so" "$work/now/three.so" || exit 1
+compile 0 fast.so && compile 3 slow.so && compile 15 slower.so && mkdir -p "$work/now" && cp "$work/fast.so" "$work/now/three.so" || exit 1
 says() { # STATUS PATTERN WORDS…
   leaves_with "$1" "$ptosim" "${@:3}" && grep -qE -- "$2" "$work/out"
 }
-has_ranges() { # on threads the two may or may not be told apart
-  "$ptosim" compare --repeats 3 vector_example vector_example >"$work/out"
-  [ $? -le 1 ] && grep -qE ' to [0-9.]+, [0-9.]+ to ' "$work/out"
+has_intervals() { # on threads the two may or may not be told apart
+  "$ptosim" compare --repeats 8 vector_example vector_example >"$work/out"
+  [ $? -le 1 ] && grep -qE '^  makespan .* [+-][0-9.]+ to [+-][0-9.]+' "$work/out"
+}
+is_named_on_threads() { # where more wants to run than there are CPUs, noise may be as large as the change
+  local repeats
+  for repeats in 9 20 40; do
+    "$ptosim" compare --repeats $repeats "$work/fast.so" "$work/slower.so" >"$work/out"
+    [ $? = 1 ] && grep -qE '^(B takes .* longer|neither takes longer)[^;]*; kernel second \+' "$work/out" && return 0
+    [ "$(cut -d. -f1 /proc/loadavg)" -lt "$(nproc)" ] || return 0
+  done
+  return 1
+}
+is_silent_of_looks() { # more looks alone: the run takes as long, and nothing itself has changed
+  "$ptosim" compare "bgemm $on" "bgemm $on --chip-set look=100001" >"$work/out"
+  [ $? = 1 ] && ! head -1 "$work/out" | grep -qE '^both take as long.*looks'
 }
 on='--engine virtual --chip a2a3'
 named='kernel second \+[0-9.]+ us \(\+3\.0 %\)'
@@ -77,7 +95,16 @@ holds 'and a slower link to the host' says 1 '^B takes .* longer [^;]*; host lin
 holds 'and tasks that are new' says 1 '^B takes .* longer [^;]*; 4 tasks more: 2 add_inplace, 2 matmul;' compare "bgemm $on" "bgemm $on --set task_num=66"
 holds 'what the orchestrator waits for, where nothing itself takes longer' says 1 '; orchestrator, waiting for a task slot \+' \
   compare "bgemm $on" "bgemm $on --window 16"
-holds 'times on threads have ranges' has_ranges
+holds 'changes on threads have intervals' has_intervals
+holds 'a kernel that is 15 % slower is named on threads' is_named_on_threads
+holds 'too few runs tell nothing, and how many would' says 0 'of fewer than [0-9]+ runs a side: that tells nothing' \
+  compare --repeats 2 "$work/fast.so" "$work/slower.so"
+holds 'looks are no change where the run takes as long' is_silent_of_looks
+cause_is_first() {
+  says 1 . compare "$work/fast.so $on" "$work/slow.so $on" && [ "$(grep -nE -m1 '^kernels, us' "$work/out" | cut -d: -f1)" -lt \
+    "$(grep -n -m1 '^the critical path, us' "$work/out" | cut -d: -f1)" ]
+}
+holds 'the table with the cause stands first' cause_is_first
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
@@ -103,6 +130,19 @@ holds 'slower is not less' says 1 '1 changed' regress "$work/list" --less-is-fin
 "$ptosim" regress "$work/list" --update >/dev/null
 holds 'baselines: the case and its kernel' says 1 "$named" compare "$work/before.baseline" "$work/list.baseline"
 cp "$work/fast.so" "$work/now/three.so"
+# Of two chains side by side the shorter one becomes slower: the run takes as long.
+sed -e 's/i % 3\]/i == 4 ? 1 : 2 * (i % 2)]/' -e 's/100000000 + SLOW/10000000 + SLOW/' -e 's/SLOW \* 1000000/SLOW * 300000/' \
+  -e 's/at = next/if (i != 4) at = next/' "$work/three.c" >"$work/hidden.c"
+compile_hidden() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1" -o "$work/now/hidden.so" "$work/hidden.c"; }
+echo "$work/now/hidden.so $on" >"$work/hidden"
+compile_hidden 0 && "$ptosim" regress "$work/hidden" --update >/dev/null && compile_hidden 1
+holds 'regress names a slower kernel where the run takes as long' says 1 \
+  'the run takes as long, and a kernel does not; kernel second \+[0-9.]+ us \(\+3\.0 %\)' regress "$work/hidden"
+holds 'which a tolerance allows' says 0 '1 as in' regress "$work/hidden" --tolerance 4
+cp "$work/hidden.baseline" "$work/hidden-before.baseline"
+"$ptosim" regress "$work/hidden" --update >/dev/null
+holds 'compare of the baselines names it' says 1 'kernel second \+[0-9.]+ us \(\+3\.0 %\)' \
+  compare "$work/hidden-before.baseline" "$work/hidden.baseline"
 holds 'faster is a change' says 1 'faster' regress "$work/list"
 holds 'unless that is fine' says 0 '2 as in' regress "$work/list" --less-is-fine
 sed -i 's/, "window": [0-9]*, "heap_bytes": [0-9]*, "parts": {[^}]*}//' "$work/before.baseline"

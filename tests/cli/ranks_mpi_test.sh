@@ -22,7 +22,7 @@ on() {
 }
 # As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
 told() {
-  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'
+  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g'
   grep '^ptosim: ' "$work/error.$1"
   true
 }
@@ -45,7 +45,18 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
+holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats
+timelines() { # ENDING FILE…: 3 processes write what one does
+  "$ptosim" run all_reduce --ranks 4 --chip a2a3 --trace "$work/a.$1" --quiet && on 3 all_reduce --ranks 4 --chip a2a3 --trace "$work/b.$1" --quiet || return 1
+  local ending
+  for ending in "${@:2}"; do cmp "$work/a.$ending" "$work/b.$ending" || return 1; done
+}
+holds 'one timeline' timelines json json
+holds 'for Perfetto' timelines pftrace pftrace
+holds 'for Chakra' timelines et 0.et 1.et 2.et 3.et
 holds 'links are told' grep -q '"busy_us"' "$work/json.4"
+holds 'a program that drives contexts' alike 0 llm --ranks 4 --engine virtual --chip a2a3 --set steps=12
+holds 'with a text' [ "$(wc -c <"$work/text.4")" -gt 12 ]
 holds 'ranks that no communicator joins' alike 0 vector_example --ranks 5
 holds 'all wait for ever' alike 3 "$build/planted/planted_ranks.so" --ranks 8
 holds 'and that is said' grep -q 'rank 7' "$work/error.4"

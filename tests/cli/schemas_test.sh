@@ -41,6 +41,7 @@ holds 'a run without kernels' is pto-run run moe --engine virtual --no-compute -
 holds 'a run that stops' is pto-run run errors/window
 holds 'a run that does not begin' is pto-run run bgemm --set task_num=x
 holds 'a run on several ranks' is pto-ranks run all_reduce --ranks 3
+holds 'what ranks moved' is pto-ranks run all_reduce --ranks 3 --comm-stats --stats
 holds 'ranks that do not begin' is pto-ranks run all_reduce --ranks 3 --chip tiny,nodes=1,chips_per_node=2
 holds 'a check with findings' is pto-check check paged_attention --deps pto
 holds 'a check of a run that fails' is pto-check check errors/user

@@ -142,8 +142,8 @@ static struct traced read_trace(const char *path) {
     }
     if (strcmp(category, "transfer") != 0) continue;
     sum.transfer_us += duration;
-    *(strcmp(json_string_value(json_object_get(event, "name")), "to device") ? &sum.to_host_bytes
-                                                                             : &sum.to_device_bytes) +=
+    *(strcmp(json_string_value(json_object_get(event, "name")), "transfers to the device") ? &sum.to_host_bytes
+                                                                                           : &sum.to_device_bytes) +=
         json_integer_value(json_object_get(json_object_get(event, "args"), "bytes"));
   }
   json_decref(root);

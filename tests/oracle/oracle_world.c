@@ -74,6 +74,16 @@ int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const st
                           const struct pto_tensor *out) {
   return PTO_ENOTSUP;
 }
+int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *x,
+                            const struct pto_tensor *topk_idx, const struct pto_tensor *recv_x,
+                            const struct pto_tensor *recv_count, struct pto_moe_handle *handle) {
+  return PTO_ENOTSUP;
+}
+int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *y,
+                           const struct pto_tensor *topk_weights, const struct pto_moe_handle *handle,
+                           const struct pto_tensor *out) {
+  return PTO_ENOTSUP;
+}
 int pto_submit_comm_barrier(struct pto_runtime *rt, struct pto_comm comm, struct pto_task *task_out) {
   return PTO_ENOTSUP;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/task/task_ring.h>
 #include <tests/support/runtime_fixture.h>
 
 static struct fixture fixture;
@@ -116,6 +117,7 @@ static void test_an_older_task_of_an_open_scope_holds_the_shared_ring(void **sta
 
 /* A writer W finds, on its way through the readers of one region: old ones that have expired, P whose list of consumers
  * needs a chunk that only the expired ones can give, and Q behind it. */
+#define WRITER (UINT64_C(23) + PTO_INLINE_CONSUMERS)
 static int chunks_run_out_on_the_way(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor shared = fixture_bytes(f, 0, 64), tile = fixture_bytes(f, 1024, 64);
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
@@ -127,10 +129,10 @@ static int chunks_run_out_on_the_way(struct pto_runtime *rt, struct fixture *f) 
     fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   }
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK); /* 20: Q, in the chunk that the others leave behind */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &shared, &tile), PTO_OK);                   /* 21: P */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK);                           /* 22: Q' */
-  for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK); /* 23 … 27 */
-  return FIXTURE_SUBMIT(rt, "o", &shared);                                                /* 28: W */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &shared, &tile), PTO_OK); /* 21: P */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK);         /* 22: Q' */
+  for (uint64_t i = 23; i < WRITER; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);
+  return FIXTURE_SUBMIT(rt, "o", &shared); /* W */
 }
 static void test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge(void **state) {
   (void)state;
@@ -141,7 +143,7 @@ static void test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_ed
     fixture_run(&fixture, chunks_run_out_on_the_way, chunks < 2 ? PTO_ECAPACITY : PTO_OK);
     if (chunks >= 2)
       for (uint64_t reader = 20; reader <= 22; reader++)
-        assert_int_equal(fixture_reasons(fixture.rt, reader, 28), PTO_EDGE_WAR);
+        assert_int_equal(fixture_reasons(fixture.rt, reader, WRITER), PTO_EDGE_WAR);
     fixture_close(&fixture);
   }
 }

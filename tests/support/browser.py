@@ -65,7 +65,8 @@ def look():
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
     for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress),
-                          ("compare", look_at_compare), ("what_if", look_at_what_if)):
+                          ("compare", look_at_compare), ("what_if", look_at_what_if),
+                          ("ranks", look_at_ranks)):
         about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
         if about:
             look_at(json.loads(about))
@@ -76,14 +77,27 @@ def look():
     holds("the head names the program", result["program"] in driver.find_element(By.ID, "title").text)
     if stats.get("verdict"):
         holds("the verdict is that of the document", stats["verdict"]["bound_by"] in driver.find_element(By.ID, "verdict").text)
+        activity = stats["verdict"]["activity"]
+        holds("and the activity that has the most of it", not activity or
+              script("return `${ACTIVITIES[arguments[0]]}, ${timeText(arguments[1])}`", activity, stats["verdict"]["activity_us"])
+              in driver.find_element(By.ID, "verdict").text)
         advice = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#advice li")]
         holds("what would help is that of the document", len(advice) == len(stats["verdict"]["gains"]) and
               all(gain["what"] in text and script("return timeText(arguments[0])", gain["us"]) in text
                   for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("with the command that runs it", all((gain["command"] or gain["chip_set"] or "") in text
+                                                   for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("what-if is named where something would help",
+              ("what-if" in driver.find_element(By.ID, "advice-hint").text) == bool(stats["verdict"]["gains"]))
+    keys = stats["chip_keys"] or []
+    script("const chip = document.querySelector('#chip details'); if (chip) chip.open = true")
+    holds("each number of the chip is there, with its source", cells("#chip table") ==
+          [[key["key"], key["value"], key["unit"], key["tag"] or "", key["source"]] for key in keys])
     if "accounts" in stats:
         look_at_accounts(stats)
     look_at_kernels(stats)
     look_at_groups(result)
+    look_at_path(stats)
     look_at_timeline(result, names)
     look_at_rest(result, names)
 
@@ -129,8 +143,12 @@ def look_at_compare(about):
         rows = cells(f"#compare-{table}")
         holds(f"{table} stand as in the document", [r[0] for r in rows] == [row["name"] for row in comparison[key]])
         holds(f"what of {table} is the same is told so",
-              all((r[3] == "the same") != row["differs"] for r, row in zip(rows, comparison[key])))
-    holds("tasks are counted as in the document", [r[7:9] for r in cells("#compare-tasks")] ==
+              all((r[3] in ("the same", "not told apart")) != row["differs"] for r, row in zip(rows, comparison[key])))
+    order = script("return [...document.querySelectorAll('#part-compare table')].map(t => t.id)")
+    holds("the table with the cause stands first", not comparison["cause_table"] or
+          order[0] == "compare-" + comparison["cause_table"].replace("alike_tasks", "tasks"))
+    at = 8 if comparison["makespan"]["change_low_us"] is not None else 7
+    holds("tasks are counted as in the document", [r[at:at + 2] for r in cells("#compare-tasks")] ==
           [[str(row["a_tasks"]), str(row["b_tasks"])] for row in comparison["alike_tasks"]])
     median = lambda time: time["median_us"] if isinstance(time, dict) else time
     longest = max(median(comparison["makespan"][side]) for side in "ab")
@@ -214,11 +232,42 @@ def look_at_lanes(comparison):
     look_at_print()
 
 
+def look_at_ranks(about):
+    """A timeline a rank and one of links, and what is told of all of them."""
+    verdict, path = driver.find_element(By.ID, "verdict").text, about["path"]
+    holds("the head names the program", about["program"] in driver.find_element(By.ID, "title").text)
+    holds("the verdict names what bounds all", path["bound_by"] in verdict and f"rank {path['most']['rank']}" in verdict)
+    names = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#lanes .lane h3")]
+    holds("each rank has a timeline, and links have one", names == [f"rank {i}" for i in range(about["ranks"])] + ["links"])
+    sums = script("return lanes.map(({run}) => { const {spans} = run; let time = 0;"
+                  " for (let i = run.firstCall; i < spans.count; i++) time += (spans.end[i] - spans.begin[i]) / run.names.units_per_us;"
+                  " return [spans.count - run.firstCall, time]; })")
+    for rank, result in enumerate(about["results"]):
+        kernels = result["stats"]["kernels"]
+        holds(f"rank {rank} has its calls", sums[rank][0] == result["stats"]["calls"])
+        holds(f"and their time is that of rank {rank}", close(sums[rank][1], sum(k["total_us"] for k in kernels), 1e-4))
+    tracks = script("return lanes[lanes.length - 1].run.names.tracks")
+    holds("links that carried anything have tracks", set(tracks) == {link["link"] for link in about["links"]})
+    holds("all that they carried is there", sums[-1][0] == sum(link["messages"] for link in about["links"]))
+    bars = script("return [...document.querySelectorAll('#ranks-path rect.bar')].map(b => [b.dataset.resource, +b.dataset.us])")
+    for resource in ("by activity", "by rank and link"):
+        holds(f"the path {resource} is as long as the run", close(sum(us for of, us in bars if of == resource), path["makespan_us"], 1e-6))
+    steps = script("return lanes.map(({run}) => run.path ? run.path.length : 0)")
+    holds("its steps are on the ranks' tracks", sum(steps) == len(path["steps"]))
+    holds("there is a row a rank", len(cells("#ranks-results")) == about["ranks"])
+    holds("there is a row a link", sorted(r[0] for r in cells("#ranks-links")) == sorted(link["link"] for link in about["links"]))
+    waits = cells("#ranks-waits")
+    holds("who waited for whom stands as in the document", [(int(r[0]), int(r[1])) for r in waits] ==
+          [(w["rank"], w["peer"]) for w in about["comm_stats"]["waits"]][:len(waits)] and waits)
+
+
 def look_at_what_if(about):
     what_if = about["what_if"]
     plain, numbers = what_if["virtual_us"], what_if["numbers"]
     effect = lambda key: max(abs((key[side]["virtual_us"] or plain) - plain) for side in ("half", "twice"))
     holds("the verdict names what changes it most", numbers[0]["key"] in driver.find_element(By.ID, "verdict").text)
+    holds("parts stand as in the document", [(row[0], row[2]) for row in cells("#what-if-parts")] ==
+          [(part["what"], part["chip_set"]) for part in what_if["parts"] if part["virtual_us"] != plain])
     wanted = [key["key"] for key in numbers if effect(key) > 0 or key["half"]["error"] or key["twice"]["error"]]
     holds("numbers with an effect stand as in the document", [row[0] for row in cells("#what-if-numbers")] == wanted)
     for name in ("clusters", "window"):
@@ -286,7 +335,34 @@ def look_at_groups(result):
             script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
 
 
+def look_at_path(stats):
+    if not stats.get("path"):
+        return
+    groups = script("return GROUPS")
+    rows = cells("#path table")
+    holds("each step says what is done", [row[3] for row in rows] == [
+        f"{groups[step['group']]}{', ' + step['kernel'] if step['kernel'] else ''}" for step in stats["path"]["steps"][:200]])
+
+
+def look_at_tracks(stats, names):
+    """In virtual time a track says what the account of its resource does, under the same words."""
+    words = script("return ACTIVITIES")
+    sums = script("const sums = {}; const {spans, names} = run; for (let track = 0; track < names.first_core; track++) {"
+                  " const of = sums[names.tracks[track]] = {}; for (let i = spans.first[track]; i < spans.first[track + 1]; i++)"
+                  " of[names.names[spans.name[i]]] = (of[names.names[spans.name[i]]] || 0) + spans.end[i] - spans.begin[i]; } return sums;")
+    for account in stats["accounts"]:
+        if account["kind"] in ("aic", "aiv", "link"):
+            continue
+        wanted = {words[activity]: round(us * names["units_per_us"]) for activity, us in account["us"].items()}
+        holds(f"the track of {account['resource']} has the times of its account, {sums.get(account['resource'])}, {wanted}",
+              sums.get(account["resource"]) == wanted)
+    waiting = script("return timeline.tracks.some(t => t.levels.slice(1).some(l => l.busy.some((busy, i) => busy > l.end[i] - l.begin[i] + 1)))")
+    holds("nothing is busier than it is long", waiting is False)
+
+
 def look_at_timeline(result, names):
+    if names["virtual"]:
+        look_at_tracks(result["stats"], names)
     canvas = driver.find_element(By.CSS_SELECTOR, "#lanes canvas")
     spans = script("return run.spans.count")
     holds("there are spans", spans > 0)
@@ -368,9 +444,8 @@ def look_at_timeline(result, names):
 def look_at_rest(result, names):
     most = {line["name"]: line["most"] for line in script(
         "return [...document.querySelectorAll('#memory path[data-line]')].map(p => ({name: p.dataset.line, most: +p.dataset.most}))")}
-    # Lines are of all rings together, high waters of any one.
-    holds("the window's line reaches its high water", most.get("window slots in use", 0) >= result["window_high_water"])
-    holds("the heap's line reaches its high water", most.get("heap in use", 0) >= result["heap_high_water_bytes"])
+    holds("the window's line is as high as the document says", most.get("window slots in use", 0) == result["window_high_water"])
+    holds("the heap's line is as high as the document says", most.get("heap in use", 0) == result["heap_high_water_bytes"])
     tops = script("return [...document.querySelectorAll('#memory path[data-line]')].map(p => p.getBBox().y)")
     holds("no line leaves its row", all(top >= 7.5 for top in tops))
     look_at_buffers(names)
@@ -386,6 +461,9 @@ def look_at_rest(result, names):
     driver.find_element(By.ID, "theme").click()
     holds("the page has a dark and a light side", script("return getComputedStyle(document.body).color") != ink)
     driver.find_element(By.ID, "theme").click()
+    colours = script("return [...new Set(NAMES.names)].map(colourOf)")
+    holds("names that are not of waiting have colours of their own, whatever stands before them in a page",
+          colours == script("return [...new Set(NAMES.names)].reverse().map(colourOf).reverse()"))
 
 
 def look_at_print():

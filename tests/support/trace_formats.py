@@ -3,6 +3,8 @@
 
     trace_formats.py perfetto T.pftrace T.json DEPS.json    of one run in virtual time
     trace_formats.py chakra T.et T.json DEPS.json           likewise
+    trace_formats.py ranks T.pftrace                        of a run on 4 ranks: a group of tracks a rank, whole flows
+    trace_formats.py collectives T.3.et                     of rank 3 of three all-reduces of 8000 bytes, in a row
     trace_formats.py alone T.pftrace RUN.json               of a run in real time: whole, and with as many calls as it had
 
 Prints what does not hold.  Exit status: 0 where all does.
@@ -273,7 +275,7 @@ def check_chakra_tasks(tasks, plain, deps):
 
 def check_chakra_moves(tasks, moves, plain, deps):
     """Transfers are those of the timeline; what they wait for has used the bytes, and what reads them comes after."""
-    types = {"to device": "MEM_LOAD", "to host": "MEM_STORE", "on device": "COMP"}
+    types = {"transfers to the device": "MEM_LOAD", "transfers to the host": "MEM_STORE", "transfers on the device": "COMP"}
     told = [(one(n, "name"), one(n, "type"), a["start_ns"], a["start_ns"] + a["duration_ns"], a["tensor_size"]) for n, a in moves.values()]
     transfers = [s for s in plain.slices if s.category == "transfer"]
     holds_same("transfers", told, [(s.name, types[s.name], s.begin, s.end, s.args["bytes"]) for s in transfers], 0)
@@ -303,7 +305,37 @@ def check_alone(perfetto, run):
     holds("flows are edges", all(len(f) == 2 and f[0][2] in tasks and f[1][2] > f[0][2] for f in perfetto.flows.values()))
 
 
-if sys.argv[1] == "perfetto":
+def check_ranks(path):
+    packets = decode("perfetto.proto", "Trace", open(path, "rb").read())["packet"]
+    tracks = {one(t, "uuid"): t for t in (one(p, "track") for p in packets if "track" in p)}
+
+    def root(uuid):
+        return root(one(tracks[uuid], "parent")) if "parent" in tracks[uuid] else one(tracks[uuid], "name")
+
+    roots = sorted({root(uuid) for uuid in tracks if uuid})
+    holds("a group of tracks a rank, and one of all", roots == ["all ranks", "rank 0", "rank 1", "rank 2", "rank 3"])
+    events = [one(p, "event") for p in packets if "event" in p]
+    holds("events are on tracks", all(one(e, "track") in tracks for e in events))
+    begins, ends = ([f for e in events for f in e.get(key, [])] for key in ("flow", "last_flow"))
+    holds("flows have two ends", begins and len(begins) == len(set(begins)) and sorted(begins) == sorted(ends))
+
+
+def check_collectives(path):
+    nodes = decode("chakra.proto", "File", with_tags(open(path, "rb").read()))["node"]
+    for number, node in enumerate(nodes):
+        attribute = {one(a, "name"): a for a in node["attribute"]}
+        said = [one(attribute[name], "int64_value", 0) for name in ("comm_type", "comm_size")]
+        holds(f"node {number} is an all-reduce", one(node, "type") == "COMM_COLL" and said == [0, 8000])
+        holds(f"node {number} is of all ranks", "pg_name" not in attribute)
+        holds(f"node {number} comes after the one before", node.get("data_deps", []) == ([number - 1] if number else []))
+    holds("there are three", len(nodes) == 3)
+
+
+if sys.argv[1] == "ranks":
+    check_ranks(sys.argv[2])
+elif sys.argv[1] == "collectives":
+    check_collectives(sys.argv[2])
+elif sys.argv[1] == "perfetto":
     check_perfetto(read_perfetto(sys.argv[2]), read_json(sys.argv[3]), json.load(open(sys.argv[4])))
 elif sys.argv[1] == "chakra":
     check_chakra(sys.argv[2], read_json(sys.argv[3]), json.load(open(sys.argv[4])))

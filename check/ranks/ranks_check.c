@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/ranks/ranks_check.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/order/access_index.h>
+#include <check/order/access_text.h>
+#include <check/order/happens_before.h>
+#include <check/ranks/world_order.h>
+#include <runtime/trace/trace_words.h>
+
+struct reporter {
+  struct pto_ranks *ranks;
+  struct pto_findings *findings;
+  struct pto_order_counts *counts;
+  struct pto_source_lines *lines;
+  struct pto_world_order order;
+  struct pto_access_index index;
+  uint64_t conflicts;
+};
+
+static const struct pto_trace *trace_of(const struct reporter *t, uint32_t rank) {
+  return pto_session_trace(&t->ranks->sessions[rank]);
+}
+
+/* NULL: the rank has not submitted it. */
+static const struct pto_trace_task *task_of(const struct reporter *t, uint32_t rank, uint64_t number) {
+  const struct pto_trace *trace = rank < t->ranks->rank_count ? trace_of(t, rank) : NULL;
+  return trace && number < trace->tasks.count ? pto_trace_log_at(&trace->tasks, number) : NULL;
+}
+
+/* Side `i` of a finding is that task of that rank, which may not be there. */
+static void set_side(const struct reporter *t, struct pto_finding *finding, int i, uint32_t rank, uint64_t number) {
+  const struct pto_trace_task *task = task_of(t, rank, number);
+  finding->ranks[i] = rank;
+  if (!task) return;
+  finding->tasks[i] = number;
+  pto_source_lines_find(t->lines, task->call, task->outer_call, &finding->places[i]);
+  pto_trace_task_name(task, finding->kernels[i], sizeof finding->kernels[i]);
+}
+
+/* The same mistake on all ranks, which have the program loaded once each. */
+static uint64_t key_of(const struct pto_finding *finding, int i) {
+  const struct pto_source_call *place = &finding->places[i];
+  uint64_t key = pto_xxh64(finding->kernels[i], strlen(finding->kernels[i]), place->own.line);
+  key = pto_xxh64(place->own.file, strlen(place->own.file), key ^ place->callee.line << 32);
+  return pto_mix64(key ^ finding->params[i]);
+}
+
+/* "rank 3 task 812 (dispatch_meta)"; without the task where it has none. */
+static const char *name_side(const struct pto_finding *finding, int i, char *text, size_t size) {
+  if (finding->tasks[i] == PTO_FINDING_NONE)
+    snprintf(text, size, "rank %" PRIu64, finding->ranks[i]);
+  else
+    snprintf(text, size, "rank %" PRIu64 " task %" PRIu64 " (%s)", finding->ranks[i], finding->tasks[i],
+             finding->kernels[i]);
+  return text;
+}
+
+static uint32_t number_of(const struct reporter *t, uint32_t rank, uint64_t uid) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), uid);
+  return comm ? comm->number : 0;
+}
+
+/* ---- a rank by itself ---- */
+
+/* Its findings, with the rank in front. */
+static void add_of_rank(struct reporter *t, uint32_t rank, const struct pto_findings *own) {
+  for (size_t i = 0; i < own->count; i++) {
+    struct pto_finding finding = own->items[i];
+    const size_t length = strlen(finding.sentence), remedy = finding.remedy ? strlen(finding.remedy) + 2 : 0;
+    if (pto_finding_kind_is_note(finding.kind)) continue;
+    finding.has_ranks = true;
+    finding.ranks[0] = finding.ranks[1] = rank;
+    pto_findings_add(t->findings, &finding, finding.remedy, "rank %" PRIu32 ": %.*s", rank,
+                     (int)(remedy < length ? length - remedy : length), finding.sentence);
+  }
+}
+
+static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error) {
+  const struct pto_session *session = &t->ranks->sessions[rank];
+  struct pto_order_counts counts;
+  struct pto_findings own;
+  pto_findings_init(&own);
+  const int status = pto_session_check_order(session, session->rules, &own, &counts, error);
+  if (status == PTO_OK) add_of_rank(t, rank, &own);
+  pto_findings_fini(&own);
+  t->counts->tasks += counts.tasks;
+  t->counts->edges += counts.edges;
+  t->counts->pairs += counts.pairs;
+  return status;
+}
+
+/* ---- windows ---- */
+
+static const char *const verbs[] = {[PTO_WINDOW_PUTS] = "puts",
+                                    [PTO_WINDOW_GETS] = "gets",
+                                    [PTO_WINDOW_READS] = "reads",
+                                    [PTO_WINDOW_WRITES] = "writes",
+                                    [PTO_WINDOW_UPDATES] = "reads and writes"};
+
+static uint64_t param_of(const struct reporter *t, const struct pto_window_access *access) {
+  if (access->local == PTO_GRAPH_NONE) return PTO_FINDING_NONE;
+  const struct pto_trace_param *param = t->order.graphs[access->rank].accesses[access->local].param;
+  return param && param->index != UINT32_MAX ? param->index : PTO_FINDING_NONE;
+}
+
+static uint64_t number_of_task(const struct reporter *t, const struct pto_window_access *access) {
+  const struct pto_graph_node *node = &t->order.graphs[access->rank].nodes[access->its_node];
+  return node->is_host ? PTO_FINDING_NONE : node->index;
+}
+
+/* The host's place, or the task's. */
+static void set_access(const struct reporter *t, struct pto_finding *finding, int i,
+                       const struct pto_window_access *access) {
+  const struct pto_access_graph *graph = &t->order.graphs[access->rank];
+  set_side(t, finding, i, access->rank, number_of_task(t, access));
+  if (graph->nodes[access->its_node].is_host)
+    pto_source_lines_find(t->lines, pto_graph_host(graph, access->its_node)->call, NULL, &finding->places[i]);
+  finding->params[i] = param_of(t, access);
+}
+
+/* "rank 1 task 3 (add) param 0 reads". */
+static void name_access(const struct reporter *t, const struct pto_finding *finding, int i,
+                        const struct pto_window_access *access, char *text, size_t size) {
+  char side[160], param[32] = "";
+  const bool is_host = t->order.graphs[access->rank].nodes[access->its_node].is_host;
+  if (finding->params[i] != PTO_FINDING_NONE) snprintf(param, sizeof param, "param %" PRIu64 " ", finding->params[i]);
+  snprintf(text, size, "%s %s%s%s", name_side(finding, i, side, sizeof side), is_host ? "host " : "", param,
+           verbs[access->verb]);
+}
+
+static void report(struct reporter *t, const struct pto_window_access *earlier, const struct pto_window_access *later) {
+  const struct pto_order_window *window = &t->order.windows[earlier->window];
+  char first[240], second[240], place[512];
+  struct pto_finding finding = {.kind = !earlier->writes ? PTO_FINDING_WAR
+                                        : later->reads   ? PTO_FINDING_RAW
+                                                         : PTO_FINDING_WAW,
+                                .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                .has_ranks = true};
+  set_access(t, &finding, 0, earlier);
+  set_access(t, &finding, 1, later);
+  finding.group =
+      pto_mix64(key_of(&finding, 0) ^ pto_mix64(key_of(&finding, 1)) ^ (uint64_t)earlier->verb << 8 ^ later->verb);
+  for (int i = 0; i < 2; i++)
+    snprintf(finding.arrays[i], sizeof finding.arrays[i], "window of rank %" PRIu32 " in comm %" PRIu32, window->owner,
+             window->number);
+  name_access(t, &finding, 0, earlier, first, sizeof first);
+  name_access(t, &finding, 1, later, second, sizeof second);
+  char remedy[160];
+  snprintf(remedy, sizeof remedy,
+           "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
+           later->rank, earlier->rank);
+  pto_findings_add(t->findings, &finding, remedy,
+                   "%s bytes %" PRIu64 ":%" PRIu64 " of the %s; %s bytes %" PRIu64 ":%" PRIu64
+                   " of it%s; no notify and wait orders the two",
+                   first, earlier->region.start, earlier->region.end, finding.arrays[0], second, later->region.start,
+                   later->region.end, pto_finding_say_places(&finding, place, sizeof place));
+}
+
+static void meet_list(struct reporter *t, uint32_t list, const struct pto_window_access *later) {
+  for (uint32_t i = list; i != PTO_INDEX_NONE; i = t->index.accesses[i].next) {
+    const struct pto_window_access *earlier = &t->order.accesses[t->index.accesses[i].access];
+    if (earlier->rank == later->rank) continue; /* what the rank's own check is about */
+    t->counts->pairs++;
+    if (pto_world_order_has(&t->order, earlier, later) || ++t->conflicts > PTO_CONFLICTS_MAX) continue;
+    report(t, earlier, later);
+  }
+}
+
+/* For what is covered by a write that surely comes after it. */
+struct covered {
+  struct reporter *t;
+  const struct pto_window_access *by;
+};
+
+static bool is_still_live(void *context, const struct pto_index_access *access) {
+  const struct covered *covered = context;
+  const struct pto_window_access *earlier = &covered->t->order.accesses[access->access];
+  return !pto_reach_has_path(&covered->t->order.reach, earlier->node, covered->by->node);
+}
+
+/* In the order of nodes, each held against the live ones of its bytes.  As in happens_before.h, a write makes those
+ * live no more that it covers and comes after; one with a range of nodes does not. */
+static bool check_access(struct reporter *t, uint32_t number) {
+  const struct pto_window_access *access = &t->order.accesses[number];
+  if (pto_access_index_find(&t->index, access->window, &access->region)) return false;
+  for (size_t h = 0; h < t->index.hit_count; h++) {
+    const struct pto_index_region *hit = &t->index.regions[t->index.hits[h].region];
+    meet_list(t, hit->writes, access);
+    if (access->writes) meet_list(t, hit->reads, access);
+  }
+  struct covered covered = {t, access};
+  for (size_t h = 0; access->writes && access->begin == access->node && h < t->index.hit_count; h++) {
+    const struct pto_index_hit hit = t->index.hits[h];
+    if (hit.relation == PTO_EQUAL || hit.relation == PTO_COVERS)
+      pto_access_index_filter(&t->index, hit.region, is_still_live, &covered);
+  }
+  if (pto_access_index_find(&t->index, access->window, &access->region)) return false;
+  return pto_access_index_add(&t->index, access->window, &access->region, access->writes, access->node, number) ==
+         PTO_OK;
+}
+
+static bool check_windows(struct reporter *t) {
+  if (pto_access_index_init(&t->index, t->order.window_count + 1)) return false;
+  for (uint32_t i = 0; i < t->order.access_count; i++)
+    if (!check_access(t, i)) return false;
+  return true;
+}
+
+/* ---- signals that nobody waits for ---- */
+
+/* A wait for the signal goes on for ever: what came of it is told there. */
+static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {
+  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
+  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
+    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+    if (wait->rank == unheard->rank && wait->comm == unheard->comm && wait->signal == unheard->signal) return true;
+  }
+  return false;
+}
+
+static void report_unheard(struct reporter *t) {
+  char side[160], place[256] = "", text[300];
+  for (size_t i = 0; i < t->order.unheard_count; i++) {
+    const struct pto_unheard *unheard = &t->order.unheard[i];
+    const struct pto_trace_task *task = task_of(t, unheard->source, unheard->task);
+    if (is_awaited(t, unheard) || (task && pto_task_is_collective(task)))
+      continue; /* each says that it is done, also where none follows */
+    struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_LEFT_OVER), .has_ranks = true};
+    set_side(t, &finding, 0, unheard->source, unheard->task);
+    finding.ranks[1] = unheard->rank;
+    finding.group = key_of(&finding, 0);
+    if (finding.places[0].own.file[0])
+      snprintf(place, sizeof place, ", submitted at %s", pto_source_call_name(&finding.places[0], text, sizeof text));
+    pto_findings_add(t->findings, &finding, NULL,
+                     "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
+                     ", and no wait of that rank was for it",
+                     name_side(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
+                     number_of(t, unheard->rank, unheard->comm));
+  }
+}
+
+/* ---- collectives that are not the same ---- */
+
+/* What a rank submits as its n-th group; NULL: nothing. */
+static const struct pto_trace_task *group_of(const struct reporter *t, uint32_t rank, uint64_t uid, size_t n) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), uid);
+  return comm && n < comm->group_count ? task_of(t, rank, comm->groups[n].task_number) : NULL;
+}
+
+static bool is_collective(const struct reporter *t, uint32_t rank, uint64_t uid, size_t n) {
+  const struct pto_trace_task *task = group_of(t, rank, uid, n);
+  return task && pto_task_is_collective(task);
+}
+
+/* Of collectives whose sizes are those of all ranks: in, out and the window.  Those of MoE have more. */
+#define MOST_PARAMS 3u
+
+/* Bytes of the larger of `in` and `out`, as far as it has them: of all ranks alike, but for rows of MoE. */
+static uint64_t size_of(const struct reporter *t, uint32_t rank, const struct pto_trace_task *task) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct pto_trace_param *param = pto_trace_param_of(trace_of(t, rank), task, i);
+    uint64_t elems = param ? pto_dtype_size(param->tensor.dtype) : 0;
+    for (uint32_t d = 0; param && d < param->tensor.ndims; d++) elems *= param->tensor.shape[d];
+    bytes = pto_max_u64(bytes, elems);
+  }
+  return bytes;
+}
+
+static bool is_same(const struct reporter *t, uint32_t rank, const struct pto_trace_task *a, uint32_t other,
+                    const struct pto_trace_task *b) {
+  if (!b || a->kernels[PTO_ROLE_AIV0] != b->kernels[PTO_ROLE_AIV0]) return false;
+  return a->param_count > MOST_PARAMS || size_of(t, rank, a) == size_of(t, other, b);
+}
+
+static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, size_t n, uint32_t rank,
+                                 uint32_t other) {
+  const struct pto_trace_task *a = group_of(t, rank, comm->uid, n), *b = group_of(t, other, comm->uid, n);
+  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_PARTICIPATION), .has_ranks = true};
+  char first[160], second[160], place[512], size[64] = "";
+  set_side(t, &finding, 0, rank, a->number);
+  set_side(t, &finding, 1, other, b ? b->number : UINT64_MAX);
+  finding.group = key_of(&finding, 0) ^ n;
+  if (b && a->kernels[PTO_ROLE_AIV0] == b->kernels[PTO_ROLE_AIV0])
+    snprintf(size, sizeof size, ", of %" PRIu64 " bytes, not %" PRIu64, size_of(t, other, b), size_of(t, rank, a));
+  pto_findings_add(t->findings, &finding, NULL, "%s is collective %zu of comm %" PRIu32 "; %s%s%s%s",
+                   name_side(&finding, 0, first, sizeof first), n, comm->number,
+                   name_side(&finding, 1, second, sizeof second),
+                   b ? " is that of its own" : " has submitted none that is", size,
+                   pto_finding_say_places(&finding, place, sizeof place));
+}
+
+/* The first that differs, of one communicator: `comm` as its first rank has it. */
+static void check_participation(struct reporter *t, const struct pto_rank_comm *comm) {
+  size_t most = 0;
+  for (uint32_t i = 0; i < comm->size; i++) {
+    const struct pto_rank_comm *its = pto_rank_comm_of(pto_world_rank(t->ranks->world, comm->ranks[i]), comm->uid);
+    if (its && its->group_count > most) most = its->group_count;
+  }
+  for (size_t n = 0; n < most; n++) {
+    uint32_t first = 0;
+    while (first < comm->size && !is_collective(t, comm->ranks[first], comm->uid, n)) first++;
+    for (uint32_t i = 0; first < comm->size && i < comm->size; i++) {
+      const uint32_t rank = comm->ranks[first], other = comm->ranks[i];
+      if (is_same(t, rank, group_of(t, rank, comm->uid, n), other, group_of(t, other, comm->uid, n))) continue;
+      report_participation(t, comm, n, rank, other);
+      return;
+    }
+  }
+}
+
+static void check_all_participation(struct reporter *t) {
+  for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
+    const struct pto_rank *rank = pto_world_rank(t->ranks->world, r);
+    for (size_t i = 0; i < rank->number_count; i++)
+      if (rank->by_number[i]->place == 0) check_participation(t, rank->by_number[i]);
+  }
+}
+
+/* ---- what waits for ever ---- */
+
+static void report_stuck(struct reporter *t) {
+  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
+  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
+    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+    struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_WAITS), .has_ranks = true};
+    if (wait->blamed != UINT32_MAX) set_side(t, &finding, 0, wait->blamed, wait->its_task);
+    if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;
+    set_side(t, &finding, 1, wait->rank, wait->task);
+    finding.group = pto_mix64(key_of(&finding, 1) ^ wait->blamed);
+    pto_findings_add(t->findings, &finding, NULL, "%s", wait->text);
+  }
+}
+
+/* A run that failed for another reason. */
+static void report_failed(struct reporter *t) {
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_FAILED)};
+  if (t->ranks->error.status && t->ranks->error.status != PTO_EDEADLOCK)
+    pto_findings_add(t->findings, &finding, NULL, "%s", t->ranks->error.sentence);
+}
+
+/* ---- the whole ---- */
+
+static int check_all(struct reporter *t, struct pto_error *error) {
+  for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
+    const int status = check_rank(t, r, error);
+    if (status) return status;
+  }
+  const int status = pto_world_order_init(&t->order, t->ranks, t->ranks->sessions[0].rules, error);
+  if (status) return status;
+  report_failed(t);
+  report_stuck(t);
+  check_all_participation(t);
+  if (!check_windows(t))
+    return pto_error_set(error, PTO_ENOMEM, "no memory to check %" PRIu32 " ranks", t->ranks->rank_count);
+  report_unheard(t);
+  return PTO_OK;
+}
+
+int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings, struct pto_order_counts *counts,
+                    struct pto_error *error) {
+  struct reporter t = {.ranks = ranks, .findings = findings, .counts = counts};
+  *counts = (struct pto_order_counts){0};
+  for (uint32_t r = 0; r < ranks->rank_count; r++)
+    if (!pto_session_trace(&ranks->sessions[r]))
+      return pto_error_set(error, PTO_ENOTSUP,
+                           "%s drives contexts of its own: check judges ranks whose program is an orchestration alone",
+                           ranks->program);
+  if (!ranks->lines) ranks->lines = pto_source_lines_create();
+  t.lines = ranks->lines;
+  const int status = check_all(&t, error);
+  pto_access_index_fini(&t.index);
+  pto_world_order_fini(&t.order);
+  return status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/check/check.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <check/ranks/ranks_check.h>
+#include <cli/main/fault_report.h>
+#include <cli/main/progress_line.h>
+#include <cli/main/verb.h>
+#include <cli/run/judgement.h>
+#include <cli/run/request.h>
+#include <runtime/base/clock.h>
+
+/* Lines of findings for people; --json has all. */
+#define MAX_LINES 20u
+
+struct check {
+  struct pto_ranks ranks;
+  struct pto_findings findings;
+  struct pto_order_counts counts;
+  double seconds; /* of the judgement, without the run */
+  int exit_code;  /* for the report */
+};
+
+static const struct pto_session *first_of(const struct check *check) {
+  return check->ranks.sessions ? &check->ranks.sessions[0] : NULL;
+}
+
+/* Outputs that are wrong, of a run that ended well: something that the accesses do not say. */
+static void check_results(struct check *check) {
+  for (uint32_t i = 0; i < check->ranks.rank_count; i++) {
+    const struct pto_session *session = &check->ranks.sessions[i];
+    struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG), .has_ranks = true};
+    wrong.ranks[0] = i;
+    wrong.ranks[1] = PTO_FINDING_NONE;
+    if (session->result.verified == PTO_VERDICT_FALSE)
+      pto_findings_add(&check->findings, &wrong, NULL, "rank %" PRIu32 ": %s, under rules exact", i,
+                       session->result.error.sentence);
+  }
+}
+
+static int judge(struct check *check, struct pto_error *error) {
+  const double begin = pto_clock_seconds();
+  const int status = pto_ranks_check(&check->ranks, &check->findings, &check->counts, error);
+  check->seconds = pto_clock_seconds() - begin;
+  if (status == PTO_OK) check_results(check);
+  return status;
+}
+
+/* ---- the report ---- */
+
+static void print(const struct check *check, int code) {
+  const struct pto_run_result *result = &first_of(check)->result;
+  const struct pto_order_counts *counts = &check->counts;
+  pto_findings_print(&check->findings, stdout, MAX_LINES);
+  printf("check: %s%s%s: %" PRIu32 " ranks, %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64
+         " pairs under rules %s, %" PRIu64 " finding%s%s, %.3f s\n",
+         result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "",
+         check->ranks.rank_count, counts->tasks, counts->edges, counts->pairs,
+         pto_deps_rules_name(first_of(check)->rules).text, check->findings.total, check->findings.total == 1 ? "" : "s",
+         code >= PTO_EXIT_FAILED ? " until the run failed" : "", check->seconds);
+}
+
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct check *check = context;
+  const struct pto_session *first = first_of(check);
+  pto_json_put_format(w, "pto-check", 1);
+  pto_json_put_string(w, "program", check->ranks.program);
+  pto_json_put_string(w, "case", first ? first->result.case_name : NULL);
+  pto_json_put_u64(w, "ranks", check->ranks.rank_count);
+  pto_json_put_string(w, "deps", first ? pto_deps_rules_list(first->rules).text : "");
+  pto_json_put_u64(w, "tasks", check->counts.tasks);
+  pto_json_put_u64(w, "edges", check->counts.edges);
+  pto_json_put_u64(w, "pairs", check->counts.pairs);
+  pto_json_put_double(w, "seconds", check->seconds);
+  pto_findings_put_json(&check->findings, w);
+  pto_json_put_string(w, "error", check->exit_code > PTO_EXIT_FINDINGS ? check->ranks.error.sentence : NULL);
+  pto_json_put_u64(w, "exit", (uint64_t)check->exit_code);
+}
+
+static int finish(struct check *check, const struct pto_run_options *options, bool is_judged, int code) {
+  const char *sentence = check->ranks.error.sentence;
+  if (is_judged && !options->quiet && !pto_run_options_take_stdout(options)) print(check, code);
+  fflush(stdout);
+  if (code > PTO_EXIT_FINDINGS && check->ranks.is_told_here) pto_complain(0, "%s", sentence);
+  check->exit_code = code;
+  const struct pto_judgement judgement = {.verb = "check",
+                                          .program = check->ranks.program,
+                                          .case_name = options->case_name,
+                                          .findings = &check->findings,
+                                          .error = code > PTO_EXIT_FINDINGS ? sentence : NULL,
+                                          .seconds = check->seconds,
+                                          .exit_code = pto_write_report(options->json_path, put_report, check, code)};
+  return pto_write_judgement(options, &judgement);
+}
+
+/* Runs and judges; whether it could be judged. */
+static bool run(struct check *check, const struct pto_session_options *asked, uint32_t rank_count, int *code) {
+  struct pto_error error;
+  *code = pto_ranks_init_judged(&check->ranks, asked, rank_count);
+  if (*code != PTO_EXIT_OK) return false;
+  *code = pto_ranks_execute(&check->ranks);
+  if (*code == PTO_EXIT_FINDINGS) *code = PTO_EXIT_OK; /* it is among them */
+  if (judge(check, &error) == PTO_OK) {
+    if (*code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) *code = PTO_EXIT_FINDINGS;
+    return true;
+  }
+  if (*code == PTO_EXIT_OK) check->ranks.error = error;
+  if (*code == PTO_EXIT_OK) *code = pto_exit_of_setup(error.status);
+  return false;
+}
+
+int pto_check_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
+                    uint32_t rank_count) {
+  static struct check check;
+  struct pto_error error;
+  int code;
+  for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
+    if (options->exports[i])
+      return pto_complain(PTO_EXIT_USAGE, "check: with several ranks, a file of a run's timeline, graph or page is "
+                                          "not told: it is of one chip");
+  if (options->outputs.count) return pto_complain(PTO_EXIT_USAGE, "check: with several ranks there is no --output");
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_findings_init(&check.findings);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  const bool is_judged = run(&check, asked, rank_count, &code);
+  pto_progress_line_end();
+  code = finish(&check, options, is_judged, code);
+  pto_ranks_fini(&check.ranks);
+  pto_findings_fini(&check.findings);
+  pto_fault_report_fini();
+  return code;
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# ptosim check on programs with one mistake between ranks, and on their clean twins: each mistake is found, with what it is and who makes it,
+# with and without kernels; no twin is accused by run or by check.  Prints one line.  A word as argument takes the mistakes that contain it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+programs=0 mistakes=0 found=0 accused=0
+
+# finds SENTENCE OPTION…: check leaves with 1, or 3 where the run fails, and says so, also where kernels are only priced.
+finds() {
+  local sentence=$1 how
+  shift
+  for how in "" --no-compute; do
+    "$ptosim" check "$@" $how >"$work/text" 2>&1
+    case $? in 1 | 3) ;; *) return 1 ;; esac
+    tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" || return 1
+  done
+}
+
+is_clean() {
+  "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --no-compute >"$work/text" 2>&1 &&
+    "$ptosim" check "$@" --deps pto >"$work/text" 2>&1
+}
+
+# pair NAME SENTENCE BUGGY CLEAN OPTION…: the sentence is an extended regular expression of what check has to say.
+pair() {
+  local name=$1 sentence=$2 buggy=$3 clean=$4
+  shift 4
+  case $name in *"$only"*) ;; *) return ;; esac
+  programs=$((programs + 1)) mistakes=$((mistakes + 1))
+  if finds "$sentence" "$@" --set "$buggy"; then found=$((found + 1)); else echo "$name is not found:"; cut -c1-600 "$work/text"; fi
+  if [ "$clean" ]; then programs=$((programs + 1)); fi
+  if [ "$clean" ] && ! is_clean "$@" --set "$clean"; then
+    accused=$((accused + 1))
+    echo "$name: its clean twin is accused:"
+    cut -c1-600 "$work/text"
+  fi
+}
+window() { pair "$1" "$2" bug=1 bug=0 "$build/planted/planted_windows.so" --case "$1"; }
+hang() { pair "$1" "$2" "mistake=$1" "${3-}" "$build/planted/planted_moe_hang.so" --chip a2a3; }
+
+only=${1-}
+# Where lines are not read, as with PLAIN=1, a place is a file and an offset.
+line='(planted_windows\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
+window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*$line.* has returned without notifying it"
+window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
+window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*left over'
+window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other'
+window window_reused 'RAW: rank 0 task 1 \(talk "give"\) puts bytes 0:64 of the window of rank 1 in comm 0; rank 1 task 1 \(digest\) param 0 reads'
+window late_zeroing 'WAW: rank 1 task 0 \(fill\) param 0 writes bytes 0:1024 of the window of rank 1 in comm 0; rank 0 task 1 \(talk "exchange"\) puts'
+window get_unwritten 'RAW: rank 0 task 0 \(fill\) param 0 writes bytes 0:64 of the window of rank 0 in comm 0; rank 1 task 0 \(talk "fetch"\) gets'
+window participation 'participation: rank 0 task 0 \(all_reduce_one_phase\) is collective 0 of comm 0; rank 3 task 0 \(all_reduce_two_phase\)'
+window false_edge "waits: rank 0 task 0 .* of comm 1, .*: task 1 of rank 1, of the same group, submitted at $line, has not begun, as 1 before it is not done"
+window ring_off_by_one 'waits: rank 0 task 0 \(talk "ring"\) .*left over: rank 3 task 0 \(talk "ring"\).* notifies signal 0 of rank 1'
+window group_split "waits: rank 0 .*; the next group of rank 3, task 1, submitted at $line, begins only after its own of this one"
+window wait_without_group 'failed: rank 0: .*pto_core_wait_signal: signal 0 of comm 0: the task is of no group of it'
+window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 of the window of rank 1 in comm 0; rank 3 task 40 \(talk "barrier"\) puts'
+# Sixteen ranks that stall in the first exchange: what rank 7 did.
+line='(planted_moe_hang\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
+waits='16 of 16 ranks wait for ever; rank 0 task 1 \(dispatch_meta "moe.dispatch_meta"\)'
+hang not_submitted "$waits[^;]*: rank 7 has not submitted its task of group 0 \(its orchestration has returned after 5 tasks; it has submitted task 4 last, at $line\)" mistake=none
+hang not_dispatched "$waits[^;]*: task 2 of rank 7, of the same group, submitted at $line, has not begun, as 1 before it is not done"
+hang blocked "$waits[^;]*, which none notified of rank 7: task 1 of rank 7, of the same group, submitted at $line, has begun, and waits itself.*; rank 7 .* signal 2"
+hang lost "16 of 16 ranks wait for ever; rank 3 task 1 [^;]*: task 1 of rank 7, of the same group, submitted at $line, has returned without notifying it"
+
+echo
+echo "$programs programs: $found of $mistakes found, $accused clean accused"
+[ $found = $mistakes ] && [ $accused = 0 ]

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What is seen of a run on several ranks: what was moved adds up, and threads change nothing of what is told.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+ptosim=$build/ptosim
+[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+python=$(command -v python3) || { echo 'there is no python3'; exit 77; }
+. tests/support/holds.sh
+
+# run OPTION…: 3 all-reduces of 8000 bytes on 4 ranks; its JSON is in $work/run.json.
+run() { "$ptosim" run all_reduce --ranks 4 --chip a2a3 --set elems=2000 --set times=3 "$@" --json "$work/run.json" >"$work/text"; }
+# so EXPRESSION: of the document `d`.
+so() { "$python" -c "import json; d = json.load(open('$work/run.json')); assert $1, d['comm_stats']"; }
+
+# ---- --comm-stats ----
+moved() { # ALGORITHM BYTES: what all ranks put
+  run --set algorithm="$1" --comm-stats && so "d['comm_stats']['comms'][0]['puts']['bytes'] == $2" &&
+    so "[(c['collective'], c['algorithm'], c['calls'], c['bytes'], c['unfinished']) for c in d['comm_stats']['comms'][0]['calls']] == [('all_reduce', '$1', 3, 8000, 0)]"
+}
+holds 'one phase: all to each' moved one_phase $((3 * 4 * 3 * 8000))
+holds 'two phases: (n-1)/n, twice' moved two_phase $((3 * 4 * 2 * 3 * 2000))
+holds 'ring: the same' moved ring $((3 * 4 * 2 * 3 * 2000))
+holds 'bidirectional ring: the same' moved bidirectional_ring $((3 * 4 * 2 * 3 * 2000))
+holds 'bandwidths are bytes by time' so "all(abs(c['algbw_gbps'] - c['calls'] * c['bytes'] / c['total_us'] / 1e3) < 1e-6 * c['algbw_gbps'] and abs(c['busbw_gbps'] - 1.5 * c['algbw_gbps']) < 1e-6 * c['busbw_gbps'] for c in d['comm_stats']['comms'][0]['calls'])"
+holds 'the links carried what was put' so "d['comm_stats']['comms'][0]['puts']['bytes'] <= sum(l['bytes'] for l in d['links'])"
+holds 'the longest wait is first' so "[w['us'] for w in d['comm_stats']['waits']] == sorted((w['us'] for w in d['comm_stats']['waits']), reverse=True) and d['comm_stats']['waits']"
+# A rank's cores and its orchestration waited as long as the matrix says.
+waited() {
+  run --set algorithm=ring --comm-stats --stats &&
+    so "all(abs(sum(w['us'] for w in d['comm_stats']['waits'] if w['rank'] == r) - sum(a['us'].get('wait_peer', 0) for a in d['results'][r]['stats']['accounts'])) < 1e-6 for r in range(4))"
+}
+holds 'accounts and waits agree' waited
+holds 'accounts add up' so "all(abs(sum(a['us'].values()) - a['count'] * s['makespan_us']) < 1e-5 for s in (r['stats'] for r in d['results']) for a in s['accounts'])"
+# alike OPTION…: text and JSON of one thread and of two, but for wall times.
+told() { cat "$work/text" "$work/run.json" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'; }
+alike() {
+  run "$@" || return 1
+  told >"$work/one"
+  run "$@" --world-threads 2 || return 1
+  told | diff "$work/one" -
+}
+holds 'two threads tell the same' alike --comm-stats --stats
+holds 'a chip alone has none' bash -c "'$ptosim' run vector_example --comm-stats 2>&1 | grep -q 'for several ranks'"
+
+# ---- the critical path over ranks ----
+# All in picoseconds: it has no gaps, and adds up to when the last rank ends.
+cat >"$work/path.py" <<'END'
+import collections, json, sys
+from decimal import Decimal
+run = json.load(open(sys.argv[1]), parse_float=Decimal, parse_int=int)
+path, steps = run["path"], run["path"]["steps"]
+assert path["steps_left"] == 0 and path["makespan_us"] == run["virtual_us"]
+assert steps[0]["begin_us"] == 0 and steps[-1]["end_us"] == run["virtual_us"]
+assert all(a["end_us"] == b["begin_us"] for a, b in zip(steps, steps[1:]))
+by_activity, by_place = collections.Counter(), collections.Counter()
+for s in steps:
+    by_activity[s["activity"]] += s["end_us"] - s["begin_us"]
+    by_place[s["rank"], s["peer"]] += s["end_us"] - s["begin_us"]
+assert by_activity == path["us"] and sum(path["us"].values()) == run["virtual_us"]
+assert by_place == {(o["rank"], o["to"]): o["us"] for o in path["on"]}
+# Nothing is waited for that is not followed to where it came from, and the path goes to another rank on a link alone.
+assert not {"other", "wait_peer", "wait_poll"} & set(path["us"]), path["us"]
+for a, b in zip(steps, steps[1:]): assert a["rank"] == b["rank"] or (a["activity"] == "notify" and a["peer"] == b["rank"]), (a, b)
+assert len({s["rank"] for s in steps}) > 1
+END
+path_of() { run --stats "$@" && "$python" "$work/path.py" "$work/run.json" && grep -q 'on the critical path over ranks' "$work/text"; }
+for algorithm in one_phase two_phase ring bidirectional_ring; do holds "the path of $algorithm" path_of --set algorithm=$algorithm; done
+holds 'the path where kernels are priced alone' path_of --no-compute
+# Where links are slow they bound the run, and the verdict names one.
+slow_links() {
+  run --stats --set algorithm=ring --chip-set package_bandwidth_mbps=10 --chip-set node_bandwidth_mbps=10 || return 1
+  grep -E 'bound    by links between ranks, [0-9.]+ %.*rank [0-3] -> rank [0-3] most of it' "$work/text"
+}
+holds 'slow links are what bounds it' slow_links
+
+# ---- --trace ----
+cat >"$work/timeline.py" <<'END'
+"""A timeline of 4 ranks: what is asked of it."""
+import collections, json, sys
+run = json.load(open(sys.argv[2]))
+trace = json.load(open(sys.argv[1]))
+events = trace["traceEvents"]
+def of(phase, category): return [e for e in events if e["ph"] == phase and e.get("cat") == category]
+names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+assert names == {0: "rank 0", 1: "rank 1", 2: "rank 2", 3: "rank 3", 4: "all ranks"}, names
+tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+for e in events: assert e["ph"] in "Mbe" or e["ph"] == "C" or (e["pid"], e["tid"]) in tracks, e
+# Each link carried what the run's JSON says.
+carried = collections.Counter()
+for e in of("X", "link"): carried[tracks[e["pid"], e["tid"]]] += e["args"]["bytes"]
+assert carried == {l["link"]: l["bytes"] for l in run["links"]}, carried
+# What is on one track of a link does not overlap.
+last = {}
+for e in sorted(of("X", "link"), key=lambda e: e["ts"]):
+    key = e["pid"], e["tid"]
+    assert last.get(key, 0) <= e["ts"] + 1e-9, e
+    last[key] = e["ts"] + e["dur"]
+# Every wait that ended has one arrow, from another slice that is not later, and each arrow has both ends.
+begins, ends = ({e["id"]: e for e in of(p, "signal")} for p in "sf")
+assert begins and begins.keys() == ends.keys() and len(ends) == len(of("f", "signal")), (len(begins), len(ends))
+waits = [e for e in of("X", "ranks") if e["name"].startswith("wait for")]
+assert len(waits) == len(ends)
+assert all(begins[i]["ts"] <= ends[i]["ts"] for i in ends)
+assert sum(w["count"] for w in run["comm_stats"]["waits"]) - 4 <= len(waits)
+# They lie within a call of a kernel on their track.
+calls = of("X", "kernel")
+for e in list(begins.values()) + list(ends.values()):
+    assert any(c["pid"] == e["pid"] and c["tid"] == e["tid"] and c["ts"] - 1e-6 <= e["ts"] <= c["ts"] + c["dur"] + 1e-6 for c in calls), e
+END
+timeline() { run --set algorithm="$1" --comm-stats --trace "$work/t.json" && "$python" "$work/timeline.py" "$work/t.json" "$work/run.json"; }
+for algorithm in one_phase two_phase ring; do holds "a timeline of $algorithm" timeline $algorithm; done
+files_alike() { # ENDING FILE…: two threads write the same
+  run --set algorithm=two_phase --trace "$work/a.$1" && run --set algorithm=two_phase --world-threads 2 --trace "$work/b.$1" || return 1
+  local ending
+  for ending in "${@:2}"; do cmp "$work/a.$ending" "$work/b.$ending" || return 1; done
+}
+holds 'two threads write the same JSON' files_alike json json
+holds 'and the same for Perfetto' files_alike pftrace pftrace
+holds 'and for Chakra, a file a rank' files_alike et 0.et 1.et 2.et 3.et
+if command -v protoc >/dev/null; then
+  holds 'collectives are nodes of their own for Chakra' "$python" tests/support/trace_formats.py collectives "$work/a.3.et"
+  holds 'groups of tracks and flows for Perfetto' "$python" tests/support/trace_formats.py ranks "$work/a.pftrace"
+fi
+holds_total

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mistakes between ranks: in what kernels tell each other, and in what ranks submit.  For
+ * tests/cli/planted_ranks_test.sh, which has what `ptosim check` has to say of each.
+ *
+ * A kernel does the steps that its scalars say, one after another: so a case reads as what each rank tells whom.
+ * Windows have 16 slots of 16 numbers; a put is of the first row of x.
+ */
+#include <tests/planted/planted.h>
+
+#include <pto/collectives.h>
+#include <pto/remote.h>
+
+#define BUGS(X)                                                                                                        \
+  X(notify_missing, "the last rank does not notify")                                                                   \
+  X(notify_before_data, "a rank notifies, and then puts")                                                              \
+  X(wrong_epoch, "the second wait is for the first notify")                                                            \
+  X(set_for_add, "those whom a signal counts set it")                                                                  \
+  X(window_reused, "a slot is put again before its reader has read it")                                                \
+  X(late_zeroing, "a rank fills its window while others put into it")                                                  \
+  X(get_unwritten, "a get does not wait for who writes")                                                               \
+  X(participation, "the last rank submits another all-reduce")                                                         \
+  X(false_edge, "a rank has a dependency that the others have the other way round")                                    \
+  X(ring_off_by_one, "the last of a ring tells the second, not the first")                                             \
+  X(group_split, "a rank asks in one group, and waits for the answer in the one before")                               \
+  X(wait_without_group, "a kernel waits outside a group")                                                              \
+  X(barrier_twice, "a rank counts itself twice at a barrier")
+
+#define STEPS 7u
+#define SLOT_ELEMS 16u
+
+/* ---- steps ---- */
+
+enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_ADD, DO_SET, DO_WAIT };
+/* `what` is a slot, or a signal. */
+static uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uint32_t value) {
+  return (uint64_t)kind | (uint64_t)peer << 8 | (uint64_t)what << 16 | (uint64_t)value << 32;
+}
+#define PUT(peer, slot) step_of(DO_PUT, peer, slot, 0)
+#define GET(peer, slot) step_of(DO_GET, peer, slot, 0)
+#define ADD(peer, signal, value) step_of(DO_ADD, peer, signal, value)
+#define SET(peer, signal, value) step_of(DO_SET, peer, signal, value)
+#define WAIT(signal, value) step_of(DO_WAIT, 0, signal, value)
+
+/* Slot of a window, of this rank or of another. */
+static int slot_at(const struct pto_kernel_args *a, uint32_t peer, uint32_t which, struct pto_kernel_tensor *slot) {
+  static const uint64_t shape = SLOT_ELEMS, stride = 1;
+  void *window = NULL;
+  const int status = pto_core_window(a, a->scalars[0].u64, peer, &window);
+  *slot = (struct pto_kernel_tensor){(char *)window + which * SLOT_ELEMS * 4, &shape, &stride, 1, PTO_UINT32};
+  return status;
+}
+
+/* Scalars: communicator, own place, steps.  The last tensor is x. */
+static int do_step(const struct pto_kernel_args *a, uint64_t word) {
+  const uint64_t comm = a->scalars[0].u64;
+  const uint32_t peer = word >> 8 & 0xff, what = word >> 16 & 0xffff;
+  const int32_t value = (int32_t)(word >> 32);
+  static const uint64_t shape = SLOT_ELEMS, stride = 1;
+  const struct pto_kernel_tensor x = {a->tensors[a->tensor_count - 1].addr, &shape, &stride, 1, PTO_UINT32};
+  struct pto_kernel_tensor slot, own;
+  int status = 0;
+  switch ((enum step)(word & 0xff)) {
+  case DO_PUT:
+    status = slot_at(a, peer, what, &slot);
+    return status ? status : pto_core_put(a, &slot, &x);
+  case DO_GET:
+    status = slot_at(a, peer, what, &slot);
+    if (!status) status = slot_at(a, (uint32_t)a->scalars[1].u64, what, &own);
+    return status ? status : pto_core_get(a, &own, &slot);
+  case DO_ADD:
+    return pto_core_notify(a, comm, peer, what, PTO_NOTIFY_ADD, value);
+  case DO_SET:
+    return pto_core_notify(a, comm, peer, what, PTO_NOTIFY_SET, value);
+  case DO_WAIT:
+    return pto_core_wait_signal(a, comm, what, PTO_IF_GE, value);
+  case DO_NOTHING:
+    break;
+  }
+  return 0;
+}
+
+static int steps_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  for (uint32_t i = 0; i < STEPS && status == 0; i++) status = do_step(a, a->scalars[2 + i].u64);
+  return status;
+}
+
+#define STEP_PARAMS                                                                                                    \
+  ANY("x", PTO_INPUT), U64("comm"), U64("place"), U64("s0"), U64("s1"), U64("s2"), U64("s3"), U64("s4"), U64("s5"),    \
+      U64("s6")
+static const struct pto_kernel_param of_tell[] = {STEP_PARAMS};
+static const struct pto_kernel_param of_talk[] = {ANY("own", PTO_INOUT), STEP_PARAMS};
+#define REMOTE(name_, list)                                                                                            \
+  {                                                                                                                    \
+    .name = name_, .cores = PTO_AIV, .params = list, .param_count = sizeof(list) / sizeof *(list), .run = steps_run,   \
+    .flags = PTO_KERNEL_REMOTE                                                                                         \
+  }
+static const struct pto_kernel tell_kernel = REMOTE("tell", of_tell); /* it waits for nothing in its window */
+static const struct pto_kernel talk_kernel = REMOTE("talk", of_talk); /* it declares what it waits for */
+
+/* ---- submits ---- */
+
+/* A communicator, as one rank of it has it. */
+struct talk {
+  struct planted *p;
+  struct pto_comm comm;
+  uint32_t rank, ranks, next;
+};
+
+static struct talk begin_talk(struct planted *p) {
+  struct talk t = {.p = p, .rank = pto_runtime_rank(p->rt), .ranks = pto_runtime_rank_count(p->rt)};
+  t.next = (t.rank + 1) % t.ranks;
+  note(p, pto_comm_create(p->rt, NULL, 0, 16 * SLOT_ELEMS * 4, 16, &t.comm));
+  return t;
+}
+static bool is_last(const struct talk *t) { return t->rank + 1 == t->ranks; }
+
+/* Slots of the own window. */
+static struct pto_tensor own_slots(const struct talk *t, uint32_t first, uint32_t count) {
+  const struct pto_tensor window =
+      pto_comm_window(t->p->rt, t->comm, PTO_UINT32, 2, (const uint64_t[]){16, SLOT_ELEMS});
+  return box(&window, first, 0, count, SLOT_ELEMS);
+}
+
+/* The parameters of `own`, which may be NULL, and steps. */
+static uint32_t set_params(const struct talk *t, const struct pto_tensor *own, const struct pto_tensor *x,
+                           const uint64_t *steps, struct pto_param *params) {
+  uint32_t count = 0;
+  if (own) params[count++] = pto_inout(own);
+  params[count++] = pto_input(x);
+  params[count++] = pto_scalar_u64(t->comm.id);
+  params[count++] = pto_scalar_u64(t->rank);
+  for (uint32_t i = 0; i < STEPS; i++) params[count++] = pto_scalar_u64(steps[i]);
+  return count;
+}
+#define DO(...) ((const uint64_t[STEPS]){__VA_ARGS__})
+
+/* A group's task that waits for something in these slots; `after` may be NULL. */
+static struct pto_task talk(const struct talk *t, const char *label, struct pto_tensor own,
+                            const struct pto_task *after, const uint64_t *steps) {
+  struct pto_param params[4 + STEPS];
+  struct pto_task task = {0};
+  const struct pto_tensor grid = array_x(t->p), x = row_of(&grid, 0);
+  const uint32_t count = set_params(t, &own, &x, steps, params);
+  const struct pto_launch launch = {
+      .size = sizeof launch, .aiv0 = &talk_kernel, .label = label, .after = after, .after_count = after ? 1 : 0};
+  if (t->p->status == PTO_OK) note(t->p, pto_submit_group(t->p->rt, t->comm, &launch, params, count, &task));
+  return task;
+}
+/* A task that only tells others, after `after`, which may be NULL. */
+static void tell(const struct talk *t, const char *label, const struct pto_task *after, const uint64_t *steps) {
+  struct pto_param params[4 + STEPS];
+  const struct pto_tensor grid = array_x(t->p), x = row_of(&grid, 0);
+  const uint32_t count = set_params(t, NULL, &x, steps, params);
+  const struct pto_launch launch = {
+      .size = sizeof launch, .aiv0 = &tell_kernel, .label = label, .after = after, .after_count = after ? 1 : 0};
+  (void)put(t->p, launch, params, count);
+}
+/* Reads a slot of the own window. */
+static struct pto_task read_slot(const struct talk *t, uint32_t which, uint64_t index) {
+  const struct pto_tensor window_slot = own_slots(t, which, 1);
+  return put_digest(t->p, &window_slot, index);
+}
+
+/* ---- the mistakes ---- */
+
+/* Each rank tells the next one. */
+static void notify_missing(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const bool is_silent = p->is_buggy && is_last(&t);
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(t.next, 0), is_silent ? DO_NOTHING : ADD(t.next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+static void notify_before_data(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint64_t first = p->is_buggy ? ADD(t.next, 0, 1) : PUT(t.next, 0);
+  const uint64_t second = p->is_buggy ? PUT(t.next, 0) : ADD(t.next, 0, 1);
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL, DO(first, second, WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+static void wrong_epoch(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+    talk(&t, "exchange", own_slots(&t, epoch, 1), NULL,
+         DO(PUT(t.next, epoch), ADD(t.next, 0, 1), WAIT(0, p->is_buggy ? 1 : epoch)));
+    read_slot(&t, epoch, epoch);
+  }
+}
+
+static void set_for_add(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  if (t.rank == 0)
+    talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - 1)));
+  else
+    talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), p->is_buggy ? SET(0, 0, 1) : ADD(0, 0, 1)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+/* Rank 0 gives twice, by one slot of rank 1. */
+static void window_reused(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  struct pto_task has_read = {0};
+  for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+    const bool waits = epoch == 2 && !p->is_buggy;
+    if (t.rank == 0)
+      talk(&t, "give", own_slots(&t, 1, 1), NULL, DO(waits ? WAIT(1, 1) : DO_NOTHING, PUT(1, 0), ADD(1, 0, 1)));
+    if (t.rank != 1) continue;
+    talk(&t, "take", own_slots(&t, 0, 1), epoch == 1 ? NULL : &has_read, DO(WAIT(0, epoch)));
+    has_read = read_slot(&t, 0, epoch);
+    if (epoch == 1 && !p->is_buggy) tell(&t, "free", &has_read, DO(ADD(0, 1, 1)));
+  }
+}
+
+/* All tell all, and wait for all. */
+static struct pto_task meet_all(const struct talk *t, const struct pto_task *after) {
+  uint64_t steps[STEPS] = {0};
+  for (uint32_t i = 1; i < t->ranks; i++) steps[i - 1] = ADD((t->rank + i) % t->ranks, 1, 1);
+  steps[t->ranks - 1] = WAIT(1, t->ranks - 1);
+  return talk(t, "barrier", own_slots(t, 0, 1), after, steps);
+}
+
+/* A barrier in between has all windows filled before any is put into. */
+static void late_zeroing(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor whole = own_slots(&t, 0, 16);
+  put_fill(p, &whole, 0);
+  if (!p->is_buggy) meet_all(&t, NULL);
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL, DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+static void get_unwritten(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor first = own_slots(&t, 0, 1);
+  if (t.rank == 0) {
+    const struct pto_task written = put_fill(p, &first, 7);
+    tell(&t, "written", &written, DO(ADD(1, 0, 1)));
+  }
+  if (t.rank != 1) return;
+  talk(&t, "fetch", first, NULL, DO(p->is_buggy ? DO_NOTHING : WAIT(0, 1), GET(0, 0)));
+  read_slot(&t, 0, 0);
+}
+
+static void participation(struct planted *p) {
+  struct pto_comm comm;
+  const struct pto_tensor grid = array_x(p), in = row_of(&grid, 0), out = row_of(&grid, 1);
+  const bool is_other = p->is_buggy && pto_runtime_rank(p->rt) + 1 == pto_runtime_rank_count(p->rt);
+  note(p, pto_comm_create_for_collectives(p->rt, NULL, 0, SLOT_ELEMS * 4, &comm));
+  if (p->status == PTO_OK)
+    note(p, pto_submit_all_reduce(p->rt, comm, &in, &out, PTO_REDUCE_MAXIMUM,
+                                  is_other ? PTO_ALL_REDUCE_TWO_PHASE : PTO_ALL_REDUCE_ONE_PHASE));
+}
+
+/* Two barriers, the second after the first; rank 0 has them the other way round. */
+static void false_edge(struct planted *p) {
+  const struct talk a = begin_talk(p), b = begin_talk(p);
+  const bool is_turned = p->is_buggy && a.rank == 0;
+  const struct pto_task before = meet_all(is_turned ? &b : &a, NULL);
+  meet_all(is_turned ? &a : &b, &before);
+}
+
+static void ring_off_by_one(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t next = p->is_buggy && is_last(&t) ? (t.rank + 2) % t.ranks : t.next;
+  talk(&t, "ring", own_slots(&t, 0, 1), NULL, DO(PUT(next, 0), ADD(next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+/* The last rank asks all others, and each answers. */
+static void group_split(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor own = own_slots(&t, 0, 1);
+  if (!is_last(&t))
+    talk(&t, "serve", own, NULL, DO(WAIT(0, 1), ADD(t.ranks - 1, 1, 1)));
+  else if (p->is_buggy) {
+    talk(&t, "answers", own, NULL, DO(WAIT(1, t.ranks - 1)));
+    talk(&t, "ask", own, NULL, DO(ADD(0, 0, 1), ADD(1, 0, 1), ADD(2, 0, 1)));
+  } else {
+    talk(&t, "ask", own, NULL, DO(ADD(0, 0, 1), ADD(1, 0, 1), ADD(2, 0, 1), WAIT(1, t.ranks - 1)));
+  }
+}
+
+static void wait_without_group(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint64_t *steps = DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, 1));
+  if (p->is_buggy)
+    tell(&t, "exchange", NULL, steps);
+  else
+    talk(&t, "exchange", own_slots(&t, 0, 1), NULL, steps);
+}
+
+/* Each gives to all; the last one comes late. */
+static void barrier_twice(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor grid = array_x(p), x = row_of(&grid, 0);
+  const uint32_t counts = p->is_buggy && t.rank == 0 ? 2 : 1;
+  uint64_t meet[STEPS] = {0};
+  for (uint32_t i = 0; i < 40 && is_last(&t); i++) put(p, PLAIN(step), PARAMS(pto_inout(&x)));
+  for (uint32_t i = 1; i < t.ranks; i++) meet[i - 1] = PUT((t.rank + i) % t.ranks, t.rank);
+  for (uint32_t i = 1; i < t.ranks; i++) meet[t.ranks + i - 2] = ADD((t.rank + i) % t.ranks, 0, counts);
+  meet[2 * t.ranks - 2] = WAIT(0, t.ranks - 1);
+  talk(&t, "barrier", own_slots(&t, 0, t.ranks), NULL, meet);
+  for (uint32_t i = 0; i < t.ranks; i++)
+    if (i != t.rank) read_slot(&t, i, i);
+}
+
+static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
+static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return planted_orchestrate(rt, run, bugs);
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "planted_windows",
+    .summary = "mistakes between ranks",
+    .options = planted_options,
+    .cases = cases,
+    .prepare = planted_prepare,
+    .orchestrate = orchestrate,
+    .ranks = 4,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What a rank records of its calls to others. */
+#include <world/world_state.h>
+
+#include <runtime/trace/segment.h>
+
+void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote) {
+  struct pto_virtual_cores *cores = rank->clock.cores;
+  struct pto_trace_remote *at = cores && cores->remotes ? pto_trace_log_append(cores->remotes) : NULL;
+  remote.segment = cores && cores->segments ? cores->segments->count : 0;
+  if (at) *at = remote;
+}
+
+void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint32_t activity, struct pto_trace_remote call) {
+  struct pto_virtual_cores *cores = rank->clock.cores;
+  if (PTO_LIKELY(!cores || !cores->segments)) return;
+  if (activity != PTO_ACTIVITY_COUNT) {
+    call.end = cores->now;
+    pto_trace_add_segment(cores->segments,
+                          (struct pto_trace_segment){.begin = begin,
+                                                     .end = call.end,
+                                                     .resource = {PTO_RESOURCE_CORE, core->message.core},
+                                                     .task = (uint32_t)core->message.payload->task_number,
+                                                     .core = PTO_SEGMENT_NO_CORE,
+                                                     .activity = (uint8_t)activity,
+                                                     .role = core->message.role});
+  }
+  call.begin = begin;
+  call.task = (uint32_t)core->message.payload->task_number;
+  call.core = (uint16_t)core->message.core;
+  pto_rank_record(rank, call);
+}
