@@ -38,6 +38,8 @@
 #ifndef PTO_WORLD_STATE_H
 #define PTO_WORLD_STATE_H
 
+#include <pthread.h>
+
 #include <pto/remote.h>
 #include <pto/world.h>
 #include <runtime/base/error.h>
@@ -188,7 +190,7 @@ struct pto_rank {
 
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
-  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;
@@ -236,6 +238,8 @@ struct pto_world {
   void *context;
   struct pto_error error;
   bool has_run, keeps_events;
+  pthread_mutex_t starting; /* held until has_threads is known */
+  bool has_threads;         /* one for each part */
   pto_name_call *name_call; /* NULL: sentences have no places */
   void *name_context;
 };
