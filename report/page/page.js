@@ -24,7 +24,8 @@ function drawHead() {
   document.title = `${name}: report`;
   const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
                  ["tasks", about.tasks], ["edges", about.edges],
-                 ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
+                 ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null
+                   : `${timeText(RESULT.virtual_us)}, ${RESULT.h2d_bytes || RESULT.d2h_bytes || RESULT.d2d_bytes ? "with" : "without"} transfers`],
                  ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
                  ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
