@@ -9,7 +9,11 @@
 
 static bool begin_flow(struct pto_part *part, const struct pto_world_message *about, struct pto_world_message *message,
                        struct pto_world_message *landed) {
-  struct pto_fabric_message flow = {.bytes = about->flow_bytes, .source = about->source, .target = about->target};
+  /* A core moves the bytes, and is not served faster than one alone is. */
+  struct pto_fabric_message flow = {.bytes = about->flow_bytes,
+                                    .source = about->source,
+                                    .target = about->target,
+                                    .cap_mbps = pto_min_u64(part->world->chip->core_bandwidth_mbps, UINT32_MAX)};
   size_t i = 0;
   while (i < part->flow_count && part->flows[i].is_there) i++;
   if (i == part->flow_count &&

@@ -38,6 +38,8 @@
 #ifndef PTO_WORLD_STATE_H
 #define PTO_WORLD_STATE_H
 
+#include <pthread.h>
+
 #include <pto/remote.h>
 #include <pto/world.h>
 #include <runtime/base/error.h>
@@ -236,6 +238,8 @@ struct pto_world {
   void *context;
   struct pto_error error;
   bool has_run, keeps_events;
+  pthread_mutex_t starting; /* held until has_threads is known */
+  bool has_threads;         /* one for each part */
   pto_name_call *name_call; /* NULL: sentences have no places */
   void *name_context;
 };

@@ -288,6 +288,8 @@ static int run_program(struct run *run) {
   struct pto_session *session = &run->session;
   struct pto_run_options *options = run->options;
   struct pto_error error;
+  if (pto_run_counters_check(&run->counters, &error))
+    return pto_complain(PTO_EXIT_USAGE, "--counters: %s", error.sentence);
   if (pto_run_counters_prepare(&run->counters, &options->meter, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);

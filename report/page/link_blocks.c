@@ -58,7 +58,7 @@ static int put_timeline(struct links *links, const struct pto_export_info *info,
 }
 
 static void put_names(struct pto_json_writer *w, const void *context) {
-  static const char *const lists[] = {"places", "dtypes", "modes"}, *const objects[] = {"activities", "buffer_labels"};
+  static const char *const lists[] = {"places", "dtypes", "modes"}, *const objects[] = {"buffer_labels"};
   const struct links *links = context;
   const struct pto_trace_between *between = links->between;
   char text[64];

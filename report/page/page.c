@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/page/page.h>
 
+#include <string.h>
+
 #include <report/file/output_file.h>
 #include <report/findings/findings.h>
 #include <report/page/escaped_json.h>
@@ -13,6 +15,9 @@ int pto_report_page_probe(const char *path, struct pto_error *error) {
   if (path && !pto_page_is_built())
     return pto_error_set(error, PTO_ESYSTEM,
                          "--report: this build has no pages; scripts/deps --report and make bring them");
+  const char *name = path ? strrchr(path, '/') : NULL, *ending = strrchr(name ? name : path ? path : "", '.');
+  if (ending && strcmp(ending, ".html") != 0 && strcmp(ending, ".htm") != 0)
+    return pto_error_set(error, PTO_EINVAL, "--report: %s: a page is HTML, and its name ends in .html", path);
   return pto_output_probe(path, error);
 }
 

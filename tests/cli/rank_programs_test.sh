@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, the same on two threads, and without
-# kernels as long.
+# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, the same on two threads, without
+# kernels as long, and accused of nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
@@ -27,6 +27,8 @@ holds_of() { # PROGRAM WORDS…
   for ranks in 1 2 4 8; do holds "$* on $ranks ranks" verified $ranks "$@"; done
   holds "$* on two threads" same_on_two_threads 4 "$@"
   holds "$* without kernels" as_long_without_kernels "$@" --ranks 4
+  holds "$* is ordered" "$ptosim" check "$@" --ranks 4
+  holds "$* is ordered by the rules of pto" "$ptosim" check "$@" --ranks 8 --deps pto
 }
 
 for algorithm in one_phase two_phase ring bidirectional_ring; do
