@@ -467,6 +467,7 @@ int main(void) {
     fprintf(stderr, "%s\n", error.sentence);
     return 1;
   }
+  if (processes) printf("one of %u processes\n", processes->part_count);
   const int failed = cmocka_run_group_tests_name("world_random", tests, NULL, NULL);
   if (processes && !failed) pto_exchange_destroy(processes); /* where one has failed, the launcher ends all */
   return failed;

@@ -17,7 +17,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PTO_RANDOM_WORL
 under() {
   local at=$work/$1
   shift
-  cp "$test" "$at/" && timeout 7000 "$@" -n 2 "$at/world_random_test" >"$at/text" 2>&1 && [ "$(grep -c 'PASSED  . 1 test' "$at/text")" = 2 ] && return
+  cp "$test" "$at/" && timeout 7000 "$@" -n 2 "$at/world_random_test" >"$at/text" 2>&1 && [ "$(grep -c 'one of 2 processes' "$at/text")" = 2 ] && return
   tail -20 "$at/text"
   return 1
 }
