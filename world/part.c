@@ -128,13 +128,13 @@ void pto_part_run(struct pto_part *part) {
   const struct pto_world *world = part->world;
   for (;;) {
     const uint64_t at = least_of_parts(part, next_at(part));
+    part->is_out_of_memory |= !pto_part_take_told(part); /* also where all stop: what is handed is this part's */
     if (part->has_stopped) {
       pto_error_set(&part->error, PTO_ENOMEM, "no memory for messages between ranks");
       end_ranks(part, PTO_ENOMEM, part->error.sentence);
       return;
     }
     part->out_at = PTO_WORLD_NEVER;
-    part->is_out_of_memory |= !pto_part_take_told(part);
     if (at == PTO_WORLD_NEVER) {
       if (least_of_parts(part, is_over(part)) != 0) break;
       if (!look_again(part)) break_deadlock(part);

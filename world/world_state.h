@@ -93,6 +93,7 @@ struct pto_world_message {
   bool is_flow;                     /* takes its way over the fabric: */
   uint64_t began_at, flow_bytes;    /* from then on */
   struct pto_world_message *landed; /* what its source is told when it has arrived; NULL in other parts */
+  struct pto_world_message *handed; /* of what is told: the message itself, for the part of its target */
   _Alignas(8) unsigned char payload[];
 };
 
@@ -187,7 +188,7 @@ struct pto_rank {
 
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
-  uint32_t rank, blamed; /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
+  uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;

@@ -256,21 +256,25 @@ static bool is_collective(const struct reporter *t, uint32_t rank, uint64_t uid,
   return task && pto_task_is_collective(task);
 }
 
-/* Bytes of `in` and `out`, as far as it has them. */
+/* Of collectives whose sizes are those of all ranks: in, out and the window.  Those of MoE have more. */
+#define MOST_PARAMS 3u
+
+/* Bytes of the larger of `in` and `out`, as far as it has them: of all ranks alike, but for rows of MoE. */
 static uint64_t size_of(const struct reporter *t, uint32_t rank, const struct pto_trace_task *task) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < 2; i++) {
     const struct pto_trace_param *param = pto_trace_param_of(trace_of(t, rank), task, i);
     uint64_t elems = param ? pto_dtype_size(param->tensor.dtype) : 0;
     for (uint32_t d = 0; param && d < param->tensor.ndims; d++) elems *= param->tensor.shape[d];
-    bytes += elems;
+    bytes = pto_max_u64(bytes, elems);
   }
   return bytes;
 }
 
 static bool is_same(const struct reporter *t, uint32_t rank, const struct pto_trace_task *a, uint32_t other,
                     const struct pto_trace_task *b) {
-  return b && a->kernels[PTO_ROLE_AIV0] == b->kernels[PTO_ROLE_AIV0] && size_of(t, rank, a) == size_of(t, other, b);
+  if (!b || a->kernels[PTO_ROLE_AIV0] != b->kernels[PTO_ROLE_AIV0]) return false;
+  return a->param_count > MOST_PARAMS || size_of(t, rank, a) == size_of(t, other, b);
 }
 
 static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, size_t n, uint32_t rank,
@@ -282,8 +286,7 @@ static void report_participation(struct reporter *t, const struct pto_rank_comm 
   set_side(t, &finding, 1, other, b ? b->number : UINT64_MAX);
   finding.group = key_of(&finding, 0) ^ n;
   if (b && a->kernels[PTO_ROLE_AIV0] == b->kernels[PTO_ROLE_AIV0])
-    snprintf(size, sizeof size, ", of %" PRIu64 " bytes in and out, not %" PRIu64, size_of(t, other, b),
-             size_of(t, rank, a));
+    snprintf(size, sizeof size, ", of %" PRIu64 " bytes, not %" PRIu64, size_of(t, other, b), size_of(t, rank, a));
   pto_findings_add(t->findings, &finding, NULL, "%s is collective %zu of comm %" PRIu32 "; %s%s%s%s",
                    name_side(&finding, 0, first, sizeof first), n, comm->number,
                    name_side(&finding, 1, second, sizeof second),

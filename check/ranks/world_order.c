@@ -179,9 +179,11 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
 /* ---- what tasks declare, and what the host does ---- */
 
 bool pto_task_is_collective(const struct pto_trace_task *task) {
+  const struct pto_kernel *kernel = task->kernels[PTO_ROLE_AIV0];
   for (uint32_t i = 0; i < PTO_COLLECTIVE_COUNT; i++)
-    if (task->kernels[PTO_ROLE_AIV0] == pto_collective_kernels[i]) return true;
-  return false;
+    if (kernel == pto_collective_kernels[i]) return true;
+  return kernel && (kernel == &pto_moe_dispatch_meta_kernel || kernel == &pto_moe_dispatch_data_kernel ||
+                    kernel == &pto_moe_combine_kernel);
 }
 
 /* Of a run that failed: what never ran, or did not come back, has touched nothing that could be told. */

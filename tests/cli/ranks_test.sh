@@ -46,5 +46,5 @@ holds 'more than the most' says '64' all_reduce --ranks 65
 holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
 holds 'a graph of one chip' says 'of one chip' all_reduce --dot "$work/t.dot"
 holds 'several rounds' says 'one round' all_reduce --rounds 2
-holds 'other verbs say where to go' bash -c "'$ptosim' check all_reduce 2>&1 | grep -q 'several ranks'"
+holds 'other verbs say where to go' bash -c "'$ptosim' why all_reduce 0 1 2>&1 | grep -q 'several ranks'"
 holds_total
