@@ -25,7 +25,8 @@ function drawHead() {
   const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
                  ["tasks", about.tasks], ["edges", about.edges], ["ranks", about.ranks],
                  ["makespan", about.virtual_us === undefined || about.virtual_us === null ? null
-                    : `${timeText(about.virtual_us)}, ${about.h2d_bytes || about.d2h_bytes || about.d2d_bytes ? "with" : "without"} transfers`],
+                   : timeText(about.virtual_us) + (about.h2d_bytes === undefined ? ""
+                     : `, ${about.h2d_bytes || about.d2h_bytes || about.d2d_bytes ? "with" : "without"} transfers`)],
                  ["result", about.verified === true ? "verified" : about.verified === false ? "WRONG" : null],
                  ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")

@@ -244,7 +244,8 @@ static void test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_sai
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *counters = json_object_get(root, "counters");
   assert_int_equal(json_object_size(counters), 4);
   const char *said = strstr(pto_ptosim_last.err, "--counters: ");
-  if (json_is_null(json_object_get(counters, "PAPI_L3_TCA")) || json_is_null(json_object_get(counters, "PAPI_VEC_DP"))) {
+  if (json_is_null(json_object_get(counters, "PAPI_L3_TCA")) ||
+      json_is_null(json_object_get(counters, "PAPI_VEC_DP"))) {
     assert_non_null(said);
     assert_null(strstr(said + 1, "--counters: "));
   }
