@@ -11,7 +11,7 @@
  * Then one line a program whose kernels compute, and threads of the world; the samples are the wall time of all ranks'
  * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one; windows says
  * how often all threads met.  On a loaded machine wall time says little.  So cpu_over_one is the same of processor
- * time: between two meetings that of the thread that took longest, which is what the run takes where each thread has a
+ * time: between two visits that of the thread that took longest, which is what the run takes where each thread has a
  * CPU of its own.
  *
  *   bench_world [RANKS…]   RANKS: the first question alone
@@ -56,38 +56,38 @@ static int run_rank(struct pto_rank *rank, void *context) {
   return status;
 }
 
-/* ---- what the threads of a world take between two meetings ---- */
+/* ---- what the threads of a world take between two visits ---- */
 
 static struct {
   bool (*meet)(struct pto_exchange *exchange, struct pto_exchange_visit *visit, bool is_well);
   uint32_t threads;
   struct {
-    _Alignas(PTO_CACHE_LINE) double begin_ns, took_ns[2]; /* of this meeting and of the one before */
-    uint32_t meetings;
+    _Alignas(PTO_CACHE_LINE) double begin_ns, took_ns[2]; /* of this visit and of the one before */
+    uint32_t visits;
   } parts[MOST_THREADS];
   double critical_ns;
-} meetings;
+} visits;
 
-/* The others' took_ns are read before any can come to the meeting after the next. */
+/* The others' took_ns are read before any can come to the visit after the next. */
 static bool meet(struct pto_exchange *exchange, struct pto_exchange_visit *visit, bool is_well) {
-  const uint32_t turn = meetings.parts[visit->part].meetings++ % 2;
+  const uint32_t turn = visits.parts[visit->part].visits++ % 2;
   const double now_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  meetings.parts[visit->part].took_ns[turn] = now_ns - meetings.parts[visit->part].begin_ns;
-  meetings.parts[visit->part].begin_ns = now_ns;
-  is_well = meetings.meet(exchange, visit, is_well);
+  visits.parts[visit->part].took_ns[turn] = now_ns - visits.parts[visit->part].begin_ns;
+  visits.parts[visit->part].begin_ns = now_ns;
+  is_well = visits.meet(exchange, visit, is_well);
   if (visit->part > 0) return is_well;
   double most_ns = 0;
-  for (uint32_t i = 0; i < meetings.threads; i++)
-    if (meetings.parts[i].took_ns[turn] > most_ns) most_ns = meetings.parts[i].took_ns[turn];
-  meetings.critical_ns += most_ns;
+  for (uint32_t i = 0; i < visits.threads; i++)
+    if (visits.parts[i].took_ns[turn] > most_ns) most_ns = visits.parts[i].took_ns[turn];
+  visits.critical_ns += most_ns;
   return is_well;
 }
 
-static void watch_meetings(struct pto_world *world, uint32_t threads) {
-  memset(&meetings, 0, sizeof meetings);
-  meetings.threads = threads;
-  meetings.meet = world->exchange->meet;
-  meetings.parts[0].begin_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID); /* other threads begin at 0 */
+static void watch_visits(struct pto_world *world, uint32_t threads) {
+  memset(&visits, 0, sizeof visits);
+  visits.threads = threads;
+  visits.meet = world->exchange->meet;
+  visits.parts[0].begin_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID); /* other threads begin at 0 */
   world->exchange->meet = meet;
 }
 
@@ -125,7 +125,7 @@ static double run(struct job *job, const struct pto_program *program) {
   for (uint32_t i = 0; i < job->workload.ranks && status == PTO_OK; i++) status = make_rank(job, world, program, i);
   if (status == PTO_OK) {
     const clockid_t clock = job->workload.is_priced ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
-    if (!job->workload.is_priced) watch_meetings(world, job->threads);
+    if (!job->workload.is_priced) watch_visits(world, job->threads);
     const double begin = pto_bench_clock_ns(clock);
     status = pto_world_run(world, run_rank, job);
     ns = pto_bench_clock_ns(clock) - begin;
@@ -237,8 +237,8 @@ static bool measure_threads(const struct workload *workload) {
       const double wall_ns = run(&job, loaded->program);
       is_good = wall_ns >= 0;
       pto_samples_add(&gains.wall_ns[i], wall_ns);
-      pto_samples_add(&gains.critical_ns[i], meetings.critical_ns);
-      gains.windows[i] = meetings.parts[0].meetings;
+      pto_samples_add(&gains.critical_ns[i], visits.critical_ns);
+      gains.windows[i] = visits.parts[0].visits;
     }
   pto_program_unload(loaded);
   if (is_good) print_gains(workload, &gains);

@@ -128,7 +128,7 @@ static int go_round(const struct work *work, struct piece in, struct piece out, 
                  left = (work->place + (is_back ? 1 : step_back)) % n;
   const uint64_t largest = out.count / n + 2;
   int status = copy(work, out, in);
-  if (n == 1) return status; /* nobody is to be waited for */
+  if (n == 1) return status; /* there is no peer to wait for */
   if (status == 0) status = wait_free(work, right);
   for (uint64_t step = 0; step < 2 * (n - 1) && status == 0; step++) {
     const bool is_reducing = step < n - 1;

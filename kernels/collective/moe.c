@@ -11,7 +11,7 @@
  *   dispatch_data   the rows that come, those of rank 0 first, and behind them those that go, packed
  *   combine         the same; what comes stands in the order above
  *
- * Without memory (pto_core_computes) nobody knows who sends what to whom.  There row i of rank s, of n rows a rank,
+ * Without memory (pto_core_computes) no rank knows what goes where.  There row i of rank s, of n rows a rank,
  * goes to expert (s·n + i) mod experts: as even as can be.
  */
 #include <kernels/collective/collective.h>

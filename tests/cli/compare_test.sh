@@ -130,14 +130,14 @@ holds 'slower is not less' says 1 '1 changed' regress "$work/list" --less-is-fin
 "$ptosim" regress "$work/list" --update >/dev/null
 holds 'baselines: the case and its kernel' says 1 "$named" compare "$work/before.baseline" "$work/list.baseline"
 cp "$work/fast.so" "$work/now/three.so"
-# Of two chains side by side the shorter one becomes slower: the run takes as long.
+# Of two chains side by side the shorter one becomes slower: the run takes as long, but for when a scheduler looks.
 sed -e 's/i % 3\]/i == 4 ? 1 : 2 * (i % 2)]/' -e 's/100000000 + SLOW/10000000 + SLOW/' -e 's/SLOW \* 1000000/SLOW * 300000/' \
   -e 's/at = next/if (i != 4) at = next/' "$work/three.c" >"$work/hidden.c"
 compile_hidden() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1" -o "$work/now/hidden.so" "$work/hidden.c"; }
 echo "$work/now/hidden.so $on" >"$work/hidden"
 compile_hidden 0 && "$ptosim" regress "$work/hidden" --update >/dev/null && compile_hidden 1
 holds 'regress names a slower kernel where the run takes as long' says 1 \
-  'the run takes as long, and a kernel does not; kernel second \+[0-9.]+ us \(\+3\.0 %\)' regress "$work/hidden"
+  'the run takes as long, and a kernel does not; kernel second \+[0-9.]+ us \(\+3\.0 %\)' regress "$work/hidden" --tolerance 1
 holds 'which a tolerance allows' says 0 '1 as in' regress "$work/hidden" --tolerance 4
 cp "$work/hidden.baseline" "$work/hidden-before.baseline"
 "$ptosim" regress "$work/hidden" --update >/dev/null
