@@ -20,6 +20,7 @@
 #   FUZZ_SECONDS=60        of fuzz: for each target
 #   PREFIX=/usr/local DESTDIR=              of install
 #   WERROR=1  V=1          warnings are errors; commands are printed
+#   MPI_CC=mpicc.mpich     in a build folder that is new: the plug-in is of that MPI, not of mpicc's
 
 MAKEFLAGS += -rR
 SHELL := /bin/bash
@@ -112,7 +113,7 @@ include $(B)/config.mk
 endif
 $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 	@mkdir -p $(@D)
-	@CC="$(CC)" PLAIN="$(PLAIN)" scripts/probe >$@
+	@CC="$(CC)" PLAIN="$(PLAIN)" MPI_CC="$(MPI_CC)" scripts/probe >$@
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 # Sanitizers take lines from debug information and nothing more.  The checks of addresses make -O2 twice as long to compile as -O1;

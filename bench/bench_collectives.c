@@ -14,7 +14,11 @@
  *   bidirectional ring   2 (n - 1) (2 α + S / (2 n B))   on a mesh; on a switch as a ring, whose links it shares
  *   one phase            2 α + S k / B                 k = 1 on a mesh, n - 1 on a switch
  *   two phases           2 (2 α + S k / (n B))
- *   reduce-scatter       2 α + S k / (n B)             as all-gather and all-to-all are
+ *   reduce-scatter       2 α + S k / (n B)             as all-gather, all-to-all and MoE combine are
+ *   MoE dispatch         that, and before it 2 α + M k / B for the counts, M = 16 + 4 n
+ *
+ * Of MoE: an expert a rank, and from each rank a row to each, of S / n bytes; the combine is what it takes longer than
+ * the dispatch alone.
  */
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
@@ -28,17 +32,27 @@
 
 #define RUNS 7
 #define MOST_BYTES (UINT64_C(1) << 28)
+#define INDEX_BYTES 4096u /* room for an index of each rank */
 #define MESH "a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000,nodes=1"
 #define SWITCH "a2a3,dies_per_package=1,chips_per_node=16,nodes=1"
 
-enum verb { RING, BIDIRECTIONAL_RING, ONE_PHASE, TWO_PHASE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL, VERBS };
-static const char *const names[VERBS] = {"all_reduce_ring",
-                                         "all_reduce_bidirectional_ring",
-                                         "all_reduce_one_phase",
-                                         "all_reduce_two_phase",
-                                         "reduce_scatter",
-                                         "all_gather",
-                                         "all_to_all"};
+enum verb {
+  RING,
+  BIDIRECTIONAL_RING,
+  ONE_PHASE,
+  TWO_PHASE,
+  REDUCE_SCATTER,
+  ALL_GATHER,
+  ALL_TO_ALL,
+  MOE_DISPATCH,
+  MOE_COMBINE,
+  VERBS
+};
+static const char *const names[VERBS] = {"all_reduce_ring",      "all_reduce_bidirectional_ring",
+                                         "all_reduce_one_phase", "all_reduce_two_phase",
+                                         "reduce_scatter",       "all_gather",
+                                         "all_to_all",           "moe_dispatch",
+                                         "moe_combine"};
 
 struct job {
   enum verb verb;
@@ -57,6 +71,22 @@ static struct pto_tensor f32(struct pto_runtime *rt, void *addr, uint64_t bytes)
   return pto_external_tensor(rt, addr, PTO_FLOAT32, 1, &elems);
 }
 
+/* The dispatch, and a combine where that is the collective. */
+static int submit_moe(struct pto_runtime *rt, struct pto_comm comm, const struct job *job) {
+  const uint64_t n = job->ranks, row[] = {n, job->bytes / n / 4}, rows[] = {1, row[0], row[1]}, index[] = {n, 1};
+  char *addr = memory.addr, *indices = addr + 3 * MOST_BYTES;
+  struct pto_moe_handle handle;
+  const struct pto_tensor x = pto_external_tensor(rt, addr, PTO_FLOAT32, 2, row),
+                          recv_x = pto_external_tensor(rt, addr + MOST_BYTES, PTO_FLOAT32, 3, rows),
+                          out = pto_external_tensor(rt, addr + 2 * MOST_BYTES, PTO_FLOAT32, 2, row),
+                          topk_idx = pto_external_tensor(rt, indices, PTO_INT32, 2, index),
+                          topk_weights = pto_external_tensor(rt, indices + INDEX_BYTES, PTO_FLOAT32, 2, index),
+                          recv_count = pto_external_tensor(rt, indices + 2 * INDEX_BYTES, PTO_INT32, 1, rows);
+  const int status = pto_submit_moe_dispatch(rt, comm, &x, &topk_idx, &recv_x, &recv_count, &handle);
+  if (status || job->verb != MOE_COMBINE || !job->has_collective) return status;
+  return pto_submit_moe_combine(rt, comm, &recv_x, &topk_weights, &handle, &out);
+}
+
 static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct job *job) {
   const uint64_t part = job->bytes / job->ranks;
   const struct pto_tensor whole = f32(rt, memory.addr, job->bytes),
@@ -73,6 +103,9 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct job
     return pto_submit_all_gather(rt, comm, &piece, &whole);
   case ALL_TO_ALL:
     return pto_submit_all_to_all(rt, comm, &whole, &other);
+  case MOE_DISPATCH:
+  case MOE_COMBINE:
+    return submit_moe(rt, comm, job);
   default:
     return pto_submit_all_reduce(rt, comm, &whole, &other, PTO_REDUCE_SUM, algorithms[job->verb]);
   }
@@ -82,7 +115,7 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   const struct job *job = context;
   struct pto_comm comm;
   int status = pto_comm_create_for_collectives(rt, NULL, 0, job->bytes, &comm);
-  if (status == PTO_OK && job->has_collective) status = submit(rt, comm, job);
+  if (status == PTO_OK && (job->has_collective || job->verb == MOE_COMBINE)) status = submit(rt, comm, job);
   return status;
 }
 
@@ -152,6 +185,8 @@ static double closed_form_us(const struct job *job, bool is_mesh, double alpha_u
     return 2 * alpha_us + s * k / bytes_per_us;
   case TWO_PHASE:
     return 2 * (2 * alpha_us + s * k / (n * bytes_per_us));
+  case MOE_DISPATCH:
+    return 4 * alpha_us + (s / n + 16 + 4 * n) * k / bytes_per_us;
   default:
     return 2 * alpha_us + s * k / (n * bytes_per_us);
   }
@@ -187,7 +222,7 @@ static void measure(struct job *job, const char *fabric, bool is_mesh) {
 int main(void) {
   static const uint64_t sizes[] = {UINT64_C(1) << 12, UINT64_C(1) << 16, UINT64_C(1) << 20, MOST_BYTES};
   static struct job job;
-  if (!pto_reserve_init(&memory, 3 * MOST_BYTES)) return 1;
+  if (!pto_reserve_init(&memory, 3 * MOST_BYTES + 3 * INDEX_BYTES)) return 1;
   for (int is_mesh = 1; is_mesh >= 0; is_mesh--) {
     job.chip = free_chip(is_mesh ? MESH : SWITCH);
     for (job.ranks = 2; job.ranks <= (is_mesh ? 8 : 16); job.ranks *= 2)

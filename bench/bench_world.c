@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One question: what does a task cost in a world of many chips, where kernels are priced alone?
+ * Two questions: what does a task cost in a world of many chips, where kernels are priced alone, and what do two
+ * threads gain where kernels compute?
  *
- * One JSON line a number of ranks and rules: task_bench's stencil on a2a3, 15 971 tasks a rank (as DeepSeek's decode
- * step has), nothing recorded, nothing computed, no messages.  The samples are the processor time of all ranks' runs,
- * in nanoseconds, without the making of runtimes; ns_per_task is their median by tasks, and over_one how much that is
- * over one rank.  peak_mb is the most memory that the process has had so far.
+ * First one JSON line a number of ranks and rules: task_bench's stencil on a2a3, 15 971 tasks a rank (as DeepSeek's
+ * decode step has), nothing recorded, nothing computed, no messages.  The samples are the processor time of all ranks'
+ * runs, in nanoseconds, without the making of runtimes; ns_per_task is their median by tasks, and over_one how much
+ * that is over one rank.  peak_mb is the most memory that the process has had so far.
  *
- *   bench_world [RANKS…]
+ * Then one line a program whose kernels compute, and threads of the world; the samples are the wall time of all ranks'
+ * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one; windows says
+ * how often all threads met.  On a loaded machine wall time says little.  So cpu_over_one is the same of processor
+ * time: between two visits that of the thread that took longest, which is what the run takes where each thread has a
+ * CPU of its own.
+ *
+ *   bench_world [RANKS…]   RANKS: the first question alone
  */
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
 #include <bench/support/programs.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
-#include <pto/world.h>
+#include <world/world_state.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +31,19 @@
 #define CHIP "a2a3"
 #define TASKS 15971u
 #define MOST_RANKS PTO_MAX_RANKS
+#define MOST_SETTINGS 3u
+#define MOST_THREADS 2u
+
+struct workload {
+  const char *program;
+  const char *settings[MOST_SETTINGS];
+  uint32_t ranks, deps;
+  bool is_priced; /* nothing is computed */
+};
 
 struct job {
-  uint32_t ranks, deps;
+  struct workload workload;
+  uint32_t threads;
   struct pto_program_run *runs[MOST_RANKS];
   struct pto_runtime *runtimes[MOST_RANKS];
 };
@@ -39,14 +56,57 @@ static int run_rank(struct pto_rank *rank, void *context) {
   return status;
 }
 
+/* ---- what the threads of a world take between two visits ---- */
+
+static struct {
+  bool (*meet)(struct pto_exchange *exchange, struct pto_exchange_visit *visit, bool is_well);
+  uint32_t threads;
+  struct {
+    _Alignas(PTO_CACHE_LINE) double begin_ns, took_ns[2]; /* of this visit and of the one before */
+    uint32_t visits;
+  } parts[MOST_THREADS];
+  double critical_ns;
+} visits;
+
+/* The others' took_ns are read before any can come to the visit after the next. */
+static bool meet(struct pto_exchange *exchange, struct pto_exchange_visit *visit, bool is_well) {
+  const uint32_t turn = visits.parts[visit->part].visits++ % 2;
+  const double now_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  visits.parts[visit->part].took_ns[turn] = now_ns - visits.parts[visit->part].begin_ns;
+  visits.parts[visit->part].begin_ns = now_ns;
+  is_well = visits.meet(exchange, visit, is_well);
+  if (visit->part > 0) return is_well;
+  double most_ns = 0;
+  for (uint32_t i = 0; i < visits.threads; i++)
+    if (visits.parts[i].took_ns[turn] > most_ns) most_ns = visits.parts[i].took_ns[turn];
+  visits.critical_ns += most_ns;
+  return is_well;
+}
+
+static void watch_visits(struct pto_world *world, uint32_t threads) {
+  memset(&visits, 0, sizeof visits);
+  visits.threads = threads;
+  visits.meet = world->exchange->meet;
+  visits.parts[0].begin_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID); /* other threads begin at 0 */
+  world->exchange->meet = meet;
+}
+
+/* ---- one run ---- */
+
 static int make_rank(struct job *job, struct pto_world *world, const struct pto_program *program, uint32_t i) {
-  static const char *const settings[] = {"pattern=stencil_1d", "tasks=15971"};
-  const struct pto_program_request request = {.settings = settings, .setting_count = 2, .no_compute = true};
+  const struct workload *workload = &job->workload;
+  uint32_t setting_count = 0;
+  while (setting_count < MOST_SETTINGS && workload->settings[setting_count]) setting_count++;
+  const struct pto_program_request request = {.settings = workload->settings,
+                                              .setting_count = setting_count,
+                                              .no_compute = workload->is_priced,
+                                              .rank = i,
+                                              .rank_count = workload->ranks};
   const struct pto_config config = {.size = sizeof config,
                                     .engine = "virtual",
                                     .chip = CHIP,
-                                    .deps = job->deps,
-                                    .no_compute = true,
+                                    .deps = workload->deps,
+                                    .no_compute = workload->is_priced,
                                     .rank = pto_world_rank(world, i)};
   struct pto_error error;
   int status = pto_program_run_create(program, &request, &job->runs[i], &error);
@@ -54,32 +114,37 @@ static int make_rank(struct job *job, struct pto_world *world, const struct pto_
   return status == PTO_OK ? pto_runtime_create(&config, &job->runtimes[i]) : status;
 }
 
-/* Nanoseconds of processor time; negative: it failed. */
+/* Nanoseconds of processor time of what is priced, else of wall time; negative: it failed. */
 static double run(struct job *job, const struct pto_program *program) {
-  const struct pto_world_config config = {.size = sizeof config, .ranks = job->ranks, .chip = CHIP};
+  const struct pto_world_config config = {
+      .size = sizeof config, .ranks = job->workload.ranks, .chip = CHIP, .threads = job->threads};
   struct pto_world *world = NULL;
   char sentence[512] = "no memory";
   double ns = -1;
   int status = pto_world_create(&config, &world, sentence, sizeof sentence);
-  for (uint32_t i = 0; i < job->ranks && status == PTO_OK; i++) status = make_rank(job, world, program, i);
+  for (uint32_t i = 0; i < job->workload.ranks && status == PTO_OK; i++) status = make_rank(job, world, program, i);
   if (status == PTO_OK) {
-    const double begin = pto_bench_cpu_ns();
+    const clockid_t clock = job->workload.is_priced ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+    if (!job->workload.is_priced) watch_visits(world, job->threads);
+    const double begin = pto_bench_clock_ns(clock);
     status = pto_world_run(world, run_rank, job);
-    ns = pto_bench_cpu_ns() - begin;
+    ns = pto_bench_clock_ns(clock) - begin;
     if (status) snprintf(sentence, sizeof sentence, "%s", pto_world_last_error(world));
   }
-  for (uint32_t i = 0; i < job->ranks; i++) {
+  for (uint32_t i = 0; i < job->workload.ranks; i++) {
     pto_runtime_destroy(job->runtimes[i]);
     pto_program_run_destroy(job->runs[i]);
     job->runtimes[i] = NULL;
     job->runs[i] = NULL;
   }
   pto_world_destroy(world);
-  if (status) fprintf(stderr, "bench_world: %u ranks: %s\n", job->ranks, sentence);
+  if (status) fprintf(stderr, "bench_world: %s, %u ranks: %s\n", job->workload.program, job->workload.ranks, sentence);
   return status ? -1 : ns;
 }
 
-static bool measure(struct job *job, const struct pto_program *program, double *one_ns) {
+/* ---- what a task costs ---- */
+
+static bool measure_tasks(struct job *job, const struct pto_program *program, double *one_ns) {
   struct pto_samples samples = {0};
   struct rusage usage;
   for (uint32_t i = 0; i < pto_bench_repeats(REPEATS); i++) {
@@ -87,12 +152,12 @@ static bool measure(struct job *job, const struct pto_program *program, double *
     if (ns < 0) return false;
     pto_samples_add(&samples, ns);
   }
-  const double ns_per_task = pto_samples_median(&samples) / TASKS / job->ranks;
-  if (job->ranks == 1) *one_ns = ns_per_task;
+  const double ns_per_task = pto_samples_median(&samples) / TASKS / job->workload.ranks;
+  if (job->workload.ranks == 1) *one_ns = ns_per_task;
   getrusage(RUSAGE_SELF, &usage);
   struct pto_bench_line *line = pto_bench_line_begin("world", PTO_BENCH_SYSTEM);
-  pto_bench_line_text(line, "deps", job->deps == PTO_DEPS_EXACT ? "exact" : "pto");
-  pto_bench_line_count(line, "ranks", job->ranks);
+  pto_bench_line_text(line, "deps", job->workload.deps == PTO_DEPS_EXACT ? "exact" : "pto");
+  pto_bench_line_count(line, "ranks", job->workload.ranks);
   pto_bench_line_count(line, "tasks", TASKS);
   pto_bench_line_real(line, "ns_per_task", ns_per_task);
   if (*one_ns > 0) pto_bench_line_real(line, "over_one", ns_per_task / *one_ns);
@@ -101,27 +166,94 @@ static bool measure(struct job *job, const struct pto_program *program, double *
   return true;
 }
 
-int main(int argc, char **argv) {
+static struct job job;
+
+static bool measure_world_sizes(int argc, char **argv) {
   static const uint32_t usual[] = {1, 16, 64};
   static const uint32_t rules[] = {PTO_DEPS_EXACT, PTO_DEPS_PTO};
+  const uint32_t count = argc > 1 ? (uint32_t)argc - 1 : PTO_ARRAY_LENGTH(usual);
   struct pto_loaded_program *loaded;
   struct pto_error error;
-  pto_bench_find_programs(argv[0]);
+  bool is_good = true;
   if (pto_program_load("task_bench", &loaded, &error)) {
     fprintf(stderr, "bench_world: %s\n", error.sentence);
-    return 1;
+    return false;
   }
-  static struct job job;
-  bool is_good = true;
-  const uint32_t count = argc > 1 ? (uint32_t)argc - 1 : 3;
-  for (uint32_t r = 0; r < 2; r++) {
+  job.threads = 1;
+  for (uint32_t r = 0; r < PTO_ARRAY_LENGTH(rules); r++) {
     double one_ns = 0;
     for (uint32_t i = 0; i < count; i++) {
-      job.deps = rules[r];
-      job.ranks = argc > 1 ? (uint32_t)strtoul(argv[i + 1], NULL, 10) : usual[i];
-      is_good &= job.ranks >= 1 && job.ranks <= MOST_RANKS && measure(&job, loaded->program, &one_ns);
+      job.workload = (struct workload){.program = "task_bench",
+                                       .settings = {"pattern=stencil_1d", "tasks=15971"},
+                                       .ranks = argc > 1 ? (uint32_t)strtoul(argv[i + 1], NULL, 10) : usual[i],
+                                       .deps = rules[r],
+                                       .is_priced = true};
+      const uint32_t ranks = job.workload.ranks;
+      is_good &= ranks >= 1 && ranks <= MOST_RANKS && measure_tasks(&job, loaded->program, &one_ns);
     }
   }
   pto_program_unload(loaded);
+  return is_good;
+}
+
+/* ---- what threads gain ---- */
+
+/* By threads - 1. */
+struct gains {
+  struct pto_samples wall_ns[MOST_THREADS], critical_ns[MOST_THREADS];
+  uint32_t windows[MOST_THREADS];
+};
+
+static void print_gains(const struct workload *workload, const struct gains *gains) {
+  for (uint32_t i = 0; i < MOST_THREADS; i++) {
+    struct pto_bench_line *line = pto_bench_line_begin("world_threads", PTO_BENCH_SYSTEM);
+    pto_bench_line_text(line, "program", workload->program);
+    pto_bench_line_text(line, "setting", workload->settings[0] ? workload->settings[0] : "");
+    pto_bench_line_count(line, "ranks", workload->ranks);
+    pto_bench_line_count(line, "threads", i + 1);
+    pto_bench_line_real(line, "windows", gains->windows[i]);
+    pto_bench_line_real(line, "cpu_ns", pto_samples_median(&gains->critical_ns[i]));
+    pto_bench_line_real(line, "over_one",
+                        pto_samples_median(&gains->wall_ns[0]) / pto_samples_median(&gains->wall_ns[i]));
+    pto_bench_line_real(line, "cpu_over_one",
+                        pto_samples_median(&gains->critical_ns[0]) / pto_samples_median(&gains->critical_ns[i]));
+    pto_bench_line_print(line, &gains->wall_ns[i]);
+  }
+}
+
+static bool measure_threads(const struct workload *workload) {
+  struct gains gains = {0};
+  struct pto_loaded_program *loaded;
+  struct pto_error error;
+  bool is_good = true;
+  if (pto_program_load(workload->program, &loaded, &error)) {
+    fprintf(stderr, "bench_world: %s\n", error.sentence);
+    return false;
+  }
+  job.workload = *workload;
+  for (uint32_t repeat = 0; repeat < pto_bench_repeats(REPEATS) && is_good; repeat++)
+    for (uint32_t i = 0; i < MOST_THREADS && is_good; i++) {
+      job.threads = i + 1;
+      const double wall_ns = run(&job, loaded->program);
+      is_good = wall_ns >= 0;
+      pto_samples_add(&gains.wall_ns[i], wall_ns);
+      pto_samples_add(&gains.critical_ns[i], visits.critical_ns);
+      gains.windows[i] = visits.parts[0].visits;
+    }
+  pto_program_unload(loaded);
+  if (is_good) print_gains(workload, &gains);
+  return is_good;
+}
+
+int main(int argc, char **argv) {
+  static const struct workload workloads[] = {
+      {.program = "bgemm", .ranks = 4},
+      {.program = "paged_attention", .settings = {"batch=8", "ctx=2048", "dim=128"}, .ranks = 4},
+      {.program = "all_reduce", .settings = {"algorithm=ring", "elems=1000000"}, .ranks = 8},
+      {.program = "all_reduce", .settings = {"algorithm=two_phase", "elems=1000000"}, .ranks = 8},
+  };
+  pto_bench_find_programs(argv[0]);
+  bool is_good = measure_world_sizes(argc, argv);
+  for (uint32_t i = 0; argc == 1 && i < PTO_ARRAY_LENGTH(workloads); i++) is_good &= measure_threads(&workloads[i]);
   return is_good ? 0 : 1;
 }

@@ -6,6 +6,10 @@
 
 #include <runtime/tensor/tensor_make.h>
 
+/* What has small pages: a context with little in it stays small, and weights are read 1.2 times as fast from large ones
+ * (docs/performance.md). */
+#define SMALL_BYTES (UINT64_C(1) << 20)
+
 bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
                              uint64_t context) {
   memset(tensors, 0, sizeof *tensors);
@@ -13,7 +17,7 @@ bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory
   tensors->capacity = tensor_count;
   tensors->context = context;
   if (!pto_device_heap_init(&tensors->heap, memory_bytes, tensor_count) ||
-      !pto_reserve_init(&tensors->memory, memory_bytes) ||
+      !pto_reserve_init_large(&tensors->memory, memory_bytes, SMALL_BYTES) ||
       !pto_reserve_init(&tensors->records_memory, tensor_count * sizeof *tensors->records)) {
     pto_device_tensors_fini(tensors);
     return false;

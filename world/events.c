@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <world/world_state.h>
+#include <world/events.h>
 
 #include <runtime/base/grow.h>
+#include <world/world_state.h>
 
 void pto_world_keep_events(struct pto_world *world) { world->keeps_events = true; }
 

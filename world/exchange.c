@@ -96,6 +96,7 @@ struct pto_exchange *pto_exchange_create(uint32_t part_count) {
   pto_atomic_init(&threads->come, 0);
   pto_atomic_init(&threads->half, 0);
   threads->places = places;
-  threads->base = (struct pto_exchange){.part_count = part_count, .end = part_count, .meet = meet, .destroy = destroy};
+  threads->base = (struct pto_exchange){
+      .part_count = part_count, .end = part_count, .is_shared = true, .meet = meet, .destroy = destroy};
   return &threads->base;
 }

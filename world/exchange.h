@@ -47,6 +47,7 @@ struct pto_exchange_visit {
 
 struct pto_exchange {
   uint32_t part_count, first, end; /* in this process: first to end - 1 */
+  bool is_shared;                  /* parts have one memory: what one tells may be a pointer */
   bool (*meet)(struct pto_exchange *exchange, struct pto_exchange_visit *visit, bool is_well);
   void (*destroy)(struct pto_exchange *exchange);
 };

@@ -80,7 +80,11 @@ PTO_API struct pto_exchange *pto_exchange_of_mpi(uint32_t process_count, const c
   struct processes *processes = calloc(1, sizeof *processes);
   if (!processes) end_all("no memory");
   *processes = (struct processes){
-      .base = {process_count, (uint32_t)own, (uint32_t)own + 1, meet, destroy},
+      .base = {.part_count = process_count,
+               .first = (uint32_t)own,
+               .end = (uint32_t)own + 1,
+               .meet = meet,
+               .destroy = destroy},
       .arrivals = calloc(process_count, sizeof *processes->arrivals),
       .counts = calloc(process_count, sizeof *processes->counts),
       .offsets = calloc(process_count, sizeof *processes->offsets),

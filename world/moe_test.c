@@ -76,8 +76,13 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
 static int run_rank(struct pto_rank *rank, void *context) {
   struct job *job = context;
   struct pto_runtime *rt = NULL;
-  const struct pto_config config = {
-      .size = sizeof config, .engine = "virtual", .chip = "a2a3", .rank = rank, .no_compute = job->no_compute};
+  const struct pto_config config = {.size = sizeof config,
+                                    .engine = "virtual",
+                                    .chip = "a2a3",
+                                    .rank = rank,
+                                    .no_compute = job->no_compute,
+                                    .window = 256,
+                                    .heap_bytes = 1 << 20};
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   const int status = pto_run(rt, orchestrate, context);
   if (status) pto_rank_set_error(rank, pto_last_error(rt));

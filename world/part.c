@@ -106,6 +106,7 @@ static void find_status(struct pto_part *part) {
   for (uint32_t i = 0; i < part->end - part->first; i++) {
     const struct pto_rank *rank = &part->ranks[i];
     struct outcome *outcome = rank->status ? pto_exchange_bytes_add(&part->out, sizeof *outcome) : NULL;
+    part->is_out_of_memory |= rank->status && !outcome;
     if (!outcome) continue;
     const bool is_of_deadlock = rank->error.status == PTO_EDEADLOCK && rank->status != PTO_EDEADLOCK;
     const char *sentence =
@@ -115,6 +116,10 @@ static void find_status(struct pto_part *part) {
   }
   (void)least_of_parts(part, 0);
   pto_error_clear(&part->error);
+  if (part->has_stopped) {
+    pto_error_set(&part->error, PTO_ENOMEM, "no memory for what ranks say of their status");
+    return;
+  }
   for (size_t at = 0; at + sizeof *failed <= part->in.count; at += sizeof *failed) {
     const struct outcome *outcome = (const struct outcome *)(const void *)(part->in.data + at);
     if (!failed || (failed->status == PTO_EDEADLOCK && outcome->status != PTO_EDEADLOCK)) failed = outcome;
@@ -128,13 +133,13 @@ void pto_part_run(struct pto_part *part) {
   const struct pto_world *world = part->world;
   for (;;) {
     const uint64_t at = least_of_parts(part, next_at(part));
+    part->is_out_of_memory |= !pto_part_take_told(part); /* also where all stop: what is handed is this part's */
     if (part->has_stopped) {
       pto_error_set(&part->error, PTO_ENOMEM, "no memory for messages between ranks");
       end_ranks(part, PTO_ENOMEM, part->error.sentence);
       return;
     }
     part->out_at = PTO_WORLD_NEVER;
-    part->is_out_of_memory |= !pto_part_take_told(part);
     if (at == PTO_WORLD_NEVER) {
       if (least_of_parts(part, is_over(part)) != 0) break;
       if (!look_again(part)) break_deadlock(part);

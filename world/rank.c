@@ -18,13 +18,10 @@
 /* ---- messages ---- */
 
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes) {
-  struct pto_world_message *message = bytes < PTO_FABRIC_MAX_BYTES ? calloc(1, sizeof *message + bytes) : NULL;
+  struct pto_world_message *message = bytes < PTO_FABRIC_MAX_BYTES ? malloc(sizeof *message + bytes) : NULL;
   if (!message) return NULL;
-  message->source = source->index;
-  message->target = target;
-  message->sequence = source->sent_count++;
-  message->kind = kind;
-  message->bytes = bytes;
+  *message = (struct pto_world_message){
+      .source = source->index, .target = target, .sequence = source->sent_count++, .kind = kind, .bytes = bytes};
   return message;
 }
 
@@ -141,7 +138,8 @@ uint64_t pto_rank_horizon(const struct pto_rank *rank) {
     others_at = pto_min_u64(others_at, other->next_at);
   }
   const uint64_t horizon = pto_min_u64(pto_world_add(others_at, part->lookahead_ps), pto_fabric_next_at(part->fabric));
-  return pto_min_u64(horizon, part->window_end);
+  /* One without a communicator only hears that others come to one, and may have gone past that. */
+  return rank->number_count ? pto_min_u64(horizon, part->window_end) : horizon;
 }
 
 /* ---- running ---- */

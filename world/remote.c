@@ -8,6 +8,7 @@
 
 #include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/text.h>
 #include <runtime/port/core_port.h>
 #include <sim/rendezvous/waiting_core.h>
 
@@ -23,6 +24,7 @@ static int check_call(const struct pto_kernel_args *args, const char *call, stru
   if (!port || !(port->kernels[args->core->role]->flags & PTO_KERNEL_REMOTE))
     return pto_kernel_error(args, "%s: the kernel does not declare PTO_KERNEL_REMOTE, or runs outside an engine", call);
   *rank = (struct pto_rank *)port->rank;
+  if (*rank && !(*rank)->tickets) return pto_kernel_error(args, "%s: no memory for calls that wait", call);
   if (*rank) return 0;
   return pto_kernel_error(args, "%s: the chip is alone; other ranks are there in a world", call);
 }
@@ -91,6 +93,13 @@ static struct pto_remote_layout layout_of(const struct pto_kernel_tensor *tensor
   return layout;
 }
 
+/* "[2, 3]" */
+static void add_shape(char *text, size_t size, const struct pto_remote_layout *layout) {
+  for (uint32_t i = 0; i < layout->ndims; i++)
+    pto_text_append(text, size, "%s%" PRIu64, i ? ", " : "[", layout->shape[i]);
+  pto_text_append(text, size, "%s", layout->ndims ? "]" : "[]");
+}
+
 static int check_alike(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
                        const struct pto_remote_layout *from) {
   if (to->dtype != from->dtype)
@@ -100,8 +109,10 @@ static int check_alike(const struct pto_kernel_args *args, const char *call, con
   bool is_alike = to->ndims == from->ndims;
   for (uint32_t i = 0; is_alike && i < to->ndims; i++) is_alike = to->shape[i] == from->shape[i];
   if (is_alike) return 0;
-  return pto_kernel_error(args, "%s: %" PRIu64 " bytes of one shape from %" PRIu64 " of another", call,
-                          pto_remote_bytes(to), pto_remote_bytes(from));
+  char shapes[2][24 * PTO_MAX_DIMS] = {"", ""};
+  add_shape(shapes[0], sizeof shapes[0], to);
+  add_shape(shapes[1], sizeof shapes[1], from);
+  return pto_kernel_error(args, "%s: shape %s from %s", call, shapes[0], shapes[1]);
 }
 
 /* A window that a layout is in; layout->addr counts from its begin then. */

@@ -124,15 +124,16 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
   return fact;
 }
 
-/* To `in`: those of all ranks. */
-static void exchange_facts(struct pto_part *part) {
+/* To `in`: those of all ranks.  False: some part has no memory. */
+static bool exchange_facts(struct pto_part *part) {
   for (uint32_t i = 0; i < part->end - part->first; i++)
     for (size_t k = 0; k < part->ranks[i].comm_count; k++) {
       struct fact *fact = pto_exchange_bytes_add(&part->out, sizeof *fact);
+      part->is_out_of_memory |= !fact;
       if (fact) *fact = fact_of(&part->ranks[i], part->ranks[i].comms[k]);
     }
   struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->in};
-  (void)pto_exchange_meet(part->world->exchange, &visit, true);
+  return pto_exchange_meet(part->world->exchange, &visit, !part->is_out_of_memory);
 }
 
 /* NULL: the rank knows nothing of the communicator. */
@@ -438,12 +439,15 @@ static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t c
 }
 
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
-  exchange_facts(part);
+  text[0] = '\0';
+  if (!exchange_facts(part)) {
+    pto_text_append(text, size, "ranks wait for ever, and there is no memory to say why");
+    return;
+  }
   for (uint32_t i = 0; i < part->end - part->first; i++)
     if (!part->ranks[i].is_over) say(&part->ranks[i]);
   struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->stuck};
   (void)pto_exchange_meet(part->world->exchange, &visit, true);
-  text[0] = '\0';
   pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(&part->stuck),
                   part->world->rank_count);
   const size_t cause = find_cause(&part->stuck);

@@ -11,29 +11,35 @@
 
 /* ---- running ---- */
 
+/* Not before all threads are there, as parts wait for each other: then the lock is free. */
 static void *run_part(void *argument) {
-  pto_part_run(argument);
+  struct pto_part *part = argument;
+  pthread_mutex_lock(&part->world->starting);
+  const bool runs = part->world->has_threads;
+  pthread_mutex_unlock(&part->world->starting);
+  if (runs) pto_part_run(part);
   return NULL;
 }
 
-/* All parts of this process, each on a thread of its own, the first on this one.  A part whose thread does not start
- * would keep the others waiting: so all are asked for before any begins. */
+/* All parts of this process, each on a thread of its own, the first on this one. */
 int pto_world_run(struct pto_world *world, int (*main)(struct pto_rank *rank, void *context), void *context) {
   pthread_t threads[PTO_MAX_RANKS];
   const uint32_t first = world->exchange->first, end = world->exchange->end;
   int code = 0;
+  uint32_t started = first + 1;
   if (world->has_run) return pto_error_set(&world->error, PTO_EINVAL, "a world runs once");
   world->has_run = true;
   world->main = main;
   world->context = context;
-  for (uint32_t i = first + 1; i < end; i++)
-    if (!pto_thread_start(&threads[i], run_part, &world->parts[i], &code)) {
-      /* Those that run wait for this one for ever. */
-      fprintf(stderr, "a thread of the world does not start: %s\n", strerror(code));
-      abort();
-    }
-  pto_part_run(&world->parts[first]);
-  for (uint32_t i = first + 1; i < end; i++) pthread_join(threads[i], NULL);
+  pthread_mutex_lock(&world->starting);
+  while (started < end && pto_thread_start(&threads[started], run_part, &world->parts[started], &code)) started++;
+  world->has_threads = started == end;
+  pthread_mutex_unlock(&world->starting);
+  if (world->has_threads) pto_part_run(&world->parts[first]);
+  for (uint32_t i = first + 1; i < started; i++) pthread_join(threads[i], NULL);
+  if (!world->has_threads)
+    return pto_error_set(&world->error, PTO_ESYSTEM, "thread %" PRIu32 " of the world does not start: %s",
+                         started - first, strerror(code));
   world->error = world->parts[first].error;
   return world->error.status;
 }
@@ -95,6 +101,7 @@ int pto_world_create_across(const struct pto_world_config *config, struct pto_ex
   pto_error_clear(&error);
   struct pto_world *world = calloc(1, sizeof *world);
   if (world) world->exchange = processes;
+  if (world) pthread_mutex_init(&world->starting, NULL);
   int status = world ? create(config, world, &error) : pto_error_set(&error, PTO_ENOMEM, "no memory for a world");
   if (status == PTO_OK) {
     *world_out = world;
@@ -126,5 +133,6 @@ void pto_world_destroy(struct pto_world *world) {
   free(world->parts);
   pto_exchange_destroy(world->threads);
   free(world->chip);
+  pthread_mutex_destroy(&world->starting);
   free(world);
 }

@@ -6,6 +6,7 @@
  * get, notify and wait.  Each rank does its own steps in that order.  What one rank puts or writes for another lies in
  * a slot of the window that is used once, and is read after a wait; so each step has one result, whatever happens first
  * between ranks.  PTO_RANDOM_WORLDS=N: so many programs; PTO_TEST_LONG: 100 000.
+ * Under mpirun each process has some of the ranks, and compares what these have (tests/long/worlds_mpi_test.sh).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <pto/collectives.h>
 #include <pto/remote.h>
 #include <runtime/base/sanitizer.h>
+#include <world/world_state.h>
 
 #define MOST_RANKS 6u
 #define LOCAL_SLOTS 8u
@@ -28,7 +30,24 @@
 #define COMMS 3u
 #define SIGNALS MOST_RANKS /* one for each rank that notifies: what counts two ranks may be there for the wrong one */
 
-enum verb { COMPUTE, PUT, WRITE, NOTIFY, WAIT, COPY, GET, GROUP_END, ALL_REDUCE };
+/* From ALL_REDUCE on: collectives of all ranks. */
+enum verb {
+  COMPUTE,
+  PUT,
+  WRITE,
+  NOTIFY,
+  WAIT,
+  COPY,
+  GET,
+  GROUP_END,
+  ALL_REDUCE,
+  REDUCE_SCATTER,
+  ALL_GATHER,
+  BROADCAST,
+  ALL_TO_ALL,
+  BARRIER,
+  VERBS
+};
 
 /* Of one rank; a PUT notifies too.  Those of a group come before its GROUP_END, which is of all of its ranks. */
 struct step {
@@ -96,6 +115,19 @@ static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t
   add_step(p, (struct step){.verb = GROUP_END, .comm = comm});
 }
 
+static void make_collective(struct program *p) {
+  struct step step = {.verb = (enum verb)(ALL_REDUCE + below(VERBS - ALL_REDUCE)),
+                      .comm = 2,
+                      .from = below(LOCAL_SLOTS),
+                      .to = below(LOCAL_SLOTS)};
+  if (step.verb == ALL_REDUCE) step.signal = below(4);     /* the algorithm */
+  if (step.verb == BROADCAST) step.peer = below(p->ranks); /* the root's place */
+  /* Tensors of other sizes are other bytes. */
+  if ((step.verb == REDUCE_SCATTER || step.verb == ALL_GATHER) && step.to == step.from)
+    step.to = (step.from + 1) % LOCAL_SLOTS;
+  add_step(p, step);
+}
+
 static void make(struct program *p, uint32_t seed) {
   static const char *const policies[] = {"fifo", "lifo", "random:7"};
   static const char *const chips[] = {"tiny,dies_per_package=1,nodes=1", "a2a3", "tiny"};
@@ -124,10 +156,7 @@ static void make(struct program *p, uint32_t seed) {
                                 .slot = below(LOCAL_SLOTS),
                                 .to = below(LOCAL_SLOTS)});
     if (below(4) == 0)
-      add_step(
-          p,
-          (struct step){
-              .verb = ALL_REDUCE, .comm = 2, .from = below(LOCAL_SLOTS), .to = below(LOCAL_SLOTS), .signal = below(4)});
+      make_collective(p);
     else
       make_group(p, below(2), &used, signals);
   }
@@ -146,35 +175,72 @@ static void compute(int32_t (*local)[SLOT_ELEMS], const struct step *step) {
     local[step->to][k] = (int32_t)(3u * (uint32_t)local[step->from][k] + (uint32_t)local[step->slot][k]);
 }
 
+/* Elements of one part where a slot is cut in equal ones. */
+static uint32_t part_elems(const struct program *p) { return SLOT_ELEMS / p->ranks; }
+/* Where a part of a slot begins that is cut in parts of about the same size. */
+static uint32_t part_begin(const struct program *p, uint32_t part) { return part * SLOT_ELEMS / p->ranks; }
+
+/* What a collective leaves at element k of the rank at that place; false: what was there. */
+static bool collect(const struct program *p, const struct step *s, int32_t (*in)[SLOT_ELEMS], uint32_t place,
+                    uint32_t k, int32_t *out) {
+  const uint32_t *members = p->members[s->comm], each = part_elems(p), begin = part_begin(p, place);
+  const bool is_scattered = s->verb == REDUCE_SCATTER;
+  uint32_t sum = 0;
+  switch (s->verb) {
+  case ALL_REDUCE:
+  case REDUCE_SCATTER:
+    if (is_scattered && begin + k >= part_begin(p, place + 1)) return false;
+    for (uint32_t r = 0; r < p->ranks; r++) sum += (uint32_t)in[r][is_scattered ? begin + k : k];
+    *out = (int32_t)sum;
+    return true;
+  case ALL_GATHER:
+    if (k < each * p->ranks) *out = in[members[k / each]][k % each];
+    return k < each * p->ranks;
+  case BROADCAST:
+    *out = in[members[s->peer]][k];
+    return true;
+  case ALL_TO_ALL:
+    if (k < each * p->ranks) *out = in[members[k / each]][place * each + k % each];
+    return k < each * p->ranks;
+  default:
+    return false;
+  }
+}
+
+static void interpret_collective(const struct program *p, const struct step *s, struct state *state) {
+  int32_t in[MOST_RANKS][SLOT_ELEMS];
+  for (uint32_t r = 0; r < p->ranks; r++) memcpy(in[r], state->local[r][s->from], sizeof in[r]);
+  for (uint32_t place = 0; place < p->ranks; place++)
+    for (uint32_t k = 0; k < SLOT_ELEMS; k++)
+      (void)collect(p, s, in, place, k, &state->local[p->members[s->comm][place]][s->to][k]);
+}
+
 static void interpret(const struct program *p, struct state *state) {
   for (uint32_t i = 0; i < p->step_count; i++) {
     const struct step *s = &p->steps[i];
-    int32_t sum[SLOT_ELEMS] = {0};
+    const size_t bytes = sizeof state->local[0][0];
     switch (s->verb) {
     case COMPUTE:
       compute(state->local[s->rank], s);
       break;
     case PUT:
-      memcpy(state->window[s->comm][s->peer][s->slot], state->local[s->rank][s->from], sizeof sum);
+      memcpy(state->window[s->comm][s->peer][s->slot], state->local[s->rank][s->from], bytes);
       break;
     case WRITE:
-      memcpy(state->window[s->comm][s->rank][s->slot], state->local[s->rank][s->from], sizeof sum);
+      memcpy(state->window[s->comm][s->rank][s->slot], state->local[s->rank][s->from], bytes);
       break;
     case COPY:
-      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->rank][s->slot], sizeof sum);
+      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->rank][s->slot], bytes);
       break;
     case GET:
-      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->peer][s->slot], sizeof sum);
-      break;
-    case ALL_REDUCE:
-      for (uint32_t r = 0; r < p->ranks; r++)
-        for (uint32_t k = 0; k < SLOT_ELEMS; k++)
-          sum[k] = (int32_t)((uint32_t)sum[k] + (uint32_t)state->local[r][s->from][k]);
-      for (uint32_t r = 0; r < p->ranks; r++) memcpy(state->local[r][s->to], sum, sizeof sum);
+      memcpy(state->local[s->rank][s->to], state->window[s->comm][s->peer][s->slot], bytes);
       break;
     case NOTIFY:
     case WAIT:
     case GROUP_END:
+      break;
+    default:
+      interpret_collective(p, s, state);
       break;
     }
   }
@@ -186,7 +252,10 @@ struct job {
   const struct program *program;
   struct state *state;
   uint64_t virtual_ps[MOST_RANKS];
+  bool is_own[MOST_RANKS]; /* of this process */
 };
+
+static struct pto_exchange *processes; /* NULL: there is one */
 
 /* The kernel's share of a group: steps first to end − 1 of its rank. */
 struct share {
@@ -261,6 +330,38 @@ static const struct pto_kernel compute_kernel = {
 
 static struct share shares[MOST_RANKS][MOST_STEPS];
 
+/* The first `count` elements of a local slot. */
+static struct pto_tensor part_of(const struct pto_tensor *local, uint32_t slot, uint32_t count) {
+  const struct pto_tensor row = pto_tensor_slice(local, 0, slot, slot + 1, 1);
+  return pto_tensor_slice(&row, 1, 0, count, 1);
+}
+
+static int submit_collective(struct pto_runtime *rt, const struct program *p, const struct step *s,
+                             struct pto_comm comm, const struct pto_tensor *local) {
+  const uint32_t place = pto_comm_place(rt, comm), equal = part_elems(p) * p->ranks;
+  const uint32_t own = part_begin(p, place + 1) - part_begin(p, place);
+  const bool is_cut = s->verb == ALL_GATHER || s->verb == ALL_TO_ALL;
+  const struct pto_tensor in = part_of(local, s->from,
+                                       s->verb == ALL_GATHER ? part_elems(p)
+                                       : is_cut              ? equal
+                                                             : SLOT_ELEMS);
+  const struct pto_tensor out = part_of(local, s->to, is_cut ? equal : s->verb == REDUCE_SCATTER ? own : SLOT_ELEMS);
+  switch (s->verb) {
+  case ALL_REDUCE:
+    return pto_submit_all_reduce(rt, comm, &in, &out, PTO_REDUCE_SUM, (enum pto_all_reduce)s->signal);
+  case REDUCE_SCATTER:
+    return pto_submit_reduce_scatter(rt, comm, &in, &out, PTO_REDUCE_SUM);
+  case ALL_GATHER:
+    return pto_submit_all_gather(rt, comm, &in, &out);
+  case BROADCAST:
+    return pto_submit_broadcast(rt, comm, &in, &out, s->peer);
+  case ALL_TO_ALL:
+    return pto_submit_all_to_all(rt, comm, &in, &out);
+  default:
+    return pto_submit_comm_barrier(rt, comm, NULL);
+  }
+}
+
 static int orchestrate(struct pto_runtime *rt, void *context) {
   struct job *job = context;
   const struct program *p = job->program;
@@ -281,11 +382,7 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
       const struct pto_param params[] = {pto_inout(&local), pto_scalar_u64((uint64_t)(uintptr_t)s)};
       status = pto_submit_aiv(rt, &compute_kernel, params, 2);
     }
-    if (s->verb == ALL_REDUCE) {
-      const struct pto_tensor in = pto_tensor_slice(&local, 0, s->from, s->from + 1, 1),
-                              out = pto_tensor_slice(&local, 0, s->to, s->to + 1, 1);
-      status = pto_submit_all_reduce(rt, comms[2], &in, &out, PTO_REDUCE_SUM, (enum pto_all_reduce)s->signal);
-    }
+    if (s->verb >= ALL_REDUCE) status = submit_collective(rt, p, s, comms[2], &local);
     if (s->verb == GROUP_END && place_of(p, s->comm, rank) != UINT32_MAX) {
       shares[rank][i] = (struct share){p, rank, first, i};
       const struct pto_tensor window = pto_comm_window(rt, comms[s->comm], PTO_INT32, 2, window_shape);
@@ -295,7 +392,7 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
                                 &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel}, params,
                                 4, NULL);
     }
-    if (s->verb == GROUP_END || s->verb == COMPUTE || s->verb == ALL_REDUCE) first = i + 1;
+    if (s->verb == GROUP_END || s->verb == COMPUTE || s->verb >= ALL_REDUCE) first = i + 1;
   }
   return status;
 }
@@ -316,6 +413,7 @@ static int run_rank(struct pto_rank *rank, void *context) {
   if (status) pto_rank_set_error(rank, pto_last_error(rt));
   pto_runtime_stats(rt, &stats);
   job->virtual_ps[pto_rank_index(rank)] = stats.virtual_ps;
+  job->is_own[pto_rank_index(rank)] = true;
   pto_runtime_destroy(rt);
   return status;
 }
@@ -325,7 +423,7 @@ static void run(struct job *job, uint32_t seed, uint32_t threads) {
   char sentence[256] = "";
   const struct pto_world_config config = {
       .size = sizeof config, .ranks = job->program->ranks, .chip = job->program->chip, .threads = threads};
-  if (pto_world_create(&config, &world, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  if (pto_world_create_across(&config, processes, &world, sentence, sizeof sentence)) fail_msg("%s", sentence);
   if (pto_world_run(world, run_rank, job)) fail_msg("seed %u: %s", seed, pto_world_last_error(world));
   pto_world_destroy(world);
 }
@@ -352,8 +450,10 @@ static void test_random_programs_give_what_the_interpreter_gives(void **unused) 
     interpret(&program, &states[0]);
     struct job first = {.program = &program, .state = &states[1]}, again = {.program = &program, .state = &states[2]};
     run(&first, seed, 1);
-    if (memcmp(states[0].local, states[1].local, sizeof states[0].local) != 0) fail_msg("seed %u: other bytes", seed);
-    if (seed % 3) continue;
+    for (uint32_t r = 0; r < program.ranks; r++)
+      if (first.is_own[r] && memcmp(states[0].local[r], states[1].local[r], sizeof states[0].local[r]) != 0)
+        fail_msg("seed %u: rank %u has other bytes", seed, r);
+    if (seed % 3 || processes) continue;
     run(&again, seed, 1 + below(program.ranks));
     assert_memory_equal(first.virtual_ps, again.virtual_ps, sizeof first.virtual_ps);
     assert_memory_equal(states[1].local, states[2].local, sizeof states[1].local);
@@ -362,5 +462,13 @@ static void test_random_programs_give_what_the_interpreter_gives(void **unused) 
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs_give_what_the_interpreter_gives)};
-  return cmocka_run_group_tests_name("world_random", tests, NULL, NULL);
+  struct pto_error error;
+  if (pto_exchange_join(&processes, &error)) {
+    fprintf(stderr, "%s\n", error.sentence);
+    return 1;
+  }
+  if (processes) printf("one of %u processes\n", processes->part_count);
+  const int failed = cmocka_run_group_tests_name("world_random", tests, NULL, NULL);
+  if (processes && !failed) pto_exchange_destroy(processes); /* where one has failed, the launcher ends all */
+  return failed;
 }

@@ -38,6 +38,8 @@
 #ifndef PTO_WORLD_STATE_H
 #define PTO_WORLD_STATE_H
 
+#include <pthread.h>
+
 #include <pto/remote.h>
 #include <pto/world.h>
 #include <runtime/base/error.h>
@@ -93,6 +95,7 @@ struct pto_world_message {
   bool is_flow;                     /* takes its way over the fabric: */
   uint64_t began_at, flow_bytes;    /* from then on */
   struct pto_world_message *landed; /* what its source is told when it has arrived; NULL in other parts */
+  struct pto_world_message *handed; /* of what is told: the message itself, for the part of its target */
   _Alignas(8) unsigned char payload[];
 };
 
@@ -235,6 +238,8 @@ struct pto_world {
   void *context;
   struct pto_error error;
   bool has_run, keeps_events;
+  pthread_mutex_t starting; /* held until has_threads is known */
+  bool has_threads;         /* one for each part */
   pto_name_call *name_call; /* NULL: sentences have no places */
   void *name_context;
 };

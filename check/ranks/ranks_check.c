@@ -210,7 +210,7 @@ static bool check_windows(struct reporter *t) {
   return true;
 }
 
-/* ---- signals that nobody waits for ---- */
+/* ---- signals that no kernel waits for ---- */
 
 /* A wait for the signal goes on for ever: what came of it is told there. */
 static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {

@@ -125,6 +125,7 @@ static void put_step(struct pto_json_writer *w, const struct pto_rank_step *step
   if (pto_json_try_key(w, "peer", step->peer != PTO_RANK_NO_PEER)) pto_json_u64(w, step->peer);
   pto_json_put_string(w, "resource", pto_resource_name(step->resource, name, sizeof name));
   pto_json_put_string(w, "activity", pto_activity_name(step->activity));
+  pto_json_put_string(w, "group", pto_activity_group_name(pto_activity_group(step->activity)));
   put_us(w, "begin_us", step->begin);
   put_us(w, "end_us", step->end);
   if (pto_json_try_key(w, "task", step->task != PTO_SEGMENT_NO_TASK)) pto_json_u64(w, step->task);

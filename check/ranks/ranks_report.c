@@ -107,7 +107,7 @@ static void put_verdict(struct pto_json_writer *w, enum pto_verdict verdict) {
   if (pto_json_try_key(w, "verified", verdict != PTO_VERDICT_NONE)) pto_json_bool(w, verdict == PTO_VERDICT_TRUE);
 }
 
-static void put_all(struct pto_json_writer *w, const void *context) {
+void pto_ranks_put(struct pto_json_writer *w, const void *context) {
   const struct pto_ranks *ranks = context;
   pto_json_put_format(w, "pto-ranks", 1);
   pto_json_put_string(w, "program", ranks->program);
@@ -135,5 +135,5 @@ static void put_all(struct pto_json_writer *w, const void *context) {
 }
 
 int pto_ranks_write_json(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
-  return pto_output_json(path, put_all, ranks, error);
+  return pto_output_json(path, pto_ranks_put, ranks, error);
 }

@@ -10,6 +10,8 @@
 int pto_ranks_agree(struct pto_ranks *ranks);
 /* After the run: each has all ranks' results, the links and the last rank's end.  False: no memory, in all. */
 PTO_MUST_CHECK bool pto_ranks_gather(struct pto_ranks *ranks);
+/* The members of the object of --json. */
+void pto_ranks_put(struct pto_json_writer *w, const void *ranks);
 /* `in` is what all processes have in `out`, in order of ranks; `out` is empty then.  False: one of them is not well, or
  * out of memory, the same in all. */
 PTO_MUST_CHECK bool pto_ranks_share(const struct pto_ranks *ranks, struct pto_exchange_bytes *out,

@@ -11,6 +11,8 @@
 #include <check/ranks/ranks_state.h>
 #include <report/export/trace_events.h>
 #include <report/file/output_file.h>
+#include <report/page/page.h>
+#include <report/page/run_blocks.h>
 #include <runtime/base/grow.h>
 
 /* The trace of a rank of this process; NULL: it is another one's, or recorded nothing. */
@@ -230,37 +232,73 @@ static int write_files(const struct pto_trace_part *parts, uint32_t count, const
   return status;
 }
 
-static int write_told(const struct pto_ranks *ranks, const struct pto_exchange_bytes *told,
-                      const struct pto_trace_format *format, const char *path, struct pto_error *error) {
-  struct pto_trace_part parts[PTO_MAX_RANKS + 1];
+/* Points into `told`; how many there are. */
+static size_t find_parts(const struct pto_exchange_bytes *told, struct pto_trace_part parts[PTO_MAX_RANKS + 1]) {
   size_t count = 0;
   for (size_t at = 0; at < told->count && count <= PTO_MAX_RANKS; count++) {
     const struct part *part = (const struct part *)(const void *)(told->data + at);
     parts[count] = (struct pto_trace_part){part->text, part->bytes, part->tasks, part->dropped};
     at += pto_align_up(sizeof *part + part->bytes, 8);
   }
-  if (!format->join) return write_files(parts, (uint32_t)count, path, error);
-  const struct pto_export_info info = pto_session_info(&ranks->sessions[0]);
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status == PTO_OK) status = pto_output_close(path, fd, format->join(&info, parts, count, fd), error);
-  return status;
+  return count;
 }
 
-int pto_ranks_write_trace(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
-  const struct pto_trace_format *format = pto_trace_format_of(path);
-  struct pto_exchange_bytes out = {0}, told = {0};
+/* Those of all ranks in `told`, and what is of all behind them where the format has that. */
+static int tell_parts(const struct pto_ranks *ranks, const struct pto_trace_format *format,
+                      struct pto_exchange_bytes *told, struct pto_error *error) {
+  struct pto_exchange_bytes out = {0};
   struct all all = {0};
   bool is_well = find_all(ranks, &all);
   for (uint32_t rank = 0; rank < ranks->rank_count && is_well; rank++)
     if (trace_of(ranks, rank)) is_well = add_rank(ranks, rank, &all, format, &out);
-  is_well = pto_ranks_share(ranks, &out, &told, is_well);
-  if (is_well && format->join) is_well = add_between(ranks, &all, format, &told);
-  int status =
-      is_well ? PTO_OK
-              : pto_error_set(error, PTO_ENOMEM, "no memory for the timelines of %" PRIu32 " ranks", ranks->rank_count);
-  if (is_well && ranks->is_told_here) status = write_told(ranks, &told, format, path, error);
+  is_well = pto_ranks_share(ranks, &out, told, is_well);
+  if (is_well && format->write_part) is_well = add_between(ranks, &all, format, told);
   pto_exchange_bytes_fini(&out);
-  pto_exchange_bytes_fini(&told);
   free_all(&all);
+  if (is_well) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for the timelines of %" PRIu32 " ranks", ranks->rank_count);
+}
+
+int pto_ranks_write_trace(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
+  const struct pto_trace_format *format = pto_trace_format_of(path);
+  const struct pto_export_info info = pto_session_info(&ranks->sessions[0]);
+  struct pto_trace_part parts[PTO_MAX_RANKS + 1];
+  struct pto_exchange_bytes told = {0};
+  int fd, status = tell_parts(ranks, format, &told, error);
+  const size_t count = status == PTO_OK ? find_parts(&told, parts) : 0;
+  if (status == PTO_OK && ranks->is_told_here) {
+    if (!format->join) {
+      status = write_files(parts, (uint32_t)count, path, error);
+    } else {
+      status = pto_output_open(path, &fd, error);
+      if (status == PTO_OK) status = pto_output_close(path, fd, format->join(&info, parts, count, fd), error);
+    }
+  }
+  pto_exchange_bytes_fini(&told);
+  return status;
+}
+
+/* ---- pages ---- */
+
+static int write_blocks(const struct pto_trace_events *events, int fd) {
+  FILE *to = fdopen(dup(fd), "w");
+  if (!to) return errno;
+  const int status = events->trace ? pto_run_blocks_write(events->trace, events->info, to)
+                                   : pto_link_blocks_write(events->between, events->info, to);
+  return fclose(to) != 0 || status ? ENOMEM : 0;
+}
+
+int pto_ranks_write_page(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
+  static const struct pto_trace_format blocks = {.write_part = write_blocks};
+  const struct pto_report_page_document document = {"ranks", pto_ranks_put, ranks};
+  struct pto_trace_part parts[PTO_MAX_RANKS + 1];
+  struct pto_exchange_bytes told = {0};
+  int status = tell_parts(ranks, &blocks, &told, error);
+  if (status == PTO_OK && ranks->is_told_here) {
+    const struct pto_report_page page = {
+        .documents = &document, .document_count = 1, .parts = parts, .part_count = find_parts(&told, parts)};
+    status = pto_report_page_write(path, &page, error);
+  }
+  pto_exchange_bytes_fini(&told);
   return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --trace of several ranks: a part a rank, which the process that has the rank writes, and one of what is of all; the
- * process that tells puts them in one file, or where the format wants it (Chakra's) in a file a rank: "x.et" is
- * "x.3.et" of rank 3.
+ * --trace and --report of several ranks: a part a rank, which the process that has the rank writes, and one of what is
+ * of all; the process that tells puts them in one file, or where the format wants it (Chakra's) in a file a rank:
+ * "x.et" is "x.3.et" of rank 3.
  *
  * Owns nothing.  Each process calls it, after the run.
  */
@@ -13,5 +13,8 @@
 
 /* PTO_OK, PTO_ENOMEM, or PTO_ESYSTEM with the sentence. */
 PTO_MUST_CHECK int pto_ranks_write_trace(const struct pto_ranks *ranks, const char *path, struct pto_error *error);
+
+/* The same for a page, with the document of --json; pto_report_page_probe says before the run whether there are any. */
+PTO_MUST_CHECK int pto_ranks_write_page(const struct pto_ranks *ranks, const char *path, struct pto_error *error);
 
 #endif

@@ -375,13 +375,13 @@ static uint32_t find_host_before(const struct pto_access_graph *graph, uint64_t 
 }
 
 /* Of one rank: its host before, and what it does later, up to the host's next access, which has the rest. */
-static bool meet_at(struct maker *m, uint32_t rank, uint64_t tasks, uint32_t meeting) {
+static bool meet_at(struct maker *m, uint32_t rank, uint64_t tasks, uint32_t creation) {
   const struct pto_access_graph *graph = &m->order->graphs[rank];
   const uint32_t before = find_host_before(graph, tasks);
-  if (before != PTO_GRAPH_NONE && !add_edge(m, m->base[rank] + before, meeting)) return false;
+  if (before != PTO_GRAPH_NONE && !add_edge(m, m->base[rank] + before, creation)) return false;
   if (tasks >= graph->task_count) return true;
   for (uint32_t i = graph->node_of_task[tasks]; i < graph->node_count; i++) {
-    if (!add_edge(m, meeting, m->base[rank] + i)) return false;
+    if (!add_edge(m, creation, m->base[rank] + i)) return false;
     if (graph->nodes[i].is_host) break;
   }
   return true;
@@ -405,11 +405,11 @@ static bool take_creations(struct maker *m) {
       const struct pto_rank_event *event = find_created(rank_at(m, its->ranks[i]), comm);
       has_waited |= event && find_host_before(&order->graphs[its->ranks[i]], event->task) != PTO_GRAPH_NONE;
     }
-    const uint32_t meeting = has_waited ? add_point(m, 0) : 0;
-    if (meeting == PTO_GRAPH_NONE) return false;
+    const uint32_t creation = has_waited ? add_point(m, 0) : 0;
+    if (creation == PTO_GRAPH_NONE) return false;
     for (uint32_t i = 0; has_waited && i < its->size; i++) {
       const struct pto_rank_event *event = find_created(rank_at(m, its->ranks[i]), comm);
-      if (event && !meet_at(m, its->ranks[i], event->task, meeting)) return false;
+      if (event && !meet_at(m, its->ranks[i], event->task, creation)) return false;
     }
   }
   return true;
@@ -592,12 +592,7 @@ void pto_world_order_fini(struct pto_world_order *order) {
   memset(order, 0, sizeof *order);
 }
 
-static bool leads_to(struct pto_world_order *order, const struct pto_window_access *a,
-                     const struct pto_window_access *b) {
-  return pto_reach_has_path(&order->reach, a->begin, b->node);
-}
-
 bool pto_world_order_has(struct pto_world_order *order, const struct pto_window_access *a,
                          const struct pto_window_access *b) {
-  return leads_to(order, a, b) || leads_to(order, b, a);
+  return pto_reach_has_path(&order->reach, a->begin, b->node) || pto_reach_has_path(&order->reach, b->begin, a->node);
 }

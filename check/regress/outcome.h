@@ -43,15 +43,19 @@ struct pto_baseline {
 
 /* What the baseline says of a case; false: it has none of that text. */
 bool pto_regress_find(const struct pto_baseline *baseline, const char *text, struct pto_regress_outcome *outcome);
-/* What of a change of virtual time or memory is none.  Zeroed: nothing.  Counts, digests and status always count. */
+/* What of a change of virtual time, of a kernel's, or of memory is none.  Zeroed: nothing.  Counts, digests and status
+ * always count. */
 struct pto_regress_allowed {
   double percent;    /* so much, up or down */
   bool is_less_fine; /* any that is faster, or needs less */
 };
-/* Whether it came to what the baseline says.  PTO_OK; PTO_EINVAL with what became of it, "97 edges instead of 96; 51.2
- * us on the chip instead of 50.9 us (+0.5 %, slower)"; PTO_ENOTSUP where the case is not in the baseline. */
+/* Whether the baseline knows what the case's virtual time was spent on. */
+bool pto_regress_has_parts(const struct pto_baseline *baseline, const char *text);
+/* Whether it came to what the baseline says, each kernel too where both know the parts; `parts` may be NULL.  PTO_OK;
+ * PTO_EINVAL with what became of it, "97 edges instead of 96; 51.2 us on the chip instead of 50.9 us (+0.5 %, slower)";
+ * PTO_ENOTSUP where the case is not in the baseline. */
 PTO_MUST_CHECK int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
-                                       const struct pto_regress_outcome *outcome,
+                                       const struct pto_regress_outcome *outcome, json_t *parts,
                                        const struct pto_regress_allowed *allowed, struct pto_error *error);
 
 /* What virtual time was spent on, of a result with --stats: an object of picoseconds by name: kernels summed over calls

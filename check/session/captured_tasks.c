@@ -8,6 +8,8 @@
 
 #include <check/session/session.h>
 #include <check/task/capture.h>
+#include <runtime/base/closest.h>
+#include <runtime/trace/trace_words.h>
 
 struct pto_captured_tasks {
   struct pto_session *session;
@@ -98,6 +100,22 @@ int pto_session_capture(struct pto_session *session, const char *tasks, const ch
   return begin(session, tasks, path, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
+/* What ran instead of a kernel that did not. */
+static void ask_for_kernel(const struct pto_session *session, const struct pto_task_term *term,
+                           struct pto_error *error) {
+  const struct pto_trace *trace = pto_session_trace(session);
+  struct pto_closest closest;
+  char question[PTO_CLOSEST_TEXT];
+  if (!term->name || !trace) return;
+  pto_closest_begin(&closest, term->name);
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    for (uint32_t role = 0; role < 3; role++) {
+      const struct pto_kernel *kernel = pto_trace_task_kernel(trace, i, role);
+      if (kernel) pto_closest_consider(&closest, kernel->name);
+    }
+  pto_error_append(error, "%s", pto_closest_question(&closest, question));
+}
+
 int pto_session_captured(struct pto_session *session, uint64_t *count_out, char *sentence, size_t sentence_size) {
   struct pto_captured_tasks *captured = session->captured;
   char term[128];
@@ -106,8 +124,10 @@ int pto_session_captured(struct pto_session *session, uint64_t *count_out, char 
   detach(captured);
   *count_out = captured->count;
   const struct pto_task_term *unmet = pto_task_choice_unmet(&captured->choice);
-  if (unmet && !captured->error.status)
+  if (unmet && !captured->error.status) {
     pto_error_set(&captured->error, PTO_EINVAL, "no kernel ran for %s", pto_task_term_format(unmet, term, sizeof term));
+    ask_for_kernel(session, unmet, &captured->error);
+  }
   return captured->error.status ? pto_error_tell(&captured->error, sentence, sentence_size) : PTO_OK;
 }
 

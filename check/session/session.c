@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
-#include <pto/world.h>
 #include <check/session/refusals.h>
+#include <pto/world.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
@@ -531,85 +531,4 @@ void pto_session_fini(struct pto_session *session) {
   free(session->stopped);
   pto_subject_fini(&session->subject);
   memset(session, 0, sizeof *session);
-}
-
-/* ---- the order of tasks ---- */
-
-/* "…; of node 3 gemm query and node 7 softmax".  Without memory it stays as it is. */
-static void name_nodes(struct pto_finding *finding, const struct pto_export_info *info) {
-  const char *separator = "; of node ";
-  char *text = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&text, &size);
-  if (!stream) return;
-  fputs(finding->sentence, stream);
-  for (uint32_t i = 0; i < 2; i++) {
-    const char *name = pto_export_group(info, finding->tasks[i]);
-    if (!name) continue;
-    fprintf(stream, "%s%s", separator, name);
-    separator = " and node ";
-  }
-  if (fclose(stream) != 0) {
-    free(text);
-    return;
-  }
-  free(finding->sentence);
-  finding->sentence = text;
-}
-
-int pto_session_has_graph(const struct pto_session *session, struct pto_error *error) {
-  const struct pto_trace *trace = pto_session_trace(session);
-  if (trace && trace->record & PTO_RECORD_GRAPH) return PTO_OK;
-  return pto_error_set(error, PTO_ENOTSUP, "%s: the graph of the run was not recorded", session->result.program);
-}
-
-int pto_session_check_order(const struct pto_session *session, uint32_t rules, struct pto_findings *findings,
-                            struct pto_order_counts *counts, struct pto_error *error) {
-  const struct pto_export_info info = pto_session_info(session);
-  const struct pto_order_question question = {.trace = pto_session_trace(session),
-                                              .rules = rules,
-                                              .name_of = pto_session_array_at,
-                                              .context = (void *)(uintptr_t)session};
-  int status = pto_session_has_graph(session, error);
-  if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
-  if (status == PTO_OK) pto_session_add_refusals(session, findings);
-  for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
-  return status;
-}
-
-/* ---- questions ---- */
-
-const struct pto_trace *pto_session_trace(const struct pto_session *session) {
-  if (session->rt) return pto_runtime_trace(session->rt);
-  return session->recording.record ? &session->recording : NULL;
-}
-
-struct pto_runtime *pto_session_runtime(const struct pto_session *session) {
-  return session->rt ? session->rt : session->context_rt;
-}
-
-struct pto_export_info pto_session_info(const struct pto_session *session) {
-  struct pto_graph_program *graph = session->subject.graph;
-  const struct pto_trace *trace = pto_session_trace(session);
-  const uint64_t dispatches = session->rt ? 1 : session->dispatches;
-  return (struct pto_export_info){
-      .program = session->result.program,
-      .engine = session->result.engine,
-      .chip = session->result.chip,
-      .cluster_count = session->chip.cluster_count,
-      .stopped = session->result.stopped,
-      .result = &session->result,
-      .groups = graph && trace ? pto_graph_program_groups(graph, trace->tasks.count,
-                                                          dispatches ? trace->tasks.count / dispatches : 0)
-                               : NULL};
-}
-
-bool pto_session_is_lowered(const struct pto_session *session) { return session->subject.graph != NULL; }
-
-const char *pto_session_array_at(void *context, uint64_t base) {
-  const struct pto_session *session = context;
-  const struct pto_array *array;
-  for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++)
-    if ((uintptr_t)array->data == base) return array->name;
-  return NULL;
 }

@@ -112,7 +112,7 @@ int pto_baseline_compare(const struct pto_baseline *baseline, const char *name, 
   const struct pto_regress_outcome outcome = outcome_of(&session->result);
   struct pto_error error;
   static const struct pto_regress_allowed nothing;
-  return pto_regress_compare(baseline, name, &outcome, &nothing, &error)
+  return pto_regress_compare(baseline, name, &outcome, NULL, &nothing, &error)
              ? pto_error_tell(&error, sentence, sentence_size)
              : PTO_OK;
 }

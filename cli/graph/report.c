@@ -219,7 +219,8 @@ static void print_record(const struct pto_graph_record *record, const char *engi
   printf("tasks      %" PRIu64 ", %" PRIu64 " edges\n", c->tasks, c->edges);
   printf("time       %s", pto_format_seconds(record->wall_seconds, text, sizeof text));
   if (record->is_virtual)
-    printf(", %s on the chip", pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text));
+    printf(", %s on the chip, %s transfers", pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text),
+           c->h2d_bytes | c->d2h_bytes | c->d2d_bytes ? "with" : "without");
   printf("\nmoved      %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", c->h2d_bytes,
          c->d2h_bytes, c->d2d_bytes);
   if (c->lowering_cache_hits == 0 && c->lowering_cache_misses == 0) return; /* nothing was there to repeat */

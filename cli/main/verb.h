@@ -40,7 +40,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(merge, "merge", "FILE... [OPTION...]", "what one run would have told, from the lines of its shards")               \
   X(predict, "predict", "PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]",                                           \
     "how long a program takes on a chip, and how sure that is")                                                        \
-  X(what_if, "what-if", "PROGRAM [--jobs N] [OPTION...]", "parts of a run and numbers of the chip halved, and curves")    \
+  X(what_if, "what-if", "PROGRAM [--jobs N] [OPTION...]", "parts of a run and numbers of the chip halved, and curves") \
   X(validate, "validate", "ROWS.csv [-o PAGE.md] [OPTION...]",                                                         \
     "predictions beside measurements, and the errors as a page")                                                       \
   X(adopt, "adopt", "MANIFEST.json|DIR [OPTION...]", "runs programs and scene tests of the existing runtime")          \

@@ -49,11 +49,12 @@ static const char *no_hardware(void) {
   return cpu && cpu->disabled_reason[0] ? cpu->disabled_reason : "it has no counters";
 }
 
+/* Of its own names, PAPI_…, it does not say which are none and which this machine has not. */
 static int refuse(const char *name, int status, struct pto_error *error) {
   const char *reason = no_hardware();
-  if (reason && !strstr(name, "::"))
-    return pto_error_set(error, PTO_ENOTSUP, "%s: PAPI counts no events of the hardware on this machine (%s)", name,
-                         reason);
+  if (strncmp(name, "PAPI_", 5) == 0)
+    return pto_error_set(error, PTO_ENOTSUP, "PAPI does not count %s on this machine (%s)", name,
+                         reason ? reason : PAPI_strerror(status));
   return pto_error_set(error, PTO_EINVAL, "PAPI has no event \"%s\" here: %s", name, PAPI_strerror(status));
 }
 

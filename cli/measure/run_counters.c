@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <cli/measure/event_source.h>
 #include <cli/measure/kernel_counters.h>
+#include <runtime/base/closest.h>
 #include <runtime/control/published_counters.h>
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
@@ -67,6 +69,38 @@ static int check_counter(const char *name, struct pto_error *error) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(counters); i++)
     pto_error_append(error, "%s pto::%s", i ? "," : "", counters[i]);
   return PTO_EINVAL;
+}
+
+/* Beside a name that nothing has: the nearest of those that every machine has. */
+static void ask_for_counter(const char *name, struct pto_error *error) {
+  static const char *const known[] = {
+#define X(counter, is_sum, text) "pto::" #counter,
+      PTO_PUBLISHED_COUNTER_LIST(X)
+#undef X
+#define X(event, value, text) "thread::" #event,
+          PTO_THREAD_EVENT_LIST(X)
+#undef X
+  };
+  char question[PTO_CLOSEST_TEXT];
+  pto_error_append(error, "%s",
+                   pto_closest_among(name, strlen(name), known, PTO_ARRAY_LENGTH(known), sizeof known[0], question));
+}
+
+/* A name that nothing has is a mistake; an event that this machine does not count is told, and the run goes on. */
+int pto_run_counters_check(const struct pto_run_counters *counters, struct pto_error *error) {
+  for (uint32_t i = 0; i < counters->count; i++) {
+    const char *name = counters->names[i];
+    void *tried;
+    int status = check_counter(name, error);
+    if (status == PTO_OK && strncmp(name, "pto", 3) != 0 && strncmp(name, "sde:::", 6) != 0) {
+      status = pto_machine_events.open(&name, 1, &tried, error);
+      if (status == PTO_OK) pto_machine_events.close(tried);
+    }
+    if (status != PTO_EINVAL) continue;
+    ask_for_counter(name, error);
+    return status;
+  }
+  return PTO_OK;
 }
 
 /* Whether PAPI knows it here, and can count it together with those accepted before. */

@@ -47,6 +47,8 @@ PTO_MUST_CHECK int pto_run_counters_parse(const char *list, struct pto_run_count
 /* "kernel" or "run".  PTO_OK or PTO_EINVAL. */
 PTO_MUST_CHECK int pto_run_counters_parse_by(const char *word, struct pto_run_counters *counters,
                                              struct pto_error *error);
+/* PTO_EINVAL with a sentence where one of the names is that of no event; PTO_OK. */
+PTO_MUST_CHECK int pto_run_counters_check(const struct pto_run_counters *counters, struct pto_error *error);
 /* Before runtimes are made: *meter_out is for their configurations, NULL where kernels are not counted.  PTO_OK or
  * PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_run_counters_prepare(struct pto_run_counters *counters,

@@ -23,6 +23,7 @@
 #include <check/compare/baselines.h>
 #include <check/compare/comparison.h>
 #include <check/regress/list.h>
+#include <check/regress/ranks_result.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -104,7 +105,7 @@ static int read_one(struct side *side, const char *path, struct pto_error *error
   json_t *object =
       is_page(path) ? read_page(side, path, &reader, error) : pto_json_read_file(&reader, path, MOST_FILE_BYTES, error);
   if (!object) return reader.status;
-  side->results[side->count++] = object;
+  side->results[side->count++] = pto_ranks_result_fold(object);
   return PTO_OK;
 }
 
@@ -133,7 +134,7 @@ static bool is_recorded(const char *text) {
   const size_t length = fread(head, 1, sizeof head - 1, file);
   fclose(file);
   head[length] = '\0';
-  return strstr(head, "\"pto-run\"") || strstr(head, "\"cases\"");
+  return strstr(head, "\"pto-run\"") || strstr(head, "\"pto-ranks\"") || strstr(head, "\"cases\"");
 }
 
 static int cut_words(struct side *side, struct pto_error *error) {
@@ -166,8 +167,12 @@ static void close_side(struct side *side) {
 
 /* ---- runs ---- */
 
-static int take_result(struct side *side, const struct pto_child_result *child, struct pto_error *error) {
-  json_t *result = json_loads(child->json, 0, NULL);
+/* *is_of_ranks: of several, whose page is no run's. */
+static int take_result(struct side *side, const struct pto_child_result *child, bool *is_of_ranks,
+                       struct pto_error *error) {
+  json_t *object = json_loads(child->json, 0, NULL);
+  *is_of_ranks = pto_ranks_result_is(object);
+  json_t *result = pto_ranks_result_fold(object);
   const char *error_text = json_string_value(json_object_get(result, "error"));
   const char *said = error_text ? error_text : child->text;
   int status = PTO_OK;
@@ -200,7 +205,9 @@ static int run_once(struct side *side, bool has_page, struct pto_error *error) {
   if (has_page) words[count++] = page_path;
   int status = pto_child_run(words, 0, &child, error);
   if (status) return status;
-  status = take_result(side, &child, error);
+  bool is_of_ranks;
+  status = take_result(side, &child, &is_of_ranks, error);
+  has_page &= !is_of_ranks;
   snprintf(path, sizeof path, "/dev/fd/%d", child.page_fd);
   if (status == PTO_OK && has_page) status = pto_run_page_open(path, &side->page, error);
   side->has_page |= status == PTO_OK && has_page;

@@ -25,6 +25,7 @@
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 #include <runtime/base/text.h>
 #include <runtime/sched/scheduler.h>
 #include <sim/chips/chip.h>
@@ -198,14 +199,21 @@ static int list_kernels(int count, char **names) {
 
 /* ---- operations of graphs ---- */
 
+static int refuse_op(const char *name) {
+  struct pto_closest closest;
+  char question[PTO_CLOSEST_TEXT];
+  pto_closest_begin(&closest, name);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) pto_closest_consider(&closest, pto_op_info(op)->name);
+  return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them%s", name,
+                      pto_closest_question(&closest, question));
+}
+
 /* A line each, or those named with the dtypes and ranks of their operands. */
 static int list_ops(int count, char **names) {
   for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) pto_op_print_operation(op, false);
   for (int i = 0; i < count; i++) {
     const uint32_t op = pto_op_find(names[i]);
-    if (op == PTO_GRAPH_OP_COUNT)
-      return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them",
-                          names[i]);
+    if (op == PTO_GRAPH_OP_COUNT) return refuse_op(names[i]);
     pto_op_print_operation(op, true);
   }
   return PTO_EXIT_OK;
@@ -220,6 +228,16 @@ static int list_fusions(int count, char **names) {
 
 /* ---- models ---- */
 
+static int refuse_model(const char *name) {
+  struct pto_closest closest;
+  char question[PTO_CLOSEST_TEXT];
+  const struct pto_graph_model_info *model;
+  pto_closest_begin(&closest, name);
+  for (uint32_t k = 0; (model = pto_graph_model_at(k)) != NULL; k++) pto_closest_consider(&closest, model->name);
+  return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them%s", name,
+                      pto_closest_question(&closest, question));
+}
+
 /* Those of `ptosim graph --model`, with their options where they are named. */
 static int list_models(int count, char **names) {
   const struct pto_graph_model_info *model;
@@ -227,8 +245,7 @@ static int list_models(int count, char **names) {
     printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
   for (int i = 0; i < count; i++) {
     char text[160];
-    if (!(model = pto_graph_model_find(names[i])))
-      return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
+    if (!(model = pto_graph_model_find(names[i]))) return refuse_model(names[i]);
     printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
     for (const struct pto_graph_model_option *o = model->options; o->name; o++) {
       if (o->text)
@@ -365,9 +382,12 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(PTO_EXIT_USAGE,
-                      "list: \"%s\" is none of programs, kernels, ops, fusions, models, chips, policies; a program's "
-                      "options and cases are "
-                      "shown by `ptosim list programs NAME`",
-                      argv[1]);
+  char question[PTO_CLOSEST_TEXT];
+  return pto_complain(
+      PTO_EXIT_USAGE,
+      "list: \"%s\" is none of programs, kernels, ops, fusions, models, chips, policies; a program's "
+      "options and cases are "
+      "shown by `ptosim list programs NAME`%s",
+      argv[1],
+      pto_closest_among(argv[1], strlen(argv[1]), &lists[0].name, PTO_ARRAY_LENGTH(lists), sizeof lists[0], question));
 }

@@ -20,6 +20,7 @@
 
 #include <check/regress/list.h>
 #include <check/regress/outcome.h>
+#include <check/regress/ranks_result.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -105,12 +106,13 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
                   struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
   struct pto_error error = {.status = PTO_OK};
-  json_t *object = json_loads(child->json, 0, NULL);
+  json_t *object = pto_ranks_result_fold(json_loads(child->json, 0, NULL));
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
+  if (result->outcome.has_virtual_time) result->parts = pto_regress_parts_of_run(object);
   if (!is_right(c, child, object, &result->outcome, sentence))
     result->verdict = FAILED;
   else if (!r->has_baseline ||
-           pto_regress_compare(r->baseline, c->text, &result->outcome, &r->allowed, &error) == PTO_OK)
+           pto_regress_compare(r->baseline, c->text, &result->outcome, result->parts, &r->allowed, &error) == PTO_OK)
     result->verdict = SAME;
   else
     result->verdict = error.status == PTO_ENOTSUP ? NEW : CHANGED;
@@ -134,28 +136,31 @@ static int run_words(const struct regress *r, const struct pto_regress_case *c, 
   return pto_child_run(words, 1000 * r->row_timeout_s, child, error);
 }
 
-/* What is kept of a case: its run, and the one with --stats, if there was one. */
-enum { PLAIN, WITH_STATS, RUN_COUNT };
+/* What is kept of a case: its run, with --stats where the baseline has parts; and for a baseline that has none yet one
+ * more, with --stats: only a run in virtual time has parts. */
+enum { FIRST, FOR_PARTS, RUN_COUNT };
 
 /* Here, or by a shard. */
 static int make_run(const struct regress *r, size_t index, int which, struct pto_child_result *child,
                     struct pto_error *error) {
   json_t *result = pto_share_result(&r->options.share, index, NULL);
-  if (!result) return run_words(r, &r->list.cases[index], which == WITH_STATS, child, error);
+  const struct pto_regress_case *c = &r->list.cases[index];
+  if (!result) return run_words(r, c, which == FOR_PARTS || pto_regress_has_parts(r->baseline, c->text), child, error);
   return pto_child_result_unpack(json_array_get(json_object_get(result, "runs"), (size_t)which), child, error);
 }
 
-/* Runs the case once more for what its time is spent on: where that goes into a baseline, or has changed. */
+/* Runs the case once more where its parts go into a baseline, and tells those of one that has changed. */
 static void find_parts(const struct regress *r, size_t index, struct pto_child_result *child) {
   const struct pto_regress_case *c = &r->list.cases[index];
   struct result *result = &r->results[index];
   struct pto_error error;
   char parts[SENTENCE_BYTES / 2], *sentence;
-  if (!result->outcome.has_virtual_time || (result->verdict != CHANGED && !r->is_update)) return;
-  if (make_run(r, index, WITH_STATS, child, &error)) return;
-  json_t *object = json_loads(child->json, 0, NULL);
-  result->parts = pto_regress_parts_of_run(object);
-  json_decref(object);
+  if (result->outcome.has_virtual_time && !result->parts && r->is_update &&
+      make_run(r, index, FOR_PARTS, child, &error) == PTO_OK) {
+    json_t *object = pto_ranks_result_fold(json_loads(child->json, 0, NULL));
+    result->parts = pto_regress_parts_of_run(object);
+    json_decref(object);
+  }
   if (result->verdict != CHANGED) return;
   pto_regress_say_parts(r->baseline, c->text, result->parts, parts, sizeof parts);
   if (parts[0] && result->sentence && asprintf(&sentence, "%s%s", result->sentence, parts) >= 0) {
@@ -177,7 +182,7 @@ static void run_case(struct regress *r, size_t index) {
   struct result *result = &r->results[index];
   struct pto_error error;
   const double begin = pto_clock_seconds();
-  const int status = make_run(r, index, PLAIN, &runs[PLAIN], &error);
+  const int status = make_run(r, index, FIRST, &runs[FIRST], &error);
   result->seconds = pto_clock_seconds() - begin;
   (void)pto_share_result(&r->options.share, index, &result->seconds);
   if (status) {
@@ -186,9 +191,9 @@ static void run_case(struct regress *r, size_t index) {
     pthread_mutex_unlock(&r->mutex);
     return;
   }
-  if (!(pto_interrupted() && runs[PLAIN].exit_code == PTO_EXIT_INTERRUPTED)) {
-    judge(r, &r->list.cases[index], &runs[PLAIN], result);
-    find_parts(r, index, &runs[WITH_STATS]);
+  if (!(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
+    judge(r, &r->list.cases[index], &runs[FIRST], result);
+    find_parts(r, index, &runs[FOR_PARTS]);
     if (pto_share_is_part(&r->options.share)) put_runs(r, index, runs);
   }
   for (int i = 0; i < RUN_COUNT; i++) pto_child_result_fini(&runs[i]);
@@ -405,9 +410,10 @@ static int set_tolerance(void *target, const char *value, struct pto_error *erro
 static const struct pto_option_spec own_options[] = {
     {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
-    {"tolerance", "PERCENT", "of virtual time and memory, up or down, that is no change (default 0)",
+    {"tolerance", "PERCENT", "of virtual time, each kernel's and memory, up or down, that is no change (default 0)",
      .set = set_tolerance, .field = offsetof(struct regress, allowed)},
-    {"less-is-fine", NULL, "no change where a case is faster, or needs less memory", FLAG(allowed.is_less_fine)},
+    {"less-is-fine", NULL, "no change where a case or a kernel is faster, or needs less memory",
+     FLAG(allowed.is_less_fine)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
     {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
     {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",

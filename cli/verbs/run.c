@@ -222,7 +222,7 @@ static int open_session(struct run *run) {
 static const char *find_of_one_chip(const struct run *run) {
   const struct pto_run_options *options = run->options;
   for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
-    if (options->exports[i] && i != PTO_EXPORT_trace) return "a file of a run's graph or page";
+    if (options->exports[i] && i != PTO_EXPORT_trace && i != PTO_EXPORT_page) return "a file of a run's graph";
   if (options->dump_tasks) return "--dump";
   if (options->outputs.count) return "--output";
   return run->counters.count ? "--counters" : NULL;
@@ -250,11 +250,14 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
 
 /* A failure counts where the run itself was right. */
 static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
-  const char *path = run->options->exports[PTO_EXPORT_trace];
+  const char *const *paths = run->options->exports;
   struct pto_error error;
+  int status = PTO_OK;
+  if (!ranks->has_run) return;
   pto_progress_line_stage("writing", 0, 0);
-  if (!ranks->has_run || !path || pto_ranks_write_trace(ranks, path, &error) == PTO_OK) return;
-  if (ranks->exit_code != PTO_EXIT_OK) return;
+  if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
+  if (status == PTO_OK && paths[PTO_EXPORT_page]) status = pto_ranks_write_page(ranks, paths[PTO_EXPORT_page], &error);
+  if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
   ranks->exit_code = PTO_EXIT_FAILED;
   ranks->error = error;
 }
@@ -269,8 +272,8 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
-  ranks.wants_account = run->options->stats;
-  ranks.wants_path = run->options->stats || run->options->exports[PTO_EXPORT_trace];
+  ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
+  ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
@@ -285,6 +288,8 @@ static int run_program(struct run *run) {
   struct pto_session *session = &run->session;
   struct pto_run_options *options = run->options;
   struct pto_error error;
+  if (pto_run_counters_check(&run->counters, &error))
+    return pto_complain(PTO_EXIT_USAGE, "--counters: %s", error.sentence);
   if (pto_run_counters_prepare(&run->counters, &options->meter, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-
 /* ---- scopes ---- */
 
 /* There a manual scope within a manual one is legal, an automatic one is not: as here. */

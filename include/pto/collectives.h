@@ -81,7 +81,7 @@ PTO_API PTO_MUST_CHECK int pto_submit_comm_barrier(struct pto_runtime *rt, struc
  * expert, and moe_dispatch_data, the rows; a combine is one, moe_combine.  Each packs the rows for a peer side by side,
  * and puts them at once into the peer's window.  Bits depend on nothing but the tensors.
  *
- * Where kernels are priced alone (config.no_compute) nobody has the indices.  There rows go as evenly as can be: of all
+ * Where kernels are priced alone (config.no_compute) there are no indices.  There rows go as evenly as can be: of all
  * ranks' rows, one behind the other, row i to expert i mod E; each rank is taken to have as many tokens as the caller.
  */
 

@@ -2,12 +2,12 @@
 /*
  * A world: several chips in one virtual time, and what their programs tell each other over the links between them.
  *
- * Each chip is a rank.  A rank runs a program of its own, or the same one with its number: it makes runtimes or contexts
- * (pto/device.h) with config.rank, whose runs come one after another, and nothing of two ranks is shared.  The rank's
- * time goes on from one run to the next; a context's run is from its first call that waits until it is destroyed, so a
- * rank has one at a time.  Communicators outlast runs.  Ranks meet in
- * communicators: an ordered set of ranks, with a window of memory and an array of signals on each.  A kernel on a core
- * of one rank writes to and reads from the window of another, and sets and awaits signals (pto/remote.h).
+ * Each chip is a rank.  A rank runs a program of its own, or the same one with its number: it makes runtimes or
+ * contexts (pto/device.h) with config.rank, whose runs come one after another, and nothing of two ranks is shared.  The
+ * rank's time goes on from one run to the next; a context's run is from its first call that waits until it is
+ * destroyed, so a rank has one at a time.  Communicators outlast runs.  Ranks meet in communicators: an ordered set of
+ * ranks, with a window of memory and an array of signals on each.  A kernel on a core of one rank writes to and reads
+ * from the window of another, and sets and awaits signals (pto/remote.h).
  *
  * Order.  A rank's tasks are ordered by what they access of its own memory, its own window counted; of a window of
  * another rank, by what they declare of it.  Between ranks nothing orders but a signal: what a kernel has put before it

@@ -6,8 +6,8 @@
 #include <kernels/collective/work.h>
 #include <pto/collectives.h>
 
-/* A ring has 4 slots a rank, each of 2 elements more than its part and filled up to SLOT_ALIGN. */
-#define MOST_SLOT_WASTE (4u * (SLOT_ALIGN + 64u))
+/* A ring has 4 slots a rank, each of 2 elements more than its part and filled up to PTO_SLOT_ALIGN. */
+#define MOST_SLOT_WASTE (4u * (PTO_SLOT_ALIGN + 64u))
 
 /* ---- parts ---- */
 
@@ -18,7 +18,7 @@ uint64_t pto_collective_part(uint64_t elements, uint32_t dtype, uint64_t index, 
 }
 
 uint64_t pto_collective_half_bytes(uint64_t max_bytes, uint32_t size) {
-  return pto_align_up((max_bytes + MOST_SLOT_WASTE) * size, SLOT_ALIGN);
+  return pto_align_up((max_bytes + MOST_SLOT_WASTE) * size, PTO_SLOT_ALIGN);
 }
 
 /* ---- reducing ---- */
@@ -71,7 +71,7 @@ static int reduce_slots(const struct work *work, struct piece to, struct piece o
 
 static int one_phase(const struct work *work) {
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = put_to_peer(work, peer, work->place, work->in, 1);
   }
@@ -83,7 +83,7 @@ static int one_phase(const struct work *work) {
 /* Each part goes to its rank, which reduces it into `to`. */
 static int scatter_and_reduce(const struct work *work, struct piece to) {
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = put_to_peer(work, peer, work->place, part_of(work, work->in, peer, work->size), 1);
   }
@@ -106,12 +106,12 @@ static int two_phase(const struct work *work) {
   struct piece to, from;
   int status = scatter_and_reduce(work, own);
   if (status == 0) status = barrier_of_blocks(work);
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = gathered_at(work, peer, &to);
     if (status == 0) status = put(work, part_of(work, to, work->place, work->size), own);
     if (status == 0) status = notify_data(work, peer, 2);
   }
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_data(work, peer, 2);
     if (status == 0) status = gathered_at(work, work->place, &from);
     if (status == 0)
@@ -128,7 +128,7 @@ static int go_round(const struct work *work, struct piece in, struct piece out, 
                  left = (work->place + (is_back ? 1 : step_back)) % n;
   const uint64_t largest = out.count / n + 2;
   int status = copy(work, out, in);
-  if (n == 1) return status; /* nobody is to be waited for */
+  if (n == 1) return status; /* there is no peer to wait for */
   if (status == 0) status = wait_free(work, right);
   for (uint64_t step = 0; step < 2 * (n - 1) && status == 0; step++) {
     const bool is_reducing = step < n - 1;
@@ -166,12 +166,12 @@ static int reduce_scatter(const struct work *work) { return scatter_and_reduce(w
 static int all_gather(const struct work *work) {
   struct piece slot;
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = put_to_peer(work, peer, work->place, work->in, 1);
   }
   if (status == 0) status = barrier_of_blocks(work);
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_data(work, peer, 1);
     if (status == 0) status = slot_of(work, work->place, peer, work->in.count, &slot);
     if (status == 0) status = copy(work, part_of(work, work->out, peer, work->size), slot);
@@ -190,7 +190,7 @@ static int broadcast(const struct work *work) {
     if (status == 0) status = slot_of(work, work->place, 0, work->in.count, &slot);
     return status == 0 ? copy(work, work->out, slot) : status;
   }
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = put_to_peer(work, peer, 0, work->in, 1);
   }
@@ -200,12 +200,12 @@ static int broadcast(const struct work *work) {
 static int all_to_all(const struct work *work) {
   struct piece slot;
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = put_to_peer(work, peer, work->place, part_of(work, work->in, peer, work->size), 1);
   }
   if (status == 0) status = barrier_of_blocks(work);
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     const struct piece to = part_of(work, work->out, peer, work->size);
     if (status == 0) status = wait_data(work, peer, 1);
     if (status == 0) status = slot_of(work, work->place, peer, to.count, &slot);
@@ -219,7 +219,7 @@ static int all_to_all(const struct work *work) {
 
 static int barrier(const struct work *work) {
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = notify_data(work, peer, 1);
   }
   return status == 0 ? wait_data_of_all(work, 1) : status;

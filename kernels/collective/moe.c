@@ -11,7 +11,7 @@
  *   dispatch_data   the rows that come, those of rank 0 first, and behind them those that go, packed
  *   combine         the same; what comes stands in the order above
  *
- * Without memory (pto_core_computes) nobody knows who sends what to whom.  There row i of rank s, of n rows a rank,
+ * Without memory (pto_core_computes) no rank knows what goes where.  There row i of rank s, of n rows a rank,
  * goes to expert (s·n + i) mod experts: as even as can be.
  */
 #include <kernels/collective/collective.h>
@@ -63,7 +63,7 @@ static uint64_t count_before(const struct routes *routes, uint64_t source, uint6
 
 static int slot_of_rank(const struct routes *routes, uint64_t peer, uint64_t rank, struct piece *slot) {
   const struct work *work = routes->work;
-  const uint64_t spread = scalar(work->args, PTO_COLLECTIVE_HALF) / work->size / SLOT_ALIGN * SLOT_ALIGN;
+  const uint64_t spread = scalar(work->args, PTO_COLLECTIVE_HALF) / work->size / PTO_SLOT_ALIGN * PTO_SLOT_ALIGN;
   const int status = slot_of(work, peer, rank, spread / sizeof(int32_t), slot);
   slot->count = SAID_COUNTS + routes->experts;
   return status;
@@ -153,7 +153,7 @@ static int dispatch_meta(const struct work *work) {
                                                           .bytes_out = 4 * (routes.rows + routes.experts),
                                                           .vector_elems = 2 * routes.rows + routes.experts});
   if (status == 0) status = barrier_of_blocks(work);
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_free(work, peer);
     if (status == 0) status = slot_of_rank(&routes, peer, work->place, &to);
     if (status == 0) status = put(work, to, own);
@@ -251,7 +251,7 @@ static int send(const struct way *way, uint64_t peer) {
   int status = come_to(way, work->place, &own);
   if (status == 0) status = come_to(way, peer, &target);
   if (status) return status;
-  char *const outgoing = own + pto_align_up(bytes_of(work, way->come_count * way->row_elems), SLOT_ALIGN);
+  char *const outgoing = own + pto_align_up(bytes_of(work, way->come_count * way->row_elems), PTO_SLOT_ALIGN);
   const struct piece to = rows_at(way, target, there, parcel.count);
   const struct piece from = rows_at(way, outgoing, here, parcel.count);
   if (peer == work->place) return pack(way, &parcel, to.addr);
@@ -264,7 +264,7 @@ static int send(const struct way *way, uint64_t peer) {
 static int send_all(const struct way *way) {
   const struct work *work = way->routes->work;
   int status = 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = send(way, peer);
   }
   return status == 0 && work->block == 0 ? send(way, work->place) : status;
@@ -294,7 +294,7 @@ static int dispatch_data(const struct work *work) {
                           .capacity = tensors[1].shape[1],
                           .come_count = last.came_at + last.count};
   int status = send_all(&way);
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0) status = wait_data(work, peer, 1);
     if (status == 0) status = take_rows(&way, peer);
   }

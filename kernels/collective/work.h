@@ -15,7 +15,7 @@
 #include <pto/remote.h>
 #include <runtime/base/dtype.h>
 
-#define SLOT_ALIGN 64u
+#define PTO_SLOT_ALIGN 64u
 
 /* Elements side by side. */
 struct piece {
@@ -61,7 +61,7 @@ static inline int slot_of(const struct work *work, uint64_t peer, uint64_t index
   void *window;
   const int status = pto_core_window(work->args, work->comm, (uint32_t)peer, &window);
   if (status != 0) return status;
-  const uint64_t spread = pto_align_up(bytes_of(work, count), SLOT_ALIGN);
+  const uint64_t spread = pto_align_up(bytes_of(work, count), PTO_SLOT_ALIGN);
   *slot = (struct piece){(char *)window + work->half_offset + index * spread, count};
   return 0;
 }
@@ -114,14 +114,14 @@ static inline int wait_free(const struct work *work, uint64_t peer) {
 }
 
 /* The peers of this block, the nearest first. */
-#define FOR_EACH_PEER(peer, work)                                                                                      \
+#define PTO_FOR_EACH_PEER(peer, work)                                                                                  \
   for (uint64_t distance_ = (work)->block + 1, peer = ((work)->place + distance_) % (work)->size;                      \
        distance_ < (work)->size; distance_ += (work)->blocks, peer = ((work)->place + distance_) % (work)->size)
 
 /* All blocks have done what they do: says so. */
 static inline int end_work(const struct work *work) {
   int status = work->blocks > 1 ? pto_core_barrier(work->args) : 0;
-  FOR_EACH_PEER(peer, work) {
+  PTO_FOR_EACH_PEER(peer, work) {
     if (status == 0)
       status = pto_core_notify(work->args, work->comm, (uint32_t)peer,
                                signal_at(work, PTO_COLLECTIVE_DONE, work->place), PTO_NOTIFY_SET, (int32_t)work->epoch);

@@ -10,7 +10,8 @@
  * Order of a row's sum: element i is added to partial sum i mod 32 in order of i, beginning with +0; then lane l takes
  * lane l + 16, l + 8, l + 4, l + 2, l + 1.  A term is w·x, or (q·x)·s; each product and each sum is rounded to f32,
  * none is fused, so a row's result depends on the row and x alone: not on the rows beside it, the layout or the
- * instruction set.  Any strides; rows that are contiguous are read where they lie.  Any thread.
+ * instruction set.  Any strides; rows that are contiguous are read where they lie, and of floats those that come next
+ * are asked for meanwhile, as memory is what such a product waits for.  Any thread.
  */
 #include <kernels/levels/level.h>
 #include <kernels/levels/level_sets.h>

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 
 static bool parse_int(const char *text, struct pto_option_slot *slot) {
   char *end;
@@ -102,6 +103,11 @@ static int set_option(struct pto_program_run *run, struct pto_error *error, cons
   }
   pto_error_set(error, PTO_EINVAL, "%s has no option \"%.*s\"", program->name, (int)key_length, setting);
   append_option_names(error, program);
+  char question[PTO_CLOSEST_TEXT];
+  if (run->option_count)
+    pto_error_append(error, "%s",
+                     pto_closest_among(setting, key_length, &program->options[0].name, run->option_count,
+                                       sizeof program->options[0], question));
   return PTO_EINVAL;
 }
 

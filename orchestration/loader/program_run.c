@@ -8,6 +8,7 @@
 #include <orchestration/loader/program_state.h>
 #include <runtime/base/base.h>
 #include <runtime/base/call_stack.h>
+#include <runtime/base/closest.h>
 
 /* ---- life ---- */
 
@@ -23,8 +24,13 @@ static int choose_case(struct pto_program_run *run, const char *name, struct pto
   if (run->chosen_case) return PTO_OK;
   pto_error_set(error, PTO_EINVAL, "%s has no case \"%s\"", run->program->name, name);
   const char *separator = "; it has ";
-  for (const struct pto_case *known = run->program->cases; known && known->name; known++, separator = ", ")
-    pto_error_append(error, "%s%s", separator, known->name);
+  const struct pto_case *first = run->program->cases, *known = first;
+  for (; known && known->name; known++, separator = ", ") pto_error_append(error, "%s%s", separator, known->name);
+  char question[PTO_CLOSEST_TEXT];
+  if (known)
+    pto_error_append(
+        error, "%s",
+        pto_closest_among(name, strlen(name), &first->name, (size_t)(known - first), sizeof *first, question));
   return PTO_EINVAL;
 }
 

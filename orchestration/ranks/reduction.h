@@ -36,18 +36,28 @@ struct addends {
   uint32_t rank_count;
 };
 
-/* Elements first … end - 1 in parts, one a rank: part i begins with the rank `step` behind i and goes round by `step`.
+/* A part of the elements, and in which order it is added: from the rank `from` on, each the `step`-th behind the last.
  */
+struct addition {
+  uint64_t first, end;
+  uint32_t from, step;
+};
+
+static inline void add_part(const struct addends *addends, const struct addition *part, float *sum) {
+  const uint32_t n = addends->rank_count;
+  for (uint64_t k = part->first; k < part->end; k++)
+    for (uint32_t i = 0, at = part->from; i < n; i++, at = (at + part->step) % n)
+      sum[k] = i ? sum[k] + addends->ranks[at][k] : addends->ranks[at][k];
+}
+
+/* In parts, one a rank: part i begins with the rank `step` behind i, and goes round. */
 static inline void add_round(const struct addends *addends, uint64_t first, uint64_t end, uint32_t step, float *sum) {
   const uint32_t n = addends->rank_count;
-  for (uint32_t part = 0; part < n; part++) {
-    const uint64_t part_end = first + (end - first) * (part + 1) / n;
-    for (uint64_t k = first + (end - first) * part / n; k < part_end; k++) {
-      uint32_t at = (part + step) % n;
-      sum[k] = addends->ranks[at][k];
-      for (uint32_t i = 1; i < n; i++) sum[k] += addends->ranks[at = (at + step) % n][k];
-    }
-  }
+  for (uint32_t i = 0; i < n; i++)
+    add_part(
+        addends,
+        &(struct addition){first + (end - first) * i / n, first + (end - first) * (i + 1) / n, (i + step) % n, step},
+        sum);
 }
 
 /* sum = the `numel` elements of all ranks, added in the order that pto/collectives.h says of the algorithm. */
@@ -55,15 +65,12 @@ static inline void add_ranks(const struct addends *addends, enum pto_all_reduce 
   const uint32_t n = addends->rank_count;
   /* Two ranks have one way round. */
   const uint64_t half = algorithm == PTO_ALL_REDUCE_BIDIRECTIONAL_RING && n > 2 ? numel / 2 : numel;
-  if (algorithm >= PTO_ALL_REDUCE_RING) {
-    add_round(addends, 0, half, 1, sum);
-    add_round(addends, half, numel, n - 1, sum);
+  if (algorithm < PTO_ALL_REDUCE_RING) {
+    add_part(addends, &(struct addition){0, numel, 0, 1}, sum);
     return;
   }
-  for (uint64_t k = 0; k < numel; k++) {
-    sum[k] = addends->ranks[0][k];
-    for (uint32_t i = 1; i < n; i++) sum[k] += addends->ranks[i][k];
-  }
+  add_round(addends, 0, half, 1, sum);
+  add_round(addends, half, numel, n - 1, sum);
 }
 
 #endif

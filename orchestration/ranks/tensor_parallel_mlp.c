@@ -124,6 +124,7 @@ static double *compute_exactly(struct pto_program_run *run, const struct mlp *ml
 
 static int expect(struct pto_program_run *run) {
   const struct mlp *mlp = pto_program_state(run, sizeof *mlp);
+  const uint32_t rank_count = pto_program_rank_count(run);
   const struct pto_core core = make_core(run);
   const struct matrix x = matrix_of(pto_program_find(run, "x"), 0), w1 = matrix_of(pto_program_find(run, "w1"), 0);
   const struct matrix w2 = matrix_of(pto_program_find(run, "w2"), 0);
@@ -131,7 +132,7 @@ static int expect(struct pto_program_run *run) {
   const float *addends[PTO_MAX_RANKS];
   int status = compute(&core, "matmul", MATRICES(x, w1, active), NO_SCALAR);
   if (!status) status = compute(&core, "gelu", MATRICES(active, active), NO_SCALAR);
-  for (uint32_t rank = 0; rank < pto_program_rank_count(run) && !status; rank++) {
+  for (uint32_t rank = 0; rank < rank_count && !status; rank++) {
     const uint64_t first = first_of(run, mlp, rank), end = first_of(run, mlp, rank + 1);
     const struct matrix addend = make_matrix(run, mlp->tokens, mlp->dim);
     addends[rank] = addend.at;
@@ -139,7 +140,7 @@ static int expect(struct pto_program_run *run) {
                      NO_SCALAR);
   }
   if (status || !y.at) return status ? status : PTO_ENOMEM;
-  add_ranks(&(struct addends){addends, pto_program_rank_count(run)}, mlp->algorithm, mlp->tokens * mlp->dim, y.at);
+  add_ranks(&(struct addends){addends, rank_count}, mlp->algorithm, mlp->tokens * mlp->dim, y.at);
   return give_golden(run, "y", y, compute_exactly(run, mlp));
 }
 

@@ -71,11 +71,14 @@ class Importer:
 
     # ---- inputs and constants ----
 
-    def _inputs(self):
-        for tensor in self.graph.initializer:
+    def _initializers(self, graph):
+        for tensor in graph.initializer:
             self.values[tensor.name] = Value(_array(tensor), name=tensor.name, bits=4 if tensor.data_type in (21, 22) else None)
-        if len(self.graph.sparse_initializer):
+        if len(graph.sparse_initializer):
             self.reasons.append("sparse initialisers have no counterpart")
+
+    def _inputs(self):
+        self._initializers(self.graph)
         for given in self.graph.input:
             if given.name not in self.values:
                 self.values[given.name] = self._input(given)
@@ -124,6 +127,8 @@ class Importer:
             raise Refusal(f"the domain {node.domain!r} has no counterpart")
         call = Call(self, node)
         given = [self.values[name] if name else None for name in node.input]
+        if node.op_type == "If":
+            return self._branch(call, given[0])
         fold = folds.get(node.op_type)
         if fold and (node.op_type in ("Shape", "Size") or all(each is None or each.array is not None for each in given)):
             arrays = given if node.op_type in ("Shape", "Size") else [None if each is None else each.array for each in given]
@@ -136,8 +141,16 @@ class Importer:
         made = operations[node.op_type](call, *given)
         return made if isinstance(made, (list, tuple)) else [made]
 
-    def _nodes(self):
-        for node in self.graph.node:
+    def _branch(self, call, condition):
+        """If of a condition that is known: the nodes of one branch, in place."""
+        taken = call.known(condition, "the condition").reshape(-1)[0]
+        branch = call.attribute("then_branch" if taken else "else_branch")
+        self._initializers(branch)
+        self._nodes(branch.node)
+        return [self.values.get(each.name) for each in branch.output]
+
+    def _nodes(self, nodes):
+        for node in nodes:
             if any(name and self.values.get(name) is None for name in node.input):
                 self.values.update((name, None) for name in node.output)  # what it needs was refused
                 continue
@@ -183,7 +196,7 @@ class Importer:
     def made(self):
         """The graph."""
         self._inputs()
-        self._nodes()
+        self._nodes(self.graph.node)
         outputs = self._outputs()
         if self.reasons:
             raise Refused(self.reasons, self.unknown)

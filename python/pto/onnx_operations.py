@@ -10,10 +10,11 @@ import math
 import numpy
 import onnx
 
+from .onnx_einsum import einsum
 from .onnx_fold import new_shape, parts, slices
 from .onnx_recurrent import gru, lstm
 from .onnx_values import Value, axis_of, numpy_dtype
-from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, max_pool, resize
+from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool, resize
 
 # ---- elementwise ----
 
@@ -344,7 +345,7 @@ operations = {
     "Less": same("lesser", bool), "LessOrEqual": same("lesser_or_equal", bool),
     "And": same("logical_and", bool), "Or": same("logical_or", bool), "Xor": same("logical_xor", bool),
     "Where": where, "Cast": cast, "CastLike": cast, "Dropout": dropout,
-    "MatMul": matmul, "Gemm": gemm, "Conv": conv, "ConvTranspose": conv_transpose,
+    "MatMul": matmul, "Gemm": gemm, "Einsum": einsum, "LRN": lrn, "Conv": conv, "ConvTranspose": conv_transpose,
     "MaxPool": max_pool, "AveragePool": average_pool, "LpPool": lp_pool,
     "GlobalAveragePool": global_pool("reduce_mean"), "GlobalMaxPool": global_pool("reduce_max"),
     "BatchNormalization": batch_normalization, "InstanceNormalization": instance_normalization,

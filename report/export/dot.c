@@ -2,9 +2,9 @@
 /*
  * --dot: the graph of a run for Graphviz.
  *
- * Small graphs are drawn task by task, grouped by scope.  Larger ones by kind of task: tasks that run the same kernels
- * in the same roles are one node, and the edges between two such nodes one edge a set of reasons, with counts within
- * and across scopes.
+ * Small graphs are drawn task by task, grouped by scope.  Larger or wider ones by kind of task: tasks that run the same
+ * kernels in the same roles are one node, and the edges between two such nodes one edge a set of reasons, with counts
+ * within and across scopes.
  */
 #include <report/export/export.h>
 
@@ -15,6 +15,7 @@
 
 #include <report/file/output_file.h>
 #include <report/run/trace_view.h>
+#include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
 #define NAME_SIZE 256
@@ -237,18 +238,40 @@ static int summarise(const struct dot *dot) {
   return status;
 }
 
-/* A node a task, edges with all their reasons; beyond PTO_EXPORT_DOT_MAX_TASKS a node for each set of kernels and an
- * edge for each pair of them, with counts. */
+/* ---- how wide a picture of all tasks would be ---- */
+
+static int deepen(void *depths, const struct pto_trace_edge_view *edge) {
+  uint32_t *depth = depths;
+  depth[edge->consumer] = pto_max_u32(depth[edge->consumer], depth[edge->producer] + 1);
+  return PTO_OK;
+}
+
+/* Tasks side by side: the most whose longest ways from a first task are of one length. */
+static int find_width(const struct pto_trace *trace, uint64_t *width_out) {
+  const uint64_t count = trace->tasks.count;
+  uint32_t *depth = calloc(count + 1, sizeof *depth);
+  uint64_t *at_depth = calloc(count + 1, sizeof *at_depth);
+  int status = depth && at_depth ? pto_trace_each_edge(trace, deepen, depth) : PTO_ENOMEM;
+  *width_out = 0;
+  for (uint64_t i = 0; status == PTO_OK && i < count; i++) *width_out = pto_max_u64(*width_out, ++at_depth[depth[i]]);
+  free(depth);
+  free(at_depth);
+  return status;
+}
+
+/* A node a task, edges with all their reasons; of more tasks than PTO_EXPORT_DOT_MAX_TASKS, or more of them side by
+ * side than PTO_EXPORT_DOT_MAX_WIDTH, a node for each set of kernels and an edge for each pair of them, with counts. */
 int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                    struct pto_error *error) {
   struct dot dot = {.trace = trace, .info = info};
   int status = pto_output_open_stream(path, &dot.out, error);
   if (status) return status;
   begin(dot.out, info);
-  int walked = PTO_OK;
-  if (trace->tasks.count > PTO_EXPORT_DOT_MAX_TASKS)
+  uint64_t width = 0;
+  int walked = trace->tasks.count <= PTO_EXPORT_DOT_MAX_TASKS ? find_width(trace, &width) : PTO_OK;
+  if (walked == PTO_OK && (trace->tasks.count > PTO_EXPORT_DOT_MAX_TASKS || width > PTO_EXPORT_DOT_MAX_WIDTH))
     walked = summarise(&dot);
-  else {
+  else if (walked == PTO_OK) {
     put_tasks(&dot);
     walked = pto_trace_each_edge(trace, put_edge, &dot);
   }

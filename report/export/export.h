@@ -47,6 +47,7 @@ enum pto_export {
 
 /* More tasks than this are drawn by kernel instead of one by one. */
 #define PTO_EXPORT_DOT_MAX_TASKS 500
+#define PTO_EXPORT_DOT_MAX_WIDTH 24 /* boxes of 1.5 inches: as wide as a screen of 3500 pixels */
 
 struct pto_findings;
 struct pto_run_result;

@@ -294,6 +294,25 @@ static void test_a_large_graph_is_summed_up_by_kernel_with_counts(void **state) 
   assert_null(strstr(text, "t0"));
 }
 
+/* Chains side by side: few enough to see are drawn task by task. */
+static void test_a_wide_graph_is_summed_up_and_a_long_one_is_not(void **state) {
+  struct fixture *f = *state;
+  struct pto_error error;
+  for (uint32_t i = 0; i < PTO_EXPORT_DOT_MAX_WIDTH; i++) add_task(&f->trace, &matmul, NULL, 1);
+  for (uint32_t i = 0; i < 2 * PTO_EXPORT_DOT_MAX_WIDTH; i++) {
+    const uint64_t before = f->trace.tasks.count - PTO_EXPORT_DOT_MAX_WIDTH;
+    add_task(&f->trace, &matmul, NULL, 1);
+    add_edge(&f->trace,
+             (struct pto_trace_edge){
+                 .producer = before, .consumer = f->trace.tasks.count - 1, .reason = PTO_EDGE_RAW, .is_first = 1});
+  }
+  assert_int_equal(pto_export_dot(&f->trace, &info, path, &error), PTO_OK);
+  assert_non_null(strstr(read_text(), "t71 [label=\"71 matmul\""));
+  add_task(&f->trace, &matmul, NULL, 1); /* one more without an edge */
+  assert_int_equal(pto_export_dot(&f->trace, &info, path, &error), PTO_OK);
+  assert_non_null(strstr(read_text(), "k0 [label=\"matmul\\n73 tasks\""));
+}
+
 /* ---- --trace ---- */
 
 /* The events with this phase, as a new array. */
@@ -430,6 +449,7 @@ int main(void) {
       TEST(test_a_file_that_cannot_be_written_is_named),
       TEST(test_dot_names_tasks_reasons_and_scopes),
       TEST(test_a_large_graph_is_summed_up_by_kernel_with_counts),
+      TEST(test_a_wide_graph_is_summed_up_and_a_long_one_is_not),
       TEST(test_spans_are_complete_events_on_the_track_of_their_core),
       TEST(test_every_core_has_a_named_track_in_the_process_of_its_cluster),
       TEST(test_arrows_run_from_the_producers_last_call_to_the_consumers_first),

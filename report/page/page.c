@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/page/page.h>
 
+#include <string.h>
+
 #include <report/file/output_file.h>
 #include <report/findings/findings.h>
 #include <report/page/escaped_json.h>
@@ -13,6 +15,9 @@ int pto_report_page_probe(const char *path, struct pto_error *error) {
   if (path && !pto_page_is_built())
     return pto_error_set(error, PTO_ESYSTEM,
                          "--report: this build has no pages; scripts/deps --report and make bring them");
+  const char *name = path ? strrchr(path, '/') : NULL, *ending = strrchr(name ? name : path ? path : "", '.');
+  if (ending && strcmp(ending, ".html") != 0 && strcmp(ending, ".htm") != 0)
+    return pto_error_set(error, PTO_EINVAL, "--report: %s: a page is HTML, and its name ends in .html", path);
   return pto_output_probe(path, error);
 }
 
@@ -43,6 +48,7 @@ int pto_report_page_write(const char *path, const struct pto_report_page *page, 
   for (uint32_t i = 0; i < page->document_count && written == PTO_OK; i++)
     written = pto_escaped_json_write(page->documents[i].id, page->documents[i].put, page->documents[i].about, to);
   if (written == PTO_OK && page->trace) written = pto_run_blocks_write(page->trace, page->info, to);
+  for (size_t i = 0; i < page->part_count; i++) fwrite(page->parts[i].bytes, 1, page->parts[i].size, to);
   for (int side = 0; side < 2; side++)
     if (page->runs[side]) pto_run_page_put(page->runs[side], prefixes[side], to);
   pto_page_put_scripts(to);
@@ -62,6 +68,6 @@ int pto_export_page(const struct pto_trace *trace, const struct pto_export_info 
   uint32_t count = 0;
   if (info->result) documents[count++] = (struct pto_report_page_document){"result", put_result, info->result};
   if (info->findings) documents[count++] = (struct pto_report_page_document){"found", put_findings, info->findings};
-  const struct pto_report_page page = {documents, count, trace, info, {NULL, NULL}};
+  const struct pto_report_page page = {.documents = documents, .document_count = count, .trace = trace, .info = info};
   return pto_report_page_write(path, &page, error);
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include <formats/json_writer.h>
-#include <report/export/export.h>
+#include <report/export/trace_events.h>
 #include <report/page/run_page.h>
 
 struct pto_report_page_document {
@@ -30,6 +30,8 @@ struct pto_report_page {
   const struct pto_trace *trace; /* of a run: what was recorded; NULL: there is none */
   const struct pto_export_info *info;
   const struct pto_run_page *runs[2]; /* of compare: those of A and B; NULL: there is none */
+  const struct pto_trace_part *parts; /* of several ranks: blocks of each, and of links (report/page/run_blocks.h) */
+  size_t part_count;
 };
 
 /* PTO_OK, or PTO_ESYSTEM with the sentence: this build has no pages, or the file cannot be written.  NULL is fine. */

@@ -23,9 +23,11 @@ function drawHead() {
   d3.select("#title").text([name, about.case && `case ${about.case}`].filter(Boolean).join(", "));
   document.title = `${name}: report`;
   const facts = [["chip", about.chip], ["engine", about.engine], ["dependencies", about.deps], ["workers", about.workers],
-                 ["tasks", about.tasks], ["edges", about.edges],
-                 ["makespan", RESULT.virtual_us === undefined || RESULT.virtual_us === null ? null : timeText(RESULT.virtual_us)],
-                 ["result", RESULT.verified === true ? "verified" : RESULT.verified === false ? "WRONG" : null],
+                 ["tasks", about.tasks], ["edges", about.edges], ["ranks", about.ranks],
+                 ["makespan", about.virtual_us === undefined || about.virtual_us === null ? null
+                   : timeText(about.virtual_us) + (about.h2d_bytes === undefined ? ""
+                     : `, ${about.h2d_bytes || about.d2h_bytes || about.d2d_bytes ? "with" : "without"} transfers`)],
+                 ["result", about.verified === true ? "verified" : about.verified === false ? "WRONG" : null],
                  ["records that did not fit", NAMES && NAMES.dropped_records || null]];
   d3.select("#facts").selectAll("div").data(facts.filter(d => d[1] !== null && d[1] !== undefined)).enter().append("div")
     .each(function ([name, value]) {
@@ -70,10 +72,10 @@ async function draw() {
   await drawParts();
   drawResult();
   let chart = null;
-  const two = ["a", "b"].filter(side => documentOf(`${side}-names`))
+  const several = documentOf("ranks") ? runsOfRanks(documentOf("ranks")) : ["a", "b"].filter(side => documentOf(`${side}-names`))
     .map(side => [laneName(side), new Run(`${side}-`, documentOf(`${side}-result`))]);
-  if (two.length) document.querySelector("main").prepend(document.getElementById("lanes"));
-  const isDrawn = await drawLanes(run ? [["", run]] : two, (begin, end) => { if (chart) chart.show(begin, end); });
+  if (several.length) document.querySelector("main").prepend(document.getElementById("lanes"));
+  const isDrawn = await drawLanes(run ? [["", run]] : several, (begin, end) => { if (chart) chart.show(begin, end); });
   if (!isDrawn || !run) {
     for (const id of ["memory", "tasks-graph"]) section(id, false);
     document.documentElement.dataset.ready = "all";

@@ -17,6 +17,7 @@
   X(explore, "report/page/explore.js")                                                                                 \
   X(regress, "report/page/regress.js")                                                                                 \
   X(compare, "report/page/compare.js")                                                                                 \
+  X(ranks, "report/page/ranks.js")                                                                                     \
   X(what_if, "report/page/what_if.js")                                                                                 \
   X(graph, "report/page/graph.js")                                                                                     \
   X(page, "report/page/page.js")

@@ -57,7 +57,8 @@ struct blocks {
 static uint32_t first_core(const struct blocks *b) { return 1 + b->has_resolver + b->scheduler_count; }
 
 static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
-  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", id);
+  char name[PTO_BLOCK_ID];
+  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", pto_block_id(b->info, id, name));
   const int status = pto_columns_write(columns, count, b->to);
   fputs("</script>\n", b->to);
   if (b->status == PTO_OK) b->status = status;
@@ -380,15 +381,22 @@ static void put_names(struct pto_json_writer *w, const void *context) {
   }
 }
 
+const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]) {
+  if (!info->rank) return id;
+  snprintf(text, PTO_BLOCK_ID, "r%" PRIu32 "-%s", info->rank->index, id);
+  return text;
+}
+
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {
   struct blocks b = {.trace = trace, .info = info, .to = to};
   pto_count_schedulers(trace, &b.scheduler_count, &b.has_resolver);
+  char id[PTO_BLOCK_ID];
   put_timeline(&b);
   put_tasks(&b);
   put_edges(&b);
   put_tensors(&b);
   put_samples(&b);
-  const int status = pto_escaped_json_write("names", put_names, &b, to);
+  const int status = pto_escaped_json_write(pto_block_id(info, "names", id), put_names, &b, to);
   if (b.names.has_failed || b.places.has_failed) b.status = PTO_ENOMEM;
   free(b.names.items);
   free(b.places.items);

@@ -12,6 +12,9 @@
  * Tracks are the orchestrator, a resolver, the schedulers and the cores.  In virtual time those before the cores are
  * what segments say; on threads the orchestrator's is what the control thread did, and there are no schedulers.
  *
+ * Of a rank of a world the ids begin with "r" and its number: r3-timeline.  Links are a run of their own, with the
+ * number of ranks for one, whose tracks are lanes of links and whose spans are what they carried.
+ *
  * Times are in the trace's unit; most are differences to what stands before.  Reads the trace only; memory is one
  * block's at a time, and 32 bytes a span for the sort.
  */
@@ -20,9 +23,16 @@
 
 #include <stdio.h>
 
-#include <report/export/export.h>
+#include <report/export/trace_events.h>
+
+#define PTO_BLOCK_ID 32 /* characters, the end too */
 
 /* Writes <script> elements with the ids names, timeline, tasks, edges, tensors and samples.  PTO_OK or PTO_ENOMEM. */
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to);
+/* The same of links. */
+int pto_link_blocks_write(const struct pto_trace_between *between, const struct pto_export_info *info, FILE *to);
+
+/* The id of a block; returns `id` where the chip is alone, else `text`.  Internal. */
+const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]);
 
 #endif

@@ -162,7 +162,9 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   if (result->has_time) {
     fprintf(to, "  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
     if (result->is_virtual)
-      fprintf(to, ", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
+      fprintf(to, ", %s on the chip, %s transfers",
+              pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text),
+              result->h2d_bytes | result->d2h_bytes | result->d2d_bytes ? "with" : "without");
     if (result->rounds > 1) fprintf(to, " (median of %" PRIu32 " rounds)", result->rounds);
     putc('\n', to);
   }
@@ -185,7 +187,11 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline && result->placement) fprintf(to, "  machine  %s\n", result->placement);
-  if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
+  const bool has_failed = result->error.status != PTO_OK;
+  if (result->timeline && has_failed && result->timeline->calls == 0)
+    fputs("  stats    the run failed before any kernel ran: there is nothing to account for\n", to);
+  else if (result->timeline)
+    pto_timeline_stats_print(result->timeline, stats, to);
   if (result->groups) pto_group_times_print(result->groups, "nodes", to);
   if (result->labels) pto_group_times_print(result->labels, "labels", to);
   if (result->counters.print) result->counters.print(result->counters.about, to);

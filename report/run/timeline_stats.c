@@ -290,6 +290,7 @@ static void print_roof(const struct pto_kernel_time *row, FILE *to) {
 
 static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
   char text[TEXT], more[TEXT], longest[TEXT];
+  if (t->kernel_count == 0) return;
   fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s%s\n", "", "calls", "share", "total", "mean", "longest",
           t->is_virtual ? "  compute memory others   ops/B   Gop/s  of roof" : "");
   for (size_t i = 0; i < t->kernel_count && i < MOST_KERNELS_PRINTED; i++) {

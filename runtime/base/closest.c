@@ -53,3 +53,14 @@ const char *pto_closest_question(const struct pto_closest *closest, char *text) 
   if (closest->best[0]) snprintf(text, PTO_CLOSEST_TEXT, "; did you mean \"%s\"?", closest->best);
   return text;
 }
+
+const char *pto_closest_among(const char *wanted, size_t length, const char *const *first, size_t count, size_t stride,
+                              char *text) {
+  char word[PTO_CLOSEST_MAX + 2]; /* one more letter than is near to anything */
+  struct pto_closest closest;
+  snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), wanted);
+  pto_closest_begin(&closest, word);
+  for (size_t i = 0; i < count; i++)
+    pto_closest_consider(&closest, *(const char *const *)((const char *)first + i * stride));
+  return pto_closest_question(&closest, text);
+}

@@ -11,6 +11,7 @@
 #ifndef PTO_CLOSEST_H
 #define PTO_CLOSEST_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define PTO_CLOSEST_MAX 63 /* letters; longer words are near to nothing */
@@ -28,5 +29,8 @@ void pto_closest_consider(struct pto_closest *closest, const char *word);
 /* "; did you mean \"bgemm\"?", or "" where nothing is near.  Borrowed: `text` holds at least PTO_CLOSEST_TEXT bytes. */
 #define PTO_CLOSEST_TEXT (PTO_CLOSEST_MAX + 24)
 const char *pto_closest_question(const struct pto_closest *closest, char *text);
+/* The question for wanted[0 … length) and the names that stand `stride` bytes apart from `first` on. */
+const char *pto_closest_among(const char *wanted, size_t length, const char *const *first, size_t count, size_t stride,
+                              char *text);
 
 #endif

@@ -19,7 +19,7 @@ bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes) {
 #define PAGE_BYTES UINT64_C(4096)
 #define LARGE_PAGE_BYTES (UINT64_C(1) << 21) /* of x86-64; where they are larger, fewer fit */
 
-bool pto_reserve_init_log(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes) {
+bool pto_reserve_init_large(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes) {
   const uint64_t small = pto_align_up(small_bytes, PAGE_BYTES);
   if (size_bytes < small + LARGE_PAGE_BYTES || size_bytes > UINT64_MAX / 2)
     return pto_reserve_init(reserve, size_bytes);

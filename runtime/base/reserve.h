@@ -18,9 +18,9 @@ struct pto_reserve {
 /* Maps `size_bytes` (rounded up to pages; > 0) of zeroed memory without committing it.  False where the system refuses.
  */
 bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes);
-/* The same for what is filled from its beginning on, and once: large pages, where the system has them, but for the
+/* The same for what is filled from its beginning on: large pages, where the system has them, but for the
  * first `small_bytes`, so that what stays small takes no more memory than it needs. */
-bool pto_reserve_init_log(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes);
+bool pto_reserve_init_large(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes);
 /* Takes zeroed structs too. */
 void pto_reserve_fini(struct pto_reserve *reserve);
 /* Gives the resident pages back; the bytes read as zero again. */

@@ -28,7 +28,7 @@ static void test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end(v
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++)
     for (size_t k = 0; k < PTO_ARRAY_LENGTH(small); k++) {
       struct pto_reserve reserve = {0};
-      assert_true(pto_reserve_init_log(&reserve, sizes[i], small[k]));
+      assert_true(pto_reserve_init_large(&reserve, sizes[i], small[k]));
       check(&reserve, sizes[i]);
       pto_reserve_fini(&reserve);
       assert_null(reserve.addr);
@@ -37,7 +37,7 @@ static void test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end(v
 
 static void test_the_large_pages_of_a_log_begin_where_the_small_ones_end(void **state) {
   struct pto_reserve reserve = {0};
-  assert_true(pto_reserve_init_log(&reserve, 4 * LARGE, 100000));
+  assert_true(pto_reserve_init_large(&reserve, 4 * LARGE, 100000));
   assert_int_equal(((uintptr_t)reserve.addr + pto_align_up(100000, 4096)) % LARGE, 0);
   pto_reserve_fini(&reserve);
 }
@@ -45,9 +45,9 @@ static void test_the_large_pages_of_a_log_begin_where_the_small_ones_end(void **
 static void test_what_is_too_large_or_nothing_is_refused(void **state) {
   struct pto_reserve reserve = {0};
   assert_false(pto_reserve_init(&reserve, 0));
-  assert_false(pto_reserve_init_log(&reserve, 0, 0));
-  assert_false(pto_reserve_init_log(&reserve, UINT64_MAX, 0));
-  assert_false(pto_reserve_init_log(&reserve, UINT64_MAX / 2, 4096));
+  assert_false(pto_reserve_init_large(&reserve, 0, 0));
+  assert_false(pto_reserve_init_large(&reserve, UINT64_MAX, 0));
+  assert_false(pto_reserve_init_large(&reserve, UINT64_MAX / 2, 4096));
   assert_null(reserve.addr);
   pto_reserve_fini(&reserve);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/closest.h>
+
 static const struct {
   uint16_t earlier, later;
   uint8_t reason;
@@ -114,8 +116,11 @@ static int parse_named(const char *text, size_t length, uint32_t *deps, struct p
     *deps = named[i].is_on == is_off ? *deps | bit : *deps & ~bit;
     return PTO_OK;
   }
-  return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s, each also with no- before it", (int)length, text,
-                       &PTO_DEPS_NAMED_NAMES[2]);
+  char question[PTO_CLOSEST_TEXT];
+  return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s, each also with no- before it%s", (int)length, text,
+                       &PTO_DEPS_NAMED_NAMES[2],
+                       pto_closest_among(text + skipped, length - skipped, &named[0].name, PTO_DEPS_NAMED_COUNT,
+                                         sizeof named[0], question));
 }
 
 int pto_deps_rules_parse(const char *text, uint32_t *deps_out, struct pto_error *error) {
@@ -124,8 +129,10 @@ int pto_deps_rules_parse(const char *text, uint32_t *deps_out, struct pto_error 
   uint32_t deps = PTO_DEPS_SET_COUNT;
   for (uint32_t i = 0; i < PTO_DEPS_SET_COUNT; i++)
     if (is_name(text, length, sets[i].name)) deps = i;
+  char question[PTO_CLOSEST_TEXT];
   if (deps == PTO_DEPS_SET_COUNT)
-    return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s", (int)length, text, &PTO_DEPS_NAMES[2]);
+    return pto_error_set(error, PTO_EINVAL, "\"%.*s\" is none of %s%s", (int)length, text, &PTO_DEPS_NAMES[2],
+                         pto_closest_among(text, length, &sets[0].name, PTO_DEPS_SET_COUNT, sizeof sets[0], question));
   if (rest && deps != PTO_DEPS_PTO)
     return pto_error_set(error, PTO_EINVAL, "\"%s\": rules are switched under pto alone", text);
   while (rest) {

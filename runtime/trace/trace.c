@@ -31,7 +31,7 @@
 /* Systems that count address space (an RLIMIT_AS, strict overcommit) get a smaller log instead of none. */
 static bool log_init(struct pto_trace_log *log, size_t record_bytes, uint64_t capacity) {
   for (; capacity >= LEAST_CAPACITY; capacity /= 2) {
-    if (!pto_reserve_init_log(&log->memory, capacity * record_bytes, SMALL_BYTES)) continue;
+    if (!pto_reserve_init_large(&log->memory, capacity * record_bytes, SMALL_BYTES)) continue;
     log->record_bytes = (uint32_t)record_bytes;
     log->capacity = capacity;
     return true;

@@ -319,6 +319,11 @@ static int refuse_unknown(const char *name_or_path, struct pto_error *error) {
   pto_error_set(error, PTO_ESYSTEM, "chip '%s' is neither shipped (", name_or_path);
   for (uint32_t i = 0; pto_chip_name_at(i); i++) pto_error_append(error, "%s%s", i ? ", " : "", pto_chip_name_at(i));
   pto_error_append(error, ") nor a file that opens: %s", strerror(reason));
+  struct pto_closest closest;
+  char question[PTO_CLOSEST_TEXT];
+  pto_closest_begin(&closest, name_or_path);
+  for (uint32_t i = 0; pto_chip_name_at(i); i++) pto_closest_consider(&closest, pto_chip_name_at(i));
+  pto_error_append(error, "%s", pto_closest_question(&closest, question));
   return PTO_ESYSTEM;
 }
 

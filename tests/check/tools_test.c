@@ -264,7 +264,7 @@ static void test_the_graphs_of_two_runs_are_compared(void **state) {
   }
   unlink(paths[0]);
   unlink(paths[1]);
-  assert_int_equal(pto_tools_diff(paths[0], paths[1], &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_int_equal(pto_tools_diff(paths[0], paths[1], &report, sentence, sizeof sentence), PTO_ESYSTEM);
   assert_non_null(strstr(sentence, paths[0]));
   free(program);
 }
@@ -276,7 +276,7 @@ static void test_a_run_is_held_against_a_baseline(void **state) {
   struct pto_baseline *baseline = NULL;
   char sentence[256];
   unlink(path);
-  assert_int_equal(pto_baseline_open(path, false, &baseline, sentence, sizeof sentence), PTO_EINVAL);
+  assert_int_equal(pto_baseline_open(path, false, &baseline, sentence, sizeof sentence), PTO_ESYSTEM);
   assert_non_null(strstr(sentence, path));
   for (int is_ordered = 1; is_ordered >= 0; is_ordered--) {
     struct pto_session *session = run(program, is_ordered ? NULL : unordered);
@@ -334,7 +334,7 @@ static void test_a_task_is_kept_and_run_again(void **state) {
   assert_non_null(strstr(json, "\"runs\":2"));
   pto_report_destroy(report);
   request.folder = "/tmp/pto_tools_kept/1";
-  assert_int_equal(pto_tools_replay(&request, &report, sentence, sizeof sentence), PTO_EINVAL);
+  assert_int_equal(pto_tools_replay(&request, &report, sentence, sizeof sentence), PTO_ESYSTEM);
   assert_false(pto_report_is_clean(report));
   pto_report_destroy(report);
   assert_int_equal(system("rm -r /tmp/pto_tools_kept"), 0);

@@ -130,6 +130,7 @@ static json_t *sum_up_trace(const char *path) {
       json_object_set_new(tracks, id, is_core ? json_stringn(name, 3) : json_string(name));
     }
     if (strcmp(phase, "X") != 0 || strcmp(pto_json_text(event, "cat"), "path") == 0) continue;
+    if (strcmp(pto_json_text(event, "cat"), "ranks") == 0) continue; /* within a call */
     const char *track = json_string_value(json_object_get(tracks, id));
     if (!json_object_get(sums, track)) json_object_set_new(sums, track, json_object());
     json_t *us = json_object_get(sums, track);
@@ -228,7 +229,35 @@ static bool check_threads(json_t *root) {
   return fabs(makespan - wall) <= wall * 0.01 + BESIDE_US;
 }
 
-/* The first case of each program, but of those that do not run to their end. */
+/* The first case of each program of several ranks. */
+static void each_program_of_ranks(void) {
+  char line[LINE], last[LINE] = "";
+  FILE *list = fopen(LIST, "r");
+  uint32_t count = 0;
+  if (!list) fail_msg("%s is read from the checkout", LIST);
+  while (fgets(line, sizeof line, list)) {
+    const size_t name = strcspn(line, " \n");
+    char *engine = strstr(line, " --engine ");
+    if (!engine || !strstr(line, " --ranks ") || strncmp(line, last, name + 1) == 0) continue;
+    snprintf(last, sizeof last, "%.*s ", (int)name, line);
+    *engine = 0;
+    if (pto_ptosim_run("run %s --chip a2a3 --stats --json -", line)) fail_msg("%s: %s", line, pto_ptosim_last.err);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *rank;
+    size_t i;
+    json_array_foreach(json_object_get(root, "results"), i, rank) {
+      json_t *stats = json_object_get(rank, "stats");
+      assert_true(ps(stats, "makespan_us") == ps(rank, "virtual_us"));
+      check_accounts(stats, moved_bytes(rank) > 0);
+      count++;
+    }
+    json_decref(root);
+  }
+  fclose(list);
+  print_message("%u ranks\n", count);
+  assert_true(count > 10);
+}
+
+/* The first case of each program of one chip, but of those that do not run to their end. */
 static void each_program(const char *options, bool (*check)(json_t *root)) {
   char line[LINE], last[LINE] = "";
   FILE *list = fopen(LIST, "r");
@@ -237,7 +266,9 @@ static void each_program(const char *options, bool (*check)(json_t *root)) {
   while (fgets(line, sizeof line, list)) {
     const size_t name = strcspn(line, " \n");
     char *engine = strstr(line, " --engine ");
-    if (line[0] == '#' || !engine || strncmp(line, last, name + 1) == 0 || strncmp(line, "errors/", 7) == 0) continue;
+    if (line[0] == '#' || !engine || strstr(line, " --ranks ") || strncmp(line, last, name + 1) == 0 ||
+        strncmp(line, "errors/", 7) == 0)
+      continue;
     memcpy(last, line, name);
     last[name] = ' ';
     last[name + 1] = 0;
@@ -266,6 +297,11 @@ static void test_accounts_of_virtual_time_add_up_exactly(void **state) {
   each_program("--engine virtual --chip tests/regress/plain.ini", check_prices);
 }
 
+static void test_accounts_of_several_ranks_add_up(void **state) {
+  (void)state;
+  each_program_of_ranks();
+}
+
 static void test_accounts_of_threads_add_up_to_the_time_of_the_run(void **state) {
   each_program("--engine threads --chip tests/regress/plain.ini", check_threads);
 }
@@ -273,6 +309,7 @@ static void test_accounts_of_threads_add_up_to_the_time_of_the_run(void **state)
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_accounts_of_virtual_time_add_up_exactly),
+      cmocka_unit_test(test_accounts_of_several_ranks_add_up),
       cmocka_unit_test(test_accounts_of_threads_add_up_to_the_time_of_the_run),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);

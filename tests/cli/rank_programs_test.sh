@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, the same on two threads, and without
-# kernels as long.
+# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, the same on two threads, without
+# kernels as long, and accused of nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
@@ -27,6 +27,8 @@ holds_of() { # PROGRAM WORDS…
   for ranks in 1 2 4 8; do holds "$* on $ranks ranks" verified $ranks "$@"; done
   holds "$* on two threads" same_on_two_threads 4 "$@"
   holds "$* without kernels" as_long_without_kernels "$@" --ranks 4
+  holds "$* is ordered" "$ptosim" check "$@" --ranks 4
+  holds "$* is ordered by the rules of pto" "$ptosim" check "$@" --ranks 8 --deps pto
 }
 
 for algorithm in one_phase two_phase ring bidirectional_ring; do
@@ -37,6 +39,22 @@ holds_of tensor_parallel_mlp --case 512 --chip a2a3
 holds_of tensor_parallel_attention --case 4x2x16x4 --chip a2a3
 holds_of tensor_parallel_attention --case one_kv_head --set algorithm=ring
 holds 'more ranks than some KV heads' verified 16 tensor_parallel_attention
+holds_of pipeline --case 8x8
+holds_of pipeline --case uneven --chip a2a3
+holds 'a pipeline by the rules of pto, which know no write after read' verified 4 pipeline --deps pto
+# Once all 4 stages have work they are 4 times as fast as one; the first 16 micro-batches take 19 turns at least, in 3 of which a
+# stage waits.
+ps_of() { "$ptosim" run pipeline --no-compute --set rows=128 --set dim=256 "$@" --quiet --json - | grep -o '"virtual_us": *[0-9.]*' | head -1 | tr -dc '0-9'; }
+bubbles() {
+  local one four short
+  one=$(($(ps_of --ranks 1 --set batches=32) - $(ps_of --ranks 1 --set batches=16)))
+  short=$(ps_of --ranks 4 --set batches=16)
+  four=$(($(ps_of --ranks 4 --set batches=32) - short))
+  echo "16 more micro-batches: $one ps on one rank, $four ps on 4, whose first 16 take $short ps"
+  [ $((39 * four)) -lt $((10 * one)) ] && [ $((16 * short)) -gt $((19 * four)) ]
+}
+holds 'stages work side by side, and wait at begin and end' bubbles
+holds 'fewer layers than ranks' refused 'layers 3 is not in 4' pipeline --set layers=3
 holds 'fewer columns than ranks' refused 'hidden 3 is not in 4' tensor_parallel_mlp --set hidden=3 --ranks 4
 holds 'an all-reduce that is none' refused 'algorithm "tree" is none of' tensor_parallel_mlp --set algorithm=tree
 holds 'heads that ranks do not divide' refused 'heads 16 and kv_heads 4 cannot be split over 3 ranks' tensor_parallel_attention --ranks 3

@@ -76,6 +76,39 @@ slow_links() {
 }
 holds 'slow links are what bounds it' slow_links
 
+# ---- compare, regress ----
+compared() { # STATUS: of a ring on 4 ranks with itself, or with one whose links are slow
+  local slow=() status
+  [ "$1" = 0 ] || slow=(--chip-set package_bandwidth_mbps=1000 --chip-set node_bandwidth_mbps=1000)
+  run --stats && cp "$work/run.json" "$work/first.json" && run --stats "${slow[@]}" || return 1
+  "$ptosim" compare "$work/first.json" "$work/run.json" --json "$work/compare.json" >"$work/log" 2>&1
+  status=$?
+  cat "$work/log"
+  [ $status = "$1" ] || return 1
+  "$python" - "$work" <<'END'
+import json, sys
+a, b, c = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("first", "run", "compare"))
+c = c["comparison"]
+assert abs(c["makespan"]["a"] - a["virtual_us"]) < 1e-6 and abs(c["makespan"]["b"] - b["virtual_us"]) < 1e-6
+for side, run in (("a", a), ("b", b)):
+    assert abs(sum(row[side] for row in c["path"]) - run["virtual_us"]) < 1e-5
+    kernels = {k["name"]: 0 for r in run["results"] for k in r["stats"]["kernels"]}
+    for r in run["results"]:
+        for k in r["stats"]["kernels"]: kernels[k["name"]] += k["total_us"]
+    assert all(abs(row[side] - kernels[row["name"]]) < 1e-5 for row in c["kernels"])
+END
+}
+holds 'compare: the same run' compared 0
+holds 'compare: slower links' compared 1
+holds 'compare: programs' bash -c "'$ptosim' compare 'all_reduce --ranks 2' 'all_reduce --ranks 4' | grep -q 'B takes'"
+regressed() {
+  echo 'all_reduce --ranks 3 --set times=2' >"$work/ranks.list"
+  "$ptosim" regress "$work/ranks.list" --update --quiet && grep -q '"tasks": 6, "edges": 3' "$work/ranks.list.baseline" &&
+    "$ptosim" regress "$work/ranks.list" --quiet && sed -i 's/"edges": 3/"edges": 4/' "$work/ranks.list.baseline" || return 1
+  ! "$ptosim" regress "$work/ranks.list" >"$work/log" 2>&1 && grep -q '3 edges instead of 4' "$work/log"
+}
+holds 'regress counts tasks and edges of all ranks' regressed
+
 # ---- --trace ----
 cat >"$work/timeline.py" <<'END'
 """A timeline of 4 ranks: what is asked of it."""

@@ -26,6 +26,11 @@ done
 # Timelines, bytes and JSON do not depend on threads.
 threads() { [ "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase)" = "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase --world-threads "$1")" ]; }
 for count in 2 3 5; do holds "the same on $count threads" threads $count; done
+holds 'experts on several ranks, on threads' bash -c "
+  '$ptosim' run expert_parallel_moe --case ragged >'$work/a' && '$ptosim' run expert_parallel_moe --case ragged --world-threads 2 >'$work/b' &&
+  [ \"\$(grep -E '^  (trace|digest)' '$work/a')\" = \"\$(grep -E '^  (trace|digest)' '$work/b')\" ]"
+holds 'an expert that gets too much' bash -c "
+  '$ptosim' run expert_parallel_moe --set capacity=20 2>&1 | grep -q 'expert 0, of place 0, gets 42 rows, and its capacity is 20'"
 holds 'as many ranks as the program wants' bash -c "'$ptosim' run all_reduce | grep -q '4 ranks of tiny'"
 holds 'without kernels, the same time' bash -c "
   '$ptosim' run all_reduce --ranks 4 --json '$work/a.json' >/dev/null && '$ptosim' run all_reduce --ranks 4 --no-compute --json '$work/b.json' >/dev/null &&
@@ -45,6 +50,7 @@ holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65
 holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
 holds 'a graph of one chip' says 'of one chip' all_reduce --dot "$work/t.dot"
+holds 'experts that ranks do not divide' says 'experts 6 is no multiple of the 4 ranks' expert_parallel_moe --set experts=6
 holds 'several rounds' says 'one round' all_reduce --rounds 2
 holds 'other verbs say where to go' bash -c "'$ptosim' why all_reduce 0 1 2>&1 | grep -q 'several ranks'"
 holds_total

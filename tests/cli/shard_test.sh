@@ -28,14 +28,15 @@ make_shards() {
 as_one() {
   local want=$1 counts=$2 writes=$3 count write one=() merged=()
   shift 3
-  for write in $writes; do one+=("--$write" "$work/one.$write") merged+=("--$write" "$work/merged.$write"); done
+  # A page ends in .html; the others may.
+  for write in $writes; do one+=("--$write" "$work/one.$write.html") merged+=("--$write" "$work/merged.$write.html"); done
   "$ptosim" "$@" "${one[@]}" >"$work/one" 2>"$work/one.err"
   [ $? = "$want" ] || { cat "$work/one" "$work/one.err"; return 1; }
   for count in $counts; do
     make_shards "$count" "$@" || return 1
     "$ptosim" merge "$work"/shard.* "${merged[@]}" >"$work/merged" 2>"$work/merged.err"
     [ $? = "$want" ] || { cat "$work/merged" "$work/merged.err"; return 1; }
-    for write in '' .err ${writes:+$(printf '.%s ' $writes)}; do same "$work/one$write" "$work/merged$write" || return 1; done
+    for write in '' .err ${writes:+$(printf '.%s.html ' $writes)}; do same "$work/one$write" "$work/merged$write" || return 1; done
   done
 }
 

@@ -92,6 +92,36 @@ static void test_a_mistyped_name_is_answered_with_the_nearest(void **state) {
   pto_ptosim_assert_complaint(2, "did you mean \"softmax\"?");
 }
 
+static void test_a_mistyped_value_is_answered_with_the_nearest(void **state) {
+  static const struct {
+    const char *words, *nearest;
+  } cases[] = {{"run bgemm --chip a2a4", "a2a3"},
+               {"run bgemm --chip a2a3 --chip-set submt=1", "submit"},
+               {"run bgemm --set task_nmu=4", "task_num"},
+               {"run bgemm --case 500x128x3", "500x128x2"},
+               {"run bgemm --deps exat", "exact"},
+               {"run bgemm --deps pto,no-reduce-implid", "reduce-implied"},
+               {"run vector_example --counters thread::cpu_n", "thread::cpu_ns"},
+               {"run bgemm --dump matmull /nowhere-at-all", "matmul"},
+               {"list kernles", "kernels"},
+               {"list ops conv2", "conv2d"},
+               {"list models mobilenet_v3", "mobilenet_v2"},
+               {"list chips a5a", "a5"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char question[64];
+    snprintf(question, sizeof question, "did you mean \"%s\"?", cases[i].nearest);
+    pto_ptosim_run("%s", cases[i].words);
+    if (!strstr(pto_ptosim_last.err, question)) fail_msg("%s: %s", cases[i].words, pto_ptosim_last.err);
+    pto_ptosim_assert_complaint(2, question);
+  }
+}
+
+static void test_a_page_is_html_and_is_called_so(void **state) {
+  pto_ptosim_run("run vector_example --report x.txt");
+  if (!strstr(pto_ptosim_last.err, "this build has no pages"))
+    pto_ptosim_assert_complaint(2, "--report: x.txt: a page is HTML, and its name ends in .html");
+}
+
 static void test_list_shows_what_the_parameters_of_a_kernel_must_be(void **state) {
   assert_int_equal(pto_ptosim_run("list kernels add_scalar_int pv copy"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "SCALAR     value           i64\n"));
@@ -236,6 +266,8 @@ int main(void) {
       cmocka_unit_test(test_diff_of_recorded_runs_names_compare),
       cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
       cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
+      cmocka_unit_test(test_a_mistyped_value_is_answered_with_the_nearest),
+      cmocka_unit_test(test_a_page_is_html_and_is_called_so),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),

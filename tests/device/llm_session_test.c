@@ -154,7 +154,7 @@ static void test_a_trace_has_the_tasks_and_transfers_of_every_step_and_ends_with
       if (end > end_us) end_us = end;
       embeds += strcmp(name, "embed") == 0;
       if (strcmp(category, "transfer") != 0) continue;
-      *(strcmp(name, "to host") ? &to_device : &to_host) +=
+      *(strcmp(name, "transfers to the host") ? &to_device : &to_host) +=
           json_integer_value(json_object_get(json_object_get(event, "args"), "bytes"));
     }
     assert_int_equal(embeds, 12);

@@ -30,6 +30,8 @@ holds 'a report of a run on threads is written' "$build/ptosim" run moe --report
 holds 'it shows what the run was' look moe
 holds 'a report of a graph is written' "$build/ptosim" run --model mobilenet_v2 --engine virtual --chip a2a3 --report "$work/graph.html" --quiet
 holds 'it shows what the run was' look graph
+holds 'a report of several ranks is written' "$build/ptosim" run all_reduce --ranks 3 --chip a2a3 --comm-stats --report "$work/ranks.html" --quiet
+holds 'it shows each rank, and what went between them' look ranks
 holds 'explore writes a page of what differs' bash -c \
   "'$build/ptosim' explore inplace_update --deps pto --report '$work/explore.html' --quiet; test \$? = 1"
 holds 'it shows the schedules' look explore

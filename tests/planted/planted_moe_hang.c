@@ -18,7 +18,7 @@
 
 enum { COMM, PLACE, SIZE, SIGNAL, SKIPS, NEEDS_TOKEN };
 
-/* Signal 2: a token that nobody gives. */
+/* Signal 2: a token that no rank gives. */
 static int exchange_run(const struct pto_kernel_args *a) {
   const uint64_t comm = a->scalars[COMM].u64;
   const uint32_t place = (uint32_t)a->scalars[PLACE].u64, size = (uint32_t)a->scalars[SIZE].u64;

@@ -25,7 +25,7 @@ from pto.onnx_operations import operations  # noqa: E402
 PAGE = pathlib.Path("docs/from-onnx.md")
 PTOSIM = pathlib.Path(os.environ.get("PTO_BUILD_DIR", "build")) / "ptosim"
 # Operations without a case in libonnx-testdata 1.12: those below.
-HERE = {"CumSum", "Gelu", "LpPool", "ReduceLogSumExp"}
+HERE = {"CumSum", "Einsum", "Gelu", "LpPool", "ReduceLogSumExp"}
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +100,13 @@ def test_sizes_are_numbers_that_the_caller_gives(device):
 
 
 def test_all_that_is_missing_is_told_at_once():
-    nodes = [helper.make_node("LRN", ["x"], ["a"], "first", size=3), helper.make_node("Relu", ["a"], ["b"], "after"),
-             helper.make_node("Einsum", ["x", "x"], ["c"], "second", equation="ij,ij->"),
+    nodes = [helper.make_node("Det", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "after"),
+             helper.make_node("Einsum", ["x"], ["c"], "second", equation="ii->i"),
              helper.make_node("Add", ["b", "c"], ["y"], "sum")]
     with pytest.raises(Refused) as refused:
         pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
-    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "LRN 'first': has no counterpart",
-                                     "Einsum 'second': has no counterpart"]
+    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Det 'first': has no counterpart",
+                                     "Einsum 'second': a diagonal has no counterpart"]
 
 
 def test_external_data_lies_beside_the_model(device, tmp_path):
@@ -123,6 +123,37 @@ def test_external_data_lies_beside_the_model(device, tmp_path):
     onnx.save(outside, str(path))
     with pytest.raises(Refused, match="is not beside the model"):
         pto.from_onnx(path, batch=1)
+
+
+@pytest.mark.parametrize("equation, shapes", (
+    ("ij,jk->ik", ((3, 4), (4, 5))), ("bij,bjk->bik", ((2, 3, 4), (2, 4, 5))), ("bhqd,bhkd->bhqk", ((1, 2, 3, 4), (1, 2, 5, 4))),
+    ("i,j->ij", ((3,), (4,))), ("ij->ji", ((3, 4),)), ("ij->i", ((3, 4),)), ("ij,ij", ((3, 4), (3, 4))), ("kj,ik", ((4, 5), (3, 4))),
+    ("ijk,kl,li->j", ((2, 3, 4), (4, 5), (5, 2))), ("aij,k->ki", ((2, 3, 4), (5,)))))
+def test_einsum_is_numpys(device, equation, shapes):
+    random = numpy.random.default_rng(3)
+    arrays = {f"x{place}": random.standard_normal(shape, numpy.float32) for place, shape in enumerate(shapes)}
+    model = model_of([helper.make_node("Einsum", list(arrays), ["y"], equation=equation)],
+                     {name: (TensorProto.FLOAT, array.shape) for name, array in arrays.items()}, ["y"])
+    graph = pto.from_onnx(model)
+    made = graph.compute(device, arrays)["y"]
+    graph.forget(device)
+    numpy.testing.assert_allclose(made, numpy.einsum(equation, *arrays.values()), rtol=1e-5, atol=1e-5)
+
+
+def test_an_if_of_a_constant_is_one_of_its_branches(device):
+    def branch(*nodes):
+        return helper.make_graph(list(nodes), "b", [], [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)])
+
+    branches = {"then_branch": branch(helper.make_node("Relu", ["x"], ["a"])),
+                "else_branch": branch(helper.make_node("Neg", ["x"], ["n"]), helper.make_node("Exp", ["n"], ["e"]))}
+    nodes = [helper.make_node("If", ["which"], ["c"], **branches), helper.make_node("Abs", ["c"], ["y"])]
+    x = numpy.linspace(-1, 1, 6, dtype=numpy.float32)
+    for which, expected in ((True, numpy.maximum(x, 0)), (False, numpy.exp(-x))):
+        graph = pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (6,))}, ["y"], {"which": numpy.array(which)}))
+        numpy.testing.assert_allclose(graph.compute(device, {"x": x})["y"], expected, rtol=1e-6)
+        graph.forget(device)
+    with pytest.raises(Refused, match="the condition is computed by the model"):
+        pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (6,)), "which": (TensorProto.BOOL, ())}, ["y"]))
 
 
 @pytest.mark.parametrize("group, shape", ((1, (2, 4, 6, 5)), (4, (1, 4, 9))))

@@ -65,7 +65,8 @@ def look():
     holds("nothing failed", script("return document.documentElement.dataset.ready") == "all")
     holds("the console is silent", [e for e in driver.get_log("browser") if e["level"] == "SEVERE"] == [])
     for verb, look_at in (("explore", look_at_explore), ("regress", look_at_regress),
-                          ("compare", look_at_compare), ("what_if", look_at_what_if)):
+                          ("compare", look_at_compare), ("what_if", look_at_what_if),
+                          ("ranks", look_at_ranks)):
         about = script("const d = document.getElementById(arguments[0]); return d && d.textContent", verb)
         if about:
             look_at(json.loads(about))
@@ -229,6 +230,35 @@ def look_at_lanes(comparison):
         holds("they can be hidden", script("return lanes.map(l => l.timeline.showsPath)") == [False, False])
         path.click()
     look_at_print()
+
+
+def look_at_ranks(about):
+    """A timeline a rank and one of links, and what is told of all of them."""
+    verdict, path = driver.find_element(By.ID, "verdict").text, about["path"]
+    holds("the head names the program", about["program"] in driver.find_element(By.ID, "title").text)
+    holds("the verdict names what bounds all", path["bound_by"] in verdict and f"rank {path['most']['rank']}" in verdict)
+    names = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#lanes .lane h3")]
+    holds("each rank has a timeline, and links have one", names == [f"rank {i}" for i in range(about["ranks"])] + ["links"])
+    sums = script("return lanes.map(({run}) => { const {spans} = run; let time = 0;"
+                  " for (let i = run.firstCall; i < spans.count; i++) time += (spans.end[i] - spans.begin[i]) / run.names.units_per_us;"
+                  " return [spans.count - run.firstCall, time]; })")
+    for rank, result in enumerate(about["results"]):
+        kernels = result["stats"]["kernels"]
+        holds(f"rank {rank} has its calls", sums[rank][0] == result["stats"]["calls"])
+        holds(f"and their time is that of rank {rank}", close(sums[rank][1], sum(k["total_us"] for k in kernels), 1e-4))
+    tracks = script("return lanes[lanes.length - 1].run.names.tracks")
+    holds("links that carried anything have tracks", set(tracks) == {link["link"] for link in about["links"]})
+    holds("all that they carried is there", sums[-1][0] == sum(link["messages"] for link in about["links"]))
+    bars = script("return [...document.querySelectorAll('#ranks-path rect.bar')].map(b => [b.dataset.resource, +b.dataset.us])")
+    for resource in ("by activity", "by rank and link"):
+        holds(f"the path {resource} is as long as the run", close(sum(us for of, us in bars if of == resource), path["makespan_us"], 1e-6))
+    steps = script("return lanes.map(({run}) => run.path ? run.path.length : 0)")
+    holds("its steps are on the ranks' tracks", sum(steps) == len(path["steps"]))
+    holds("there is a row a rank", len(cells("#ranks-results")) == about["ranks"])
+    holds("there is a row a link", sorted(r[0] for r in cells("#ranks-links")) == sorted(link["link"] for link in about["links"]))
+    waits = cells("#ranks-waits")
+    holds("who waited for whom stands as in the document", [(int(r[0]), int(r[1])) for r in waits] ==
+          [(w["rank"], w["peer"]) for w in about["comm_stats"]["waits"]][:len(waits)] and waits)
 
 
 def look_at_what_if(about):
