@@ -169,21 +169,27 @@ static int refuse_sizes(struct pto_runtime *rt, const struct pto_rank_comm *comm
                           comm->sizes[place].window_bytes, comm->sizes[place].signal_count);
 }
 
+static bool have_come(const void *context) {
+  const struct pto_rank_comm *comm = context;
+  return comm->joined_count + 1 == comm->size;
+}
+
 /* Until all ranks of it have come. */
 static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *comm) {
   const struct pto_rank *rank = rank_of(rt);
   struct pto_stall stall = {0};
-  const bool waits = comm->joined_count + 1 < comm->size;
+  const bool waits = !have_come(comm);
   int status = PTO_OK;
   const uint64_t begin = pto_orchestrator_clock(rt);
-  if (waits) pto_stall_for(rt, &stall, PTO_STALL_peer);
-  while (status == PTO_OK && comm->joined_count + 1 < comm->size) {
+  if (waits || rank->late_ps) pto_stall_for(rt, &stall, PTO_STALL_peer);
+  while (status == PTO_OK && !have_come(comm)) {
     if (rank->is_stuck) return pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", rank->error.sentence);
-    status = pto_progress_pause(rt);
+    status = pto_progress_pause(rt, have_come, comm);
   }
   if (status) return status;
   /* What others have sent before this run began comes at its begin. */
   if (waits) rt->port->ops->resume(rt->port, pto_max_u64(rank->taken_at, rank->base_ps) - rank->base_ps);
+  if (rank->late_ps) rt->port->ops->resume(rt->port, rt->port->clock + rank->late_ps);
   pto_stall_end(rt, &stall);
   pto_rank_record(rank, (struct pto_trace_remote){.kind = PTO_REMOTE_MAKE,
                                                   .begin = begin,

@@ -119,7 +119,7 @@ int pto_world_create(const struct pto_world_config *config, struct pto_world **w
 
 void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps) {
   struct pto_rank *its = pto_world_rank(world, rank);
-  if (its) its->base_ps = its->next_at = delay_ps;
+  if (its) its->late_ps = delay_ps;
 }
 
 void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context) {

@@ -169,6 +169,7 @@ struct pto_rank {
   int status;
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
   uint64_t base_ps, run;
+  uint64_t late_ps;  /* pto_world_delay */
   uint64_t taken_at; /* of the last message */
   uint64_t sent_count, ticket_count;
   struct pto_world_message **inbox; /* the first one last */
@@ -269,7 +270,8 @@ PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config
 /* Before it runs. */
 void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
 void pto_world_keep_events(struct pto_world *world);
-/* The rank begins at that time, not at 0. */
+/* The rank goes on so much later from each communicator that it makes: where all have come, and before it does anything
+ * that others could see. */
 void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps);
 
 /* ---- part.c ---- */

@@ -21,7 +21,9 @@ struct outcome {
 static struct outcome run(const struct pto_skew_question *question, const uint64_t delays[PTO_MAX_RANKS]) {
   struct pto_ranks ranks;
   struct outcome outcome = {0};
-  int code = pto_ranks_init(&ranks, question->options, question->rank_count, 1);
+  struct pto_session_options silent = *question->options;
+  silent.text = NULL;
+  int code = pto_ranks_init(&ranks, &silent, question->rank_count, 1);
   if (code == PTO_EXIT_OK && ranks.processes) {
     code = PTO_EXIT_USAGE;
     pto_error_set(&ranks.error, PTO_ENOTSUP, "ranks are delayed in one process, not in several");
@@ -76,7 +78,7 @@ static void report(const struct pto_skew_question *question, const struct outcom
     if (!delays[i]) continue;
     if (finding.ranks[0] == PTO_FINDING_NONE) finding.ranks[0] = i;
     finding.group = pto_mix64(finding.group ^ (i + 1));
-    pto_text_append(who, sizeof who, "%srank %" PRIu32 " begins %s late", who[0] ? ", " : "", i,
+    pto_text_append(who, sizeof who, "%srank %" PRIu32 " is %s late", who[0] ? ", " : "", i,
                     pto_format_seconds((double)delays[i] * 1e-12, time, sizeof time));
   }
   if (outcome->error.status != reference->error.status)

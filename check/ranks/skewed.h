@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the outputs of several ranks depend on when each begins: `ptosim explore` with ranks.
+ * Whether the outputs of several ranks depend on how fast each is: `ptosim explore` with ranks.
  *
- * One run in which all begin at once is what others are compared with, by the digest of all outputs, and by whether
- * they come to an end.  Then each rank alone begins late, by the time of that run; and then each by a time of its own
- * up to that, from the seed.  Of a run that differs, delays that it differs without are taken away, rank by rank.
+ * One run without delays is what others are compared with, by the digest of all outputs, and by whether they come to an
+ * end.  Then each rank alone goes on late from each communicator that it makes, which brings all together, by the time
+ * of that run; and then each by a time of its own up to that, from the seed.  Of a run that differs, delays that it
+ * differs without are taken away, rank by rank.
  *
  * Owns nothing after the call but what it puts into the findings.  Control thread.
  */

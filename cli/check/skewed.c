@@ -67,7 +67,7 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
   pto_progress_line_end();
   if (!options->quiet && !pto_run_options_take_stdout(options) && x.exit_code <= PTO_EXIT_FINDINGS) {
     pto_findings_print(&x.findings, stdout, MOST_LINES);
-    printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks begin late, %" PRIu64 " differ\n",
+    printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks are late, %" PRIu64 " differ\n",
            options->programs.items[0], rank_count, x.counts.tasks, x.counts.runs, x.counts.differing);
   }
   fflush(stdout);

@@ -278,7 +278,7 @@ static int explore_program(struct explore_command *c) {
   return code;
 }
 
-/* On several ranks begins are tried, not orders of calls: these follow from when messages come. */
+/* On several ranks delays are tried, not orders of calls, which follow from when messages come. */
 static int explore_any(struct explore_command *c) {
   struct pto_config config;
   const struct pto_run_options *o = &c->options;

@@ -400,8 +400,9 @@ int pto_progress_wait(struct pto_runtime *rt) {
   return PTO_OK;
 }
 
-int pto_progress_pause(struct pto_runtime *rt) {
+int pto_progress_pause(struct pto_runtime *rt, bool (*is_over)(const void *context), const void *context) {
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
+  if (is_over && is_over(context)) return PTO_OK;
   rt->port->ops->pause(rt->port);
   return PTO_OK;
 }
@@ -409,7 +410,7 @@ int pto_progress_pause(struct pto_runtime *rt) {
 /* Once around: something completes, or the machine has gone on for a while. */
 static int poll_once(struct pto_runtime *rt) {
   if (!rt->scheduler.cores.in_flight || !rt->port->ops->pause) return pto_progress_wait(rt);
-  return pto_progress_pause(rt);
+  return pto_progress_pause(rt, NULL, NULL);
 }
 
 int pto_poll(struct pto_runtime *rt) {

@@ -191,8 +191,9 @@ void pto_progress_poll(struct pto_runtime *rt);
 /* One step of waiting: something completes, or the run fails.  Its status. */
 int pto_progress_wait(struct pto_runtime *rt);
 /* The same for what is no task's: what completes is taken in, or the machine goes on for a while; only where the engine
- * can (ops->pause). */
-int pto_progress_pause(struct pto_runtime *rt);
+ * can (ops->pause).  Not on where is_over(context): what is waited for may come while completions are taken in.  It may
+ * be NULL. */
+int pto_progress_pause(struct pto_runtime *rt, bool (*is_over)(const void *context), const void *context);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to

@@ -69,16 +69,16 @@ hang not_dispatched "$waits[^;]*: task 2 of rank 7, of the same group, submitted
 hang blocked "$waits[^;]*, which none notified of rank 7: task 1 of rank 7, of the same group, submitted at $line, has begun, and waits itself.*; rank 7 .* signal 2"
 hang lost "16 of 16 ranks wait for ever; rank 3 task 1 [^;]*: task 1 of rank 7, of the same group, submitted at $line, has returned without notifying it"
 
-# ptosim explore lets ranks begin late: outputs of these depend on that, those of their twins do not.
-late() { "$ptosim" explore "$build/planted/planted_windows.so" --case "$1" --set bug="$2" --schedules 6 >"$work/text" 2>&1; }
-for name in wrong_epoch late_zeroing; do
+# ptosim explore lets ranks be late: outputs of these depend on that, those of their twins do not.
+late() { "$ptosim" explore "$build/planted/planted_windows.so" --case "$1" --set bug="$2" --schedules 8 >"$work/text" 2>&1; }
+for name in wrong_epoch late_zeroing barrier_twice; do
   case $name in *"$only"*) ;; *) continue ;; esac
-  late $name 1 && { echo "$name does not differ where ranks begin late"; found=$((found - 1)); }
-  grep -q 'begins .* late' "$work/text" || { echo "$name: explore says something else"; found=$((found - 1)); }
+  late $name 1 && { echo "$name does not differ where ranks are late"; found=$((found - 1)); }
+  grep -q 'is .* late' "$work/text" || { echo "$name: explore says something else"; found=$((found - 1)); }
 done
-for name in wrong_epoch late_zeroing window_reused; do
+for name in wrong_epoch late_zeroing barrier_twice window_reused; do
   case $name in *"$only"*) ;; *) continue ;; esac
-  late $name 0 || { echo "$name: its clean twin differs where ranks begin late"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
+  late $name 0 || { echo "$name: its clean twin differs where ranks are late"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
 done
 
 echo
