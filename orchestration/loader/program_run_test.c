@@ -158,7 +158,8 @@ static void test_a_wrong_value_is_refused_with_option_value_and_type(void **stat
 static void test_an_unknown_option_or_case_is_refused_with_those_there_are(void **state) {
   static const struct pto_program bare = {.abi = PTO_PROGRAM_ABI, .name = "bare", .orchestrate = orchestrate};
   refuses(&program, NULL, "size=3", "test has no option \"size\"; it has tile, scale, causal, dtype");
-  refuses(&program, NULL, "til=3", "test has no option \"til\"; it has tile, scale, causal, dtype");
+  refuses(&program, NULL, "til=3",
+          "test has no option \"til\"; it has tile, scale, causal, dtype; did you mean \"tile\"?");
   refuses(&program, NULL, "tile", "test: \"tile\" is not key=value");
   refuses(&program, NULL, "=3", "test: \"=3\" is not key=value");
   refuses(&program, "large", NULL, "test has no case \"large\"; it has small, spaced, broken");
