@@ -73,7 +73,7 @@ static void print_table(const struct pto_run_comparison *c, enum pto_compared_ta
 
 static void print_tasks(const struct pto_compared_tasks *tasks, FILE *to) {
   if (!tasks->is_known)
-    fputs("  tasks are not matched: a result is of a ptosim that did not write alike_tasks\n", to);
+    fputs("  tasks are not matched: a result is of several ranks, or of a ptosim that did not write alike_tasks\n", to);
   else if (tasks->only[0] || tasks->only[1] || tasks->moved)
     fprintf(to, "  tasks: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64 " in another order%s\n",
             tasks->only[0], tasks->only[1], tasks->moved,

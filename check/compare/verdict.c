@@ -45,7 +45,8 @@ static void say_account(const struct pto_compared *row, char *text, size_t size)
 
 static double own_us(const struct pto_compared *row) { return row->is_own ? plain_us(row) : 0; }
 
-/* The kernel or account whose change explains most of the makespan's; else what the control waits for, and the path.
+/* The kernel or account whose change explains most of the makespan's; else a kernel that changed by as much off the
+ * path, or what the control waits for, and the path.
  * Where the makespan is the same, a kernel that is not, or what is done for itself: waits and looks follow from that.
  */
 struct cause {
@@ -69,6 +70,8 @@ static struct cause find_cause(const struct pto_run_comparison *c) {
   if (kernel && of_kernel >= least && of_kernel >= of_account)
     return (struct cause){PTO_COMPARED_KERNELS, kernel, NULL};
   if (account && of_account >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, account, NULL};
+  const struct pto_compared *hidden = find_largest(c, PTO_COMPARED_KERNELS, plain_us, sign); /* a wait is a symptom */
+  if (hidden && fabs(plain_us(hidden)) >= least) return (struct cause){PTO_COMPARED_KERNELS, hidden, path};
   if (wait && fabs(wait_us(wait)) >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, wait, path};
   return (struct cause){PTO_COMPARED_PATH, path, path};
 }

@@ -93,7 +93,7 @@ static bool add_node(struct pto_exchange_bytes *out, const struct place *place, 
                                .rank = rank,
                                .peer = PTO_RANK_NO_PEER,
                                .activity = node == NONE ? PTO_ACTIVITY_other : pto_path_activity(graph, node),
-                               .task = segment ? segment->task : PTO_SEGMENT_NO_TASK};
+                               .task = pto_segment_task(segment)};
   const struct pto_kernel *kernel = node == NONE ? NULL : pto_path_kernel(graph, node);
   const struct pto_trace_remote *record =
       node != NONE && place->record_of[node] ? record_at(place, place->record_of[node] - 1) : NULL;

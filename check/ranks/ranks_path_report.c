@@ -86,7 +86,7 @@ void pto_ranks_path_print(const struct pto_ranks_path *path, FILE *to) {
   char text[TEXT], more[TEXT], name[TEXT];
   if (!path->makespan) return;
   const struct part most = find_most(path);
-  fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path over ranks, %s most of it (",
+  fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path over ranks, %s the largest part (",
           pto_activity_group_text(path->group), percent(path, path->groups[path->group]),
           time_text(path->groups[path->group], text), time_text(path->makespan, more),
           name_of(&most, name, sizeof name));

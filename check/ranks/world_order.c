@@ -474,7 +474,7 @@ static bool number_points(struct maker *m) {
   m->number = malloc((count + 1u) * sizeof *m->number);
   const bool is_well = timed && stack && taken && m->first_edge && m->number && m->edge_count < UINT32_MAX;
   if (is_well) {
-    qsort(m->edges, m->edge_count, sizeof *m->edges, compare_edges);
+    if (m->edges) qsort(m->edges, m->edge_count, sizeof *m->edges, compare_edges);
     for (size_t i = 0; i < m->edge_count; i++) m->first_edge[m->edges[i].to + 1]++;
     for (uint32_t i = 0; i < count; i++) m->first_edge[i + 1] += m->first_edge[i];
     for (uint32_t i = 0; i < count; i++) timed[i] = (struct timed){m->times[i], i};

@@ -104,7 +104,7 @@ function drawResult() {
     const {bound_by, of, share, us, activity, activity_us, gains} = stats.verdict;
     const whole = of === "the critical path" ? "the run" : `the time of ${of}`;
     d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}` +
-      (activity ? `, most of it ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
+      (activity ? `, the largest part ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
     const item = d3.select("#advice").selectAll("li").data(gains).enter().append("li")
       .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
     item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);

@@ -14,7 +14,7 @@ PARTS.push({
   id: "ranks",
   title: "Ranks",
   name: d => `${d.program}, on ${d.ranks} ranks`,
-  verdict: d => d.error || (d.path ? `Bound by ${d.path.bound_by}: ${percentText(d.path.share)} of the run, most of it ` +
+  verdict: d => d.error || (d.path ? `Bound by ${d.path.bound_by}: ${percentText(d.path.share)} of the run, the largest part ` +
     `${linkText(d.path.most)}, ${timeText(d.path.most.us)}` : ""),
   draw(element, d) {
     const box = d3.select(element), chart = id => box.append("div").attr("class", "chart").attr("id", id).node();

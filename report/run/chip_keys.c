@@ -13,7 +13,6 @@ void pto_chip_keys_put(const struct pto_chip_sheet *sheet, struct pto_json_write
   for (uint32_t i = 0; i < sheet->count; i++) {
     const struct pto_chip_note *note = &sheet->notes[i];
     const char *tag = pto_chip_tag_name(note->tag);
-    pto_json_newline(w);
     pto_json_object_begin(w);
     pto_json_put_string(w, "section", note->section);
     pto_json_put_string(w, "key", note->key);

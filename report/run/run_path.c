@@ -88,8 +88,7 @@ static bool add_step(struct pto_run_path *path, const struct pto_event_graph *gr
   const struct pto_event_node *node = &graph->nodes[index];
   const struct pto_trace_segment *segment = pto_event_segment(graph, index);
   const struct pto_resource resource = segment ? segment->resource : (struct pto_resource){0, 0};
-  const uint32_t task = segment ? segment->task : PTO_SEGMENT_NO_TASK,
-                 group = activities[pto_path_activity(graph, index)].group;
+  const uint32_t task = pto_segment_task(segment), group = activities[pto_path_activity(graph, index)].group;
   struct pto_path_step *last = path->step_count ? &path->steps[path->step_count - 1] : NULL;
   const bool is_on_core = resource.kind == PTO_RESOURCE_CORE;
   if (last && last->resource.kind == resource.kind && last->resource.index == resource.index && last->group == group &&

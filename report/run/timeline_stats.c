@@ -199,7 +199,7 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
           percent(path->groups[path->group], path->makespan), time_text(t, path->groups[path->group], text),
           time_text(t, path->makespan, more));
   if (pto_run_path_group_has_more(path))
-    fprintf(to, ", most of it %s, %s", pto_activity_text(path->activity),
+    fprintf(to, ", the largest part %s, %s", pto_activity_text(path->activity),
             time_text(t, path->times[path->activity], text));
   putc('\n', to);
   for (uint32_t i = 0; i < path->gain_count; i++) {

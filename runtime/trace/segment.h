@@ -136,6 +136,11 @@ struct pto_trace_segment {
 };
 _Static_assert(sizeof(struct pto_trace_segment) == 32, "two a cache line: a task has a dozen");
 
+/* NULL, and a run's begin, are of no task. */
+static inline uint32_t pto_segment_task(const struct pto_trace_segment *segment) {
+  return segment && segment->activity != PTO_MARK_BEGIN ? segment->task : PTO_SEGMENT_NO_TASK;
+}
+
 /* `log` is the trace's. */
 static inline void pto_trace_add_segment(struct pto_trace_log *log, struct pto_trace_segment segment) {
   struct pto_trace_segment *at = pto_trace_log_append(log);
