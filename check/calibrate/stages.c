@@ -63,8 +63,9 @@ enum { MACS = 16 * 128 * 128, TILE = 16 * 128 };
     }                                                                                                                  \
   }
 
-/* An element of a tile takes five operations in softmax, in an update three, and a row eight there. */
-#define SOFTMAX_ELEMS (5 * TILE)
+/* An element of a tile takes seven operations in softmax (scale, maximum, difference, exponential, rounding and back,
+ * sum), in an update three, and a row eight there. */
+#define SOFTMAX_ELEMS (7 * TILE)
 #define UPDATE_ELEMS (3 * TILE + 8 * 16)
 #define UPDATE_IN (2 * N + O + 2 * N + O)
 #define UPDATE_OUT (2 * N + O)

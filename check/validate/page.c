@@ -63,7 +63,14 @@ struct pto_page_counts pto_page_count(const struct pto_page *page) {
     const struct pto_change change = pto_change_of(base, v);
     counts.changes_failed += is_change_bad(&change);
   }
+  for (size_t i = 0; i < page->kernels->count; i++)
+    counts.kernels_failed += pto_validated_kernel_is_bad(&page->kernels->items[i]);
   return counts;
+}
+
+bool pto_page_is_good(const struct pto_page_counts *counts) {
+  return !counts->failed && !counts->unknown && !counts->changes_failed && !counts->means_failed &&
+         !counts->kernels_failed;
 }
 
 /* The sets in the order in which they come up; how many. */
@@ -94,10 +101,7 @@ static void put_cell(FILE *to, const char *text, int most) {
 }
 
 /* Without a sign before 0.0. */
-static double shown_error(const struct pto_validated *v) {
-  const double error = pto_validated_error(v);
-  return fabs(error) < 0.05 ? 0 : error;
-}
+static double shown(double error) { return fabs(error) < 0.05 ? 0 : error; }
 
 static void put_origins(FILE *to, const struct pto_forecast *forecast) {
   uint32_t permille[PTO_ORIGIN_COUNT];
@@ -164,7 +168,13 @@ static void put_failures(FILE *to, const struct pto_page *page) {
             PTO_MEAN_LIMIT_PERCENT);
   if (counts.changes_failed)
     fprintf(to, "- Changes: %zu of another sign or size than measured, in the table below.\n", counts.changes_failed);
-  if (!counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed) fputs("None.\n", to);
+  for (size_t i = 0; i < page->kernels->count; i++) {
+    const struct pto_validated_kernel *kernel = &page->kernels->items[i];
+    if (!pto_validated_kernel_is_bad(kernel)) continue;
+    fprintf(to, "- Kernel %s of %s, by its stages: %+.1f %%, where %g %% is the limit.\n", kernel->name, kernel->set,
+            pto_validated_kernel_error(kernel), pto_validated_kernel_limit(kernel));
+  }
+  if (pto_page_is_good(&counts)) fputs("None.\n", to);
   for (size_t i = 0, told = 0; i < page->count; i++) {
     const struct pto_validated *v = &page->items[i];
     if (!*v->place.warning) continue;
@@ -187,7 +197,7 @@ static void put_row(FILE *to, const struct pto_validated *v) {
   fputs(" | ", to);
   if (v->prediction) {
     put_predicted(to, v);
-    fprintf(to, " | %s%+.1f %%%s | ", is_failed ? "**" : "", shown_error(v), is_failed ? "**" : "");
+    fprintf(to, " | %s%+.1f %%%s | ", is_failed ? "**" : "", shown(pto_validated_error(v)), is_failed ? "**" : "");
     fputs(row->metric == PTO_ROW_edges ? "" : pto_limit_name(v->prediction->bound), to);
     fputs(" | ", to);
     if (row->metric != PTO_ROW_edges) put_origins(to, &v->prediction->plain);
@@ -316,6 +326,28 @@ static void put_counts(FILE *to, const struct pto_page *page) {
   }
 }
 
+static void put_kernel(FILE *to, const struct pto_validated_kernel *kernel) {
+  const char *mark = pto_validated_kernel_is_bad(kernel) ? "**" : "";
+  fprintf(to, "| %s | %s | %.2f | %.2f | %s%+.1f %%%s | ", kernel->set, kernel->name,
+          (double)kernel->measured_ps * 1e-6, (double)kernel->predicted_ps * 1e-6, mark,
+          shown(pto_validated_kernel_error(kernel)), mark);
+  if (pto_validated_kernel_limit(kernel) != 0) fprintf(to, "%g %%", pto_validated_kernel_limit(kernel));
+  fputs(" |\n", to);
+}
+
+static void put_kernels(FILE *to, const struct pto_page *page) {
+  if (!page->kernels->count) return;
+  fputs("\n## Kernels by their stages\n\n"
+        "What the stages of the chip files say of kernels whose time is known: their rows of the table are not looked "
+        "at. Stages were\nfitted to these rows; [kernel times](kernel-times.md#how-far-stages-are-off) has each "
+        "predicted by stages that were fitted to the others.\n\n"
+        "| set | kernel | measured, µs | by stages, µs | error | limit |\n|---|---|---|---|---|---|\n",
+        to);
+  for (int bad = 1; bad >= 0; bad--)
+    for (size_t i = 0; i < page->kernels->count; i++)
+      if (pto_validated_kernel_is_bad(&page->kernels->items[i]) == bad) put_kernel(to, &page->kernels->items[i]);
+}
+
 static void put_parameters(FILE *to, const struct pto_page *page) {
   fprintf(to, "\n## Parameters\n\nXXH64 of all files together: `%016" PRIx64 "`.\n\n",
           pto_parameters_hash(page->parameters));
@@ -330,8 +362,9 @@ static void put_head(FILE *to, const struct pto_page *page) {
       to,
       "# Virtual time beside the hardware\n\n"
       "`ptosim validate %s` made this page: %zu measurements, each beside what virtual time predicts. %zu failed, %zu "
-      "have no\nprediction, %zu changes failed.\n\n",
-      pto_parameter_name(page->rows_path), page->count, counts.failed, counts.unknown, counts.changes_failed);
+      "have no\nprediction, %zu changes failed, %zu kernels failed.\n\n",
+      pto_parameter_name(page->rows_path), page->count, counts.failed, counts.unknown, counts.changes_failed,
+      counts.kernels_failed);
   if (page->runs)
     fprintf(to,
             "A prediction is the median of %" PRIu32
@@ -373,6 +406,7 @@ void pto_page_write(const struct pto_page *page, FILE *to) {
   put_sets(to, page);
   put_changes(to, page);
   put_counts(to, page);
+  put_kernels(to, page);
   put_parameters(to, page);
   put_rest(to);
 }
@@ -414,6 +448,18 @@ static void put_item(struct pto_json_writer *w, const struct pto_page *page, con
   pto_json_object_end(w);
 }
 
+static void put_kernel_item(struct pto_json_writer *w, const struct pto_validated_kernel *kernel) {
+  const double limit = pto_validated_kernel_limit(kernel);
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "set", kernel->set);
+  pto_json_put_string(w, "kernel", kernel->name);
+  pto_json_put_double(w, "measured_us", (double)kernel->measured_ps * 1e-6);
+  pto_json_put_double(w, "predicted_us", (double)kernel->predicted_ps * 1e-6);
+  pto_json_put_double(w, "error_percent", pto_validated_kernel_error(kernel));
+  if (pto_json_try_key(w, "limit_percent", limit != 0)) pto_json_double(w, limit);
+  pto_json_object_end(w);
+}
+
 void pto_page_put(const struct pto_page *page, struct pto_json_writer *w) {
   const struct pto_page_counts counts = pto_page_count(page);
   pto_json_put_string(w, "file", pto_parameter_name(page->rows_path));
@@ -421,8 +467,12 @@ void pto_page_put(const struct pto_page *page, struct pto_json_writer *w) {
   pto_json_put_u64(w, "unknown", counts.unknown);
   pto_json_put_u64(w, "changes_failed", counts.changes_failed);
   pto_json_put_u64(w, "means_failed", counts.means_failed);
+  pto_json_put_u64(w, "kernels_failed", counts.kernels_failed);
   pto_json_key(w, "parameters_hash"), pto_json_hex(w, pto_parameters_hash(page->parameters));
   pto_json_put_array(w, "rows");
   for (size_t i = 0; i < page->count; i++) put_item(w, page, &page->items[i]);
+  pto_json_array_end(w);
+  pto_json_put_array(w, "kernels");
+  for (size_t i = 0; i < page->kernels->count; i++) put_kernel_item(w, &page->kernels->items[i]);
   pto_json_array_end(w);
 }

@@ -2,8 +2,8 @@
 /*
  * `ptosim validate ROWS.csv`: predictions beside measurements of whole runs, and the errors as a page.
  *
- * Leaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a bad file,
- * 3 where there are no processes or the page cannot be written.
+ * Exit status 0 where every row, change and kernel is within its limit, 1 where one is not, 2 for bad arguments or a
+ * bad file, 3 where there are no processes or the page cannot be written.
  */
 #include <cli/run/judgement.h>
 #include <cli/main/about.h>
@@ -30,6 +30,7 @@ struct validate {
   const char *page_path;
   uint32_t runs, jitter_ppm, at_once;
   struct pto_rows rows;
+  struct pto_validated_kernels kernels;
   struct pto_parameters parameters;
   struct pto_validated *items; /* by row */
 };
@@ -52,7 +53,8 @@ static void help(const struct pto_run_options *options) {
   puts("ptosim validate ROWS.csv [-o PAGE.md] [OPTION...]\n\n"
        "Predicts every row of the file and tells the errors as a page, failures first.\n");
   pto_run_options_help(PTO_VERB_validate, own_options);
-  puts("\nLeaves with 0 where every row and change is within its limit, 1 where one is not, 2 for bad arguments or a "
+  puts("\nExit status 0 where every row, change and kernel is within its limit, 1 where one is not, 2 for bad "
+       "arguments or a "
        "bad "
        "file,\n3 where there are no processes or the page cannot be written.");
 }
@@ -147,6 +149,7 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
                              item->row->line, reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
+    if (status == PTO_OK) status = pto_validated_kernels_add(&v->kernels, &chip, error);
     const bool is_shared = item->prediction != NULL;
     if (status == PTO_OK && !is_shared) status = predict(v, item, &options, error);
     drop_missing_window(item, is_shared);
@@ -218,16 +221,17 @@ static int validate(struct validate *v) {
   const struct pto_page page = {.rows_path = path,
                                 .items = v->items,
                                 .count = v->rows.count,
+                                .kernels = &v->kernels,
                                 .parameters = &v->parameters,
                                 .runs = v->runs,
                                 .jitter_ppm = v->jitter_ppm};
   const struct pto_page_counts counts = pto_page_count(&page);
-  const bool is_good = !counts.failed && !counts.unknown && !counts.changes_failed && !counts.means_failed;
+  const bool is_good = pto_page_is_good(&counts);
   const int written = write_page(v, &page);
   const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
-  char sentence[160];
-  snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes and %zu means failed", counts.failed,
-           counts.unknown, counts.changes_failed, counts.means_failed);
+  char sentence[200];
+  snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes, %zu means and %zu kernels failed",
+           counts.failed, counts.unknown, counts.changes_failed, counts.means_failed, counts.kernels_failed);
   const struct pto_judgement judgement = {.verb = "validate",
                                           .program = path,
                                           .error = is_good ? NULL : sentence,
@@ -244,6 +248,7 @@ static void fini(struct validate *v) {
   }
   free(v->items);
   pto_rows_fini(&v->rows);
+  pto_validated_kernels_fini(&v->kernels);
   pto_parameters_fini(&v->parameters);
   pto_run_options_fini(&v->options);
 }

@@ -149,8 +149,9 @@ static int softmax_prepare_check(const struct pto_kernel_args *args) {
   return 0;
 }
 
-/* An element takes one vector operation each for maximum, difference, exponential and sum, and one for the rounding
- * where there is one; a masked element one. */
+/* An element takes one vector operation each for maximum, difference, exponential and sum; a masked element one.  Where
+ * weights are rounded it takes three more, as in the kernels of the hardware: the scale, the rounding, and the way back
+ * for the sum, which is of rounded weights. */
 static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) {
   const struct pto_matrix s = pto_kernel_matrix(&args->tensors[0]), p = pto_kernel_matrix(&args->tensors[1]);
   struct pto_row_plan plan, sums;
@@ -160,7 +161,7 @@ static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) 
   const uint64_t pieces = (p.cols + PIECE_COLUMNS - 1) / PIECE_COLUMNS; /* read for the maximum, and again */
   return (struct pto_cost){.bytes_in = bytes_of(args, 0, 1) * pto_row_reads(&plan, 2),
                            .bytes_out = bytes_of(args, 1, 4),
-                           .vector_elems = s.rows * (s.cols * (p.dtype == PTO_FLOAT32 ? 4 : 5) + (p.cols - s.cols)),
+                           .vector_elems = s.rows * (s.cols * (p.dtype == PTO_FLOAT32 ? 4 : 7) + (p.cols - s.cols)),
                            .local_bytes = pto_max_u64(local, pto_local_bytes(MASK_ELEMS * sizeof(float))),
                            .trips = (uint32_t)pto_min_u64(pieces > 1 ? 3 * pieces : 2, UINT32_MAX)};
 }

@@ -4,6 +4,7 @@
  * a task), failures first, warnings, and files that are broken.  The values of the pairs are what the rules of the chip
  * file give, so a change of those rules shows here; measurements of hardware are in docs/fidelity.md.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -83,6 +84,41 @@ static void test_pairs_of_changes(void **state) {
     assert_string_equal(pto_json_text(row_at(root, i), "verdict"), "good");
   }
   assert_true(json_is_null(json_object_get(row_at(root, 0), "change")));
+  json_decref(root);
+}
+
+/* Kernels of the shipped table by the stages of a chip file: one that starts slower is off.  A chip file without stages
+ * tells of none. */
+static void test_kernels_by_their_stages(void **state) {
+  put_chip("fitted.ini", "sim/chips/a2a3.ini", "era", "era = mine");
+  put_chip("slow.ini", "sim/chips/a2a3.ini", "start_ps", "start_ps = 9000000");
+  put("rows.csv", HEAD "bgemm C0,,,1000,1000,750,edges,,,,,mine,calibrate,,,fitted.ini\n");
+  json_t *root = validate(0), *kernels = json_object_get(root, "kernels");
+  assert_int_equal(pto_json_integer(root, "kernels_failed"), 0);
+  assert_int_equal(json_array_size(kernels), 15);
+  size_t limited = 0;
+  for (size_t i = 0; i < json_array_size(kernels); i++) {
+    json_t *kernel = json_array_get(kernels, i), *limit = json_object_get(kernel, "limit_percent");
+    const double error = (number(kernel, "predicted_us") / number(kernel, "measured_us") - 1) * 100;
+    assert_true(fabs(error - number(kernel, "error_percent")) < 1e-6);
+    limited += json_is_number(limit);
+    if (json_is_number(limit)) assert_true(fabs(error) <= json_number_value(limit));
+  }
+  assert_int_equal(limited, 5);
+  json_decref(root);
+
+  put("rows.csv", HEAD "bgemm C0,,,1000,1000,750,edges,,,,,mine,calibrate,,,slow.ini\n");
+  root = validate(1);
+  assert_int_equal(pto_json_integer(root, "failed"), 0);
+  assert_int_equal(pto_json_integer(root, "kernels_failed"), 5);
+  json_decref(root);
+  pto_ptosim_run("validate %s --runs 0", pto_ptosim_path("rows.csv"));
+  assert_non_null(strstr(pto_ptosim_last.out, "## Failures\n\n- Kernel qk of bpa-2026-03, by its stages: +"));
+  assert_non_null(strstr(pto_ptosim_last.out, "| bpa-2026-03 | qk | 17.70 | "));
+
+  put("rows.csv", HEAD "bgemm C0,,,1000,1000,750,edges,,,,,mine,calibrate,,,tests/regress/plain.ini\n");
+  root = validate(0);
+  assert_int_equal(json_array_size(json_object_get(root, "kernels")), 0);
   json_decref(root);
 }
 
@@ -207,6 +243,7 @@ static void test_broken_files_and_runs_are_told_by_line(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pairs_of_changes),
+      cmocka_unit_test(test_kernels_by_their_stages),
       cmocka_unit_test(test_a_change_of_the_wrong_sign_or_size_is_a_failure),
       cmocka_unit_test(test_the_page_has_failures_first_and_each_set_apart),
       cmocka_unit_test(test_rows_of_another_era_are_warned_of),
