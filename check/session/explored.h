@@ -23,7 +23,7 @@ struct pto_explored {
 /* Returns an enum pto_exit, the sentence in `error`.  `has_threads`: delays are planted in real threads besides. */
 int pto_explored_open(struct pto_explored *explored, const struct pto_session_options *options, bool has_threads);
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count));
-/* What exploring leaves with that answered `status`. */
+/* The exit status of an exploration that answered `status`. */
 int pto_explored_exit(const struct pto_explored *explored, int status);
 void pto_explored_close(struct pto_explored *explored);
 

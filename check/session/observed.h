@@ -29,7 +29,7 @@ struct pto_observed {
 /* Both return an enum pto_exit, with the sentence in session.result; close is due in any case. */
 int pto_observed_open(struct pto_observed *observed, const struct pto_session_options *options,
                       const struct pto_observe_options *observe);
-/* Runs and verifies.  What it leaves with is pto_observed_exit. */
+/* Runs and verifies.  The exit status is pto_observed_exit. */
 int pto_observed_run(struct pto_observed *observed);
 void pto_observed_close(struct pto_observed *observed);
 

@@ -76,7 +76,7 @@ static int help(void) {
   printf(
       "\n  ptosim VERB --help    the options of a verb\n"
       "  ptosim --version, -V  the version, the libraries, and the instruction sets of kernels\n\n"
-      "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
+      "Exit status 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "
       "run\n"
       "failed, 130 where ^C ended it.  Colours are for terminals, where NO_COLOR is not set.\n"
       "%s has every verb, option and key.\n",

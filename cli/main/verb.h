@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs of ptosim: one table, one file each, and what they leave with.
+ * The verbs of ptosim: one table, one file each, and their exit statuses.
  *
  * To add a verb: cli/verbs/NAME.c with a function of type pto_verb_main, and one line in PTO_VERB_LIST.
  *

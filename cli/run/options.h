@@ -107,7 +107,7 @@ struct pto_verb_form {
   bool takes_one_program;
 };
 /* Reads the words as parse does.  True where the verb goes on; else help was printed, or a mistake told, and *code_out
- * is what the verb leaves with.  fini is due in either case. */
+ * is the exit status.  fini is due in either case. */
 PTO_MUST_CHECK bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **argv, void *own_target,
                                           struct pto_run_options *options, int *code_out);
 void pto_run_options_fini(struct pto_run_options *options);

@@ -3,7 +3,7 @@
  * Verbs that run a list of independent items, in shards: --shard I/N or what a launcher says, and `ptosim merge`
  * (report/file/shard.h).
  *
- *   pto_run_options_begin fills in options.share, and asks pto_shared_open what the verb leaves with where it makes no
+ *   pto_run_options_begin fills in options.share, and asks pto_shared_open for the exit status where it makes no
  *   sense.  The verb calls pto_shared_begin once it knows its list, walks it, and ends with pto_shared_end; where
  *   pto_share_is_part, it tells nothing.
  *
@@ -28,8 +28,8 @@ void pto_shared_note_option(struct pto_run_options *options, const char *name, c
 /* Each returns an enum pto_exit, having said why it is not PTO_EXIT_OK. */
 int pto_shared_open(struct pto_run_options *options);
 int pto_shared_begin(struct pto_run_options *options, uint64_t items, uint64_t digest);
-/* A shard that came to its end leaves with 0, whatever it found: merge says what that is worth.  `exit_code` is
- * returned of all else. */
+/* The exit status of a shard that came to its end is 0, whatever it found: merge says what that is worth.  `exit_code`
+ * is returned of all else. */
 int pto_shared_end(struct pto_run_options *options, int exit_code);
 
 #endif

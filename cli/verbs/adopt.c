@@ -2,7 +2,7 @@
 /*
  * `ptosim adopt`: programs and scene tests of the existing runtime, a line each.
  *
- * Leaves with 0 where all are right, whatever order their tasks run in; 1 where one is wrong or right only by luck; 2
+ * Exit status 0 where all are right, whatever order their tasks run in; 1 where one is wrong or right only by luck; 2
  * for bad arguments; 3 where one could not be built or failed.
  */
 #include <cli/main/about.h>

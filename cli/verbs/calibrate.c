@@ -53,7 +53,7 @@ static void help(const struct pto_run_options *options) {
       "orchestrators'\nwindows, and captures of `ptosim import`.  Numbers for which there is nothing are those of CHIP "
       "(a2a3).  Prints what\neach was found from, and what comes out with it; captures are run again.\n");
   pto_run_options_help(PTO_VERB_calibrate, own_options);
-  printf("\nLeaves with 0, also where something comes out wrong, which the report says.\n%s has more.\n",
+  printf("\nExit status 0, also where something comes out wrong, which the report says.\n%s has more.\n",
          pto_page("calibrating.md"));
 }
 

@@ -60,7 +60,7 @@ static void help(const struct pto_run_options *options) {
   for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
     printf("  %-16s %s%s\n", pto_finding_kind_name(kind), pto_finding_kind_is_note(kind) ? "note: " : "",
            pto_finding_kind_meaning(kind));
-  puts("\nLeaves with 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
+  puts("\nExit status 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
        "the\n"
        "run failed (what it had submitted by then is checked).");
 }

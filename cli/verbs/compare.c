@@ -10,7 +10,7 @@
  * The page of a comparison has the timelines of both sides where both have one: a side that is a page, and the first
  * run of a program.
  *
- * Leaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run failed.
+ * Exit status 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run failed.
  */
 #include <cli/main/verb.h>
 
@@ -70,7 +70,7 @@ static void help(const struct pto_run_options *options) {
        "  \"PROGRAM [OPTION...]\"  a program with options of `ptosim run`, which runs here\n"
        "With --report the timelines of pages and programs stand under each other.");
   pto_run_options_help(PTO_VERB_compare, own_options);
-  puts("\nLeaves with 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run "
+  puts("\nExit status 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run "
        "failed.");
 }
 

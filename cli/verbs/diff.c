@@ -13,7 +13,7 @@ static void help(const struct pto_run_options *options) {
        "capture of `ptosim import`, or a program, which is run.  With a capture edges alone are compared.  Options are "
        "for\nprograms that are no captures.\n");
   pto_run_options_help(PTO_VERB_diff, NULL);
-  puts("\nLeaves with 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
+  puts("\nExit status 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
 }
 
 static int compare(const struct pto_run_options *options) {

@@ -62,7 +62,7 @@ static void help(const struct pto_run_options *options) {
     printf("  %-12s %s\n", pto_strategy_name(kind), pto_strategy_meaning(kind));
   puts("");
   pto_run_options_help(PTO_VERB_explore, extra);
-  puts("\nLeaves with 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
+  puts("\nExit status 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
        "failed.");
 }
 

@@ -100,7 +100,7 @@ static void help(const struct pto_run_options *options) {
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(PTO_VERB_graph, extra);
   puts("\n"
-       "Leaves with 0 where all is well, 1 where results differ, 2 for bad arguments, files or graphs, 3 where a run "
+       "Exit status 0 where all is well, 1 where results differ, 2 for bad arguments, files or graphs, 3 where a run "
        "failed.");
 }
 

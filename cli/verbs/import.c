@@ -25,7 +25,7 @@ static void help(const struct pto_run_options *options) {
        "Reads dependencies (deps.json) and times (swimlane records, a merged trace, or a table of them) of one run of "
        "the\nexisting runtime, checks them, and writes one capture.  `ptosim run NAME.json` replays it.\n");
   pto_run_options_help(PTO_VERB_import, own_options);
-  printf("\nLeaves with 0, or 2 for files that are no capture or cannot be true.\n%s has the forms.\n",
+  printf("\nExit status 0, or 2 for files that are no capture or cannot be true.\n%s has the forms.\n",
          pto_page("captures.md"));
 }
 

@@ -190,7 +190,7 @@ static void help(const struct pto_run_options *options) {
        "of\n`ptosim list ops`, as "
        "graph:NAME where a kernel is called the same.\n");
   pto_run_options_help(PTO_VERB_op, pto_op_specs);
-  puts("\nLeaves with 0 where all is right, 1 where a result is wrong, 2 for bad arguments or what the kernel does not "
+  puts("\nExit status 0 where all is right, 1 where a result is wrong, 2 for bad arguments or what the kernel does not "
        "take, "
        "3\nwhere a kernel failed.");
 }

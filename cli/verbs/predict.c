@@ -2,7 +2,7 @@
 /*
  * `ptosim predict PROGRAM`: what a program takes on a chip, in virtual time, and how sure that is.
  *
- * Leaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.
+ * Exit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.
  */
 #include <cli/main/verb.h>
 
@@ -41,7 +41,7 @@ static void help(const struct pto_run_options *options) {
        "What PROGRAM takes on a chip, in virtual time: one run without jitter, N with jitter of other seeds, and what\n"
        "bounds it.  Kernels are priced and not run, where the program allows that.\n");
   pto_run_options_help(PTO_VERB_predict, own_options);
-  puts("\nLeaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
+  puts("\nExit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
 }
 
 struct told {

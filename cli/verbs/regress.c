@@ -2,7 +2,7 @@
 /*
  * `ptosim regress`: runs a list of cases, a process each, some at a time, and tells what is not as a baseline has it.
  *
- * Leaves with 0 if every case is right and, where there is a baseline, as it says; 1 if not; 2 for bad arguments, a bad
+ * Exit status 0 if every case is right and, where there is a baseline, as it says; 1 if not; 2 for bad arguments, a bad
  * list or a bad baseline; 3 if no process or file could be had.  A baseline is written by --update alone, with the
  * cases that are right; those that are not keep what it said.
  *

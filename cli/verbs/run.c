@@ -61,7 +61,7 @@ static void help(const struct pto_run_options *options) {
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", options->programs.items[0]);
   else
     puts("\n`ptosim list programs PROGRAM` shows the options and cases of a program.");
-  puts("\nLeaves with 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
+  puts("\nExit status 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
        "2 for bad\n"
        "arguments or input or a chip that is too small, 3 where the run failed.");
 }

@@ -3,7 +3,7 @@
  * `ptosim suite`: many programs, a row each case and engine, a process each row, one table.
  *
  * A row is as expected if its run left with 0; or, of a program that is there to fail, with 3 and the status that it
- * announces; or if it was skipped because the chip is too small.  Leaves with 0 if all rows are, else with 1.
+ * announces; or if it was skipped because the chip is too small.  Exit status 0 if all rows are, else 1.
  */
 #include <cli/main/verb.h>
 

@@ -30,7 +30,7 @@ static void help(const struct pto_run_options *options) {
       "kept: bit by bit, or with --kernel within --rtol and --atol (default: by dtype).  Engine and chip are those of\n"
       "the run unless given.\n");
   pto_run_options_help(PTO_VERB_task, extra);
-  puts("\nLeaves with 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
+  puts("\nExit status 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
        "3 where the task failed, 130 after ^C.");
 }
 

@@ -3,7 +3,7 @@
  * `ptosim what-if PROGRAM`: what it would take with each number of the chip halved and doubled, and with other clusters
  * and windows.
  *
- * Leaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed; 130 after ^C.
+ * Exit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed; 130 after ^C.
  */
 #include <cli/main/verb.h>
 
@@ -38,7 +38,7 @@ static void help(const struct pto_run_options *options) {
        "are priced and not run, where the program allows that.  `ptosim run --chip-set KEY=VALUE` is one of them.\n"
        "The heap stays as it is: `ptosim check --advise` tries windows and heaps.\n");
   pto_run_options_help(PTO_VERB_what_if, own_options);
-  puts("\nLeaves with 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
+  puts("\nExit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
 }
 
 struct told {

@@ -46,7 +46,7 @@ static void help(const struct pto_run_options *options) {
        "else\n"
        "what the two touch and why that orders nothing; under both rules, or those of --deps.\n");
   pto_run_options_help(PTO_VERB_why, NULL);
-  puts("\nLeaves with 0 whatever the answer, 2 for bad arguments, 3 where the run failed.");
+  puts("\nExit status 0 whatever the answer, 2 for bad arguments, 3 where the run failed.");
 }
 
 int pto_cmd_why(int argc, char **argv) {

@@ -136,7 +136,7 @@ PTO_API void pto_program_figure(struct pto_program_run *run, const char *name, d
 
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
-/* The same with the status of what has failed, which ptosim leaves with: 2 for PTO_EINVAL, else 3.  Returns `status`.
+/* The same with the exit status of what has failed: 2 for PTO_EINVAL, else 3.  Returns `status`.
  */
 PTO_API int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) PTO_PRINTF(3, 4);
 /* Text of the program's own, to standard output at once; what is said of the run then goes to standard error.  Where

@@ -7,7 +7,7 @@ Prints a line a case that is not verified, with its reason, then a table; and co
 $PTO_ADOPT_DATA/graphs.csv, which come from that runtime's own simulator at 8 clusters.  Where DUMPS is set it is a
 folder of that runtime's own deps.json instead, and graphs are compared edge by edge: CLASS_CASE_DATE_TIME/deps.json as
 in its outputs/, for both architectures, or below a folder a2a3 or a5 for one; of several the last by name counts.  The
-last line counts.  Leaves with 0 where at least 99 of 100 are verified and all graphs are equal.
+last line counts.  Exit status 0 where at least 99 of 100 are verified and all graphs are equal.
 """
 
 import csv

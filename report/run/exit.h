@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ptosim leaves with, which is also `exit` in what it writes: the one list of exit codes.
+ * The exit status of ptosim, which is also `exit` in what it writes: the one list of exit codes.
  */
 #ifndef PTO_REPORT_RUN_EXIT_H
 #define PTO_REPORT_RUN_EXIT_H

@@ -134,7 +134,8 @@ static void test_found_by_judging(const struct planted_row *row) {
     printf("| %-15s | %-20s | left out: a sanitizer watches, nothing is compared\n", row->program, row->what);
     skip();
   }
-  if (code != 1) fail_msg("%s leaves with %d: %s%s", row->command, code, pto_ptosim_last.out, pto_ptosim_last.err);
+  if (code != 1)
+    fail_msg("%s ends with exit status %d: %s%s", row->command, code, pto_ptosim_last.out, pto_ptosim_last.err);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *findings = json_object_get(root, "findings"), *finding;
   bool is_found = false;
   size_t i;
@@ -149,7 +150,7 @@ static void test_found_by_judging(const struct planted_row *row) {
 static void test_found_by_running(const struct planted_row *row) {
   char task[32];
   int code = run_command(row, row->command, true);
-  if (code != 3) fail_msg("the run leaves with %d: %s%s", code, pto_ptosim_last.out, pto_ptosim_last.err);
+  if (code != 3) fail_msg("the run ends with exit status %d: %s%s", code, pto_ptosim_last.out, pto_ptosim_last.err);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   assert_string_equal(pto_json_text(root, "status"), row->kind);
   snprintf(task, sizeof task, "task %" PRId64, row->tasks[0]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# A kernel that crashes, or does not come back, in some orders alone: explore names the schedule and leaves with 1.
+# A kernel that crashes, or does not come back, in some orders alone: explore names the schedule and ends with exit status 1.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}

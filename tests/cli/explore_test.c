@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `ptosim explore` from outside: what it leaves with, what it writes, and that it accuses no program that is right. */
+/* `ptosim explore` from outside: its exit status, what it writes, and that it accuses no program that is right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

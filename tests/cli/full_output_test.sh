@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Where standard output cannot be written, ptosim says so and leaves with 3, whatever the verb found.
+# Where standard output cannot be written, ptosim says so and ends with exit status 3, whatever the verb found.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `ptosim check --observe` from outside: what it leaves with, its JSON, and every program that comes with it. */
+/* `ptosim check --observe` from outside: its exit status, its JSON, and every program that comes with it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static void test_programs_that_come_with_it_are_clean(void **state) {
     if (!is_asked || is_of_several_ranks(line)) continue;
     const int code = pto_ptosim_run("check %s --observe --chip a2a3%s", line,
                                     strcmp(line, "kv_cache") == 0 ? " --set steps=16" : "");
-    if (code) fail_msg("%s leaves with %d: %s%s", line, code, pto_ptosim_last.out, pto_ptosim_last.err);
+    if (code) fail_msg("%s ends with exit status %d: %s%s", line, code, pto_ptosim_last.out, pto_ptosim_last.err);
   }
   free(names);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim op` from outside: what it prints, its JSON, what it leaves with, and that docs/tables/kernels.txt holds its
+ * `ptosim op` from outside: what it prints, its JSON, its exit status, and that docs/tables/kernels.txt holds its
  * table.
  */
 #include <setjmp.h>

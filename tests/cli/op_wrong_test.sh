@@ -22,7 +22,7 @@ plants() { # FILE OLD NEW: ptosim with that file changed
   # shellcheck disable=SC2086
   $cc -pthread -o "$work/ptosim" "$work/wrong.o" -Wl,--whole-archive "$build/libptosim.a" "$build/libptotools.a" -Wl,--no-whole-archive "$build/libpto.a" $libraries -lm
 }
-# Whether `op test` leaves with STATUS and says TEXT, a regular expression.
+# Whether `op test` ends with STATUS and says TEXT, a regular expression.
 says() { # STATUS TEXT WORDS...
   local status=$1 text=$2
   shift 2

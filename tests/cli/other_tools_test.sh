@@ -11,7 +11,7 @@ ptosim=$build/ptosim
 command -v python3 >/dev/null || { echo 'no python3 to read SARIF and JUnit with'; exit 77; }
 . tests/support/holds.sh
 
-# agrees EXIT COMMAND…: what ptosim leaves with, and that the three files agree.
+# agrees EXIT COMMAND…: its exit status, and that the three files agree.
 agrees() {
   local want=$1
   shift

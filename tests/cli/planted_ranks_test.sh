@@ -12,7 +12,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 programs=0 mistakes=0 found=0 accused=0
 
-# finds SENTENCE OPTION…: check leaves with 1, or 3 where the run fails, and says so, also where kernels are only priced.
+# finds SENTENCE OPTION…: check ends with exit status 1, or 3 where the run fails, and says so, also where kernels are only priced.
 finds() {
   local sentence=$1 how
   shift

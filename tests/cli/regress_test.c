@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `ptosim regress` from outside: lists, baselines, what has changed, what it leaves with. */
+/* `ptosim regress` from outside: lists, baselines, what has changed, its exit status. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

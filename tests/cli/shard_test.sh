@@ -24,7 +24,7 @@ make_shards() {
   rm -f "$work"/shard.*
   for i in $(seq "$count"); do "$ptosim" "$@" --shard "$i/$count" --json "$work/shard.$i" || return 1; done
 }
-# as_one EXIT "SHARDS" "WRITES" VERB…: one run and merges leave with EXIT, and tell and write the same.
+# as_one EXIT "SHARDS" "WRITES" VERB…: one run and merges end with EXIT, and tell and write the same.
 as_one() {
   local want=$1 counts=$2 writes=$3 count write one=() merged=()
   shift 3

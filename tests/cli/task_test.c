@@ -32,7 +32,7 @@ static size_t keep(const char *name, const char *tasks, const char *run) {
   glob_t found;
   const char *folder = pto_ptosim_path(name);
   int code = pto_ptosim_run("run %s --quiet --dump %s %s", run, tasks, folder);
-  if (code != 0) fail_msg("run %s leaves with %d: %s", run, code, pto_ptosim_last.err);
+  if (code != 0) fail_msg("run %s ends with exit status %d: %s", run, code, pto_ptosim_last.err);
   snprintf(pattern, sizeof pattern, "%s/*", folder);
   size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
   if (count) globfree(&found);

@@ -41,7 +41,7 @@ python_free_floats() {
 }
 # The manifest NAME with sed's SCRIPT applied, as NEW.
 changed() { sed "$3" "$work/$1.json" >"$work/$2.json" && cp "$work/$1.golden" "$work/$2.golden"; }
-# Whether a command leaves with STATUS and says TEXT, a regular expression.
+# Whether a command ends with STATUS and says TEXT, a regular expression.
 says() {
   local status=$1 text=$2
   shift 2

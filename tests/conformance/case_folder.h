@@ -35,7 +35,7 @@ void pto_case_list_fini(struct pto_case_list *list);
 
 /* Runs one, prints what became of it to `to`, and adds to `total`. */
 void pto_case_file_run(const struct pto_case_file *file, FILE *to, struct pto_case_counts *total);
-/* Runs all, prints, with the count as the last line, and ends the list.  What a test leaves with. */
+/* Runs all, prints, with the count as the last line, and ends the list.  The exit status of a test. */
 int pto_case_list_run(struct pto_case_list *list);
 
 #endif

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 . tests/support/holds.sh
 
-# Keeps the run's JSON; leaves with 0 where no element of any node is beyond tolerance.
+# Keeps the run's JSON; exit status 0 where no element of any node is beyond tolerance.
 is_the_reference() { # MODEL ENGINE
   "$build/ptosim" graph --model "$1" --run --compare reference --engine "$2" --chip a2a3 --json "$work/$1.$2" --quiet &&
     grep -q '"diverging_elements":0,' "$work/$1.$2"

@@ -19,7 +19,7 @@ says() { # FILE WORDS
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/embedding.md >"$work/squares.c"
 holds 'the page compiles' compile squares
 holds 'it says what the page says' says squares 'y[3] = 12; 2 tasks, 1 edge, '
-holds 'it leaves with 0' "$work/squares"
+holds 'exit status 0' "$work/squares"
 
 sed 's/sizeof arrays->x)/4)/' "$work/squares.c" >"$work/small.c"
 holds 'a buffer that is too small compiles' compile small

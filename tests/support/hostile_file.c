@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* Reads the file in a process of its own; leaves with 0 if all is as it must be. */
+/* Reads the file in a process of its own; exit status 0 if all is as it must be. */
 _Noreturn static void read_and_leave(const struct hostile_file *hostile, const char *path) {
   const struct rlimit seconds = {HOSTILE_FILE_MOST_SECONDS, HOSTILE_FILE_MOST_SECONDS};
   char sentence[1024] = "";
