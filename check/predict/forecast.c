@@ -112,7 +112,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   config.no_compute = true;
   options.small_inputs = true;
   if (!job->has_kernels && run_session(&options, forecast, &needs_kernels) == PTO_EXIT_OK) return;
-  if (!needs_kernels) return;
+  if (!needs_kernels || job->is_priced) return;
   char why[sizeof forecast->why_run];
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;

@@ -46,6 +46,7 @@ struct pto_forecast_job {
   uint64_t jitter_seed;
   uint64_t window;  /* slots of each task ring; 0: what options.config names */
   bool has_kernels; /* run them, without a try to do without */
+  bool is_priced;   /* kernels are never run: refused where the program needs them */
 };
 
 /* Runs all jobs, `at_once` processes at a time; forecasts[i] is that of jobs[i], the same with any number of processes.

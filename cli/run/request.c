@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 
+#include <check/predict/gains.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
+#include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
 #include <report/file/output_file.h>
 #include <runtime/control/control.h>
@@ -92,14 +94,25 @@ static void write_exports(struct pto_session *session, const char *const paths[P
   if (pto_exports_write(paths, pto_session_trace(session), &info, &error)) note_failure(session, &error);
 }
 
+/* Where no process can be had for it, the verdict's proposals stay what the record of the run says, and are told so. */
+static void run_gains(struct pto_session *session, const struct pto_run_options *options) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(options, &config);
+  struct pto_error error;
+  (void)!pto_gains_run(session, &asked, pto_at_once_default(), &error);
+}
+
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options) {
   struct pto_error error;
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
   session->result.command = options->again;
-  if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session) &&
-      pto_session_take_account(session, &error))
-    note_failure(session, &error);
+  if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session)) {
+    if (pto_session_take_account(session, &error))
+      note_failure(session, &error);
+    else
+      run_gains(session, options);
+  }
   write_exports(session, options->exports, NULL);
 }
 

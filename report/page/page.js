@@ -106,10 +106,10 @@ function drawResult() {
     d3.select("#verdict").text(`Bound by ${bound_by}: ${percentText(share)} of ${whole}, ${timeText(us)}` +
       (activity ? `, the largest part ${wordsOf(activity)}, ${timeText(activity_us)}` : ""));
     const item = d3.select("#advice").selectAll("li").data(gains).enter().append("li")
-      .text(d => `${d.what} in half the time: the run takes about ${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
+      .text(d => `${d.what} in half the time: the run takes ${d.is_run ? "" : "about "}${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
     item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);
-    if (gains.length) d3.select("#advice-hint").text(
-      "Told with the order of events held; each command runs it. ptosim what-if PROGRAM runs every part and every number of the chip so.");
+    if (gains.length) d3.select("#advice-hint").text((gains.every(d => d.is_run) ? "Each was run, without computing; its command runs it whole." :
+      "About: with the order of events held; each command runs it.") + " ptosim what-if PROGRAM runs every part and every number of the chip so.");
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);

@@ -17,7 +17,8 @@
 
 #include <report/run/event_graph.h>
 
-#define PTO_PATH_GAINS 3u
+#define PTO_PATH_GAINS 12u     /* that are looked for */
+#define PTO_PATH_GAINS_TOLD 3u /* the best of them */
 
 struct pto_path_step {
   uint64_t begin, end; /* ps */
@@ -44,6 +45,7 @@ struct pto_path_gain {
   const char *keys; /* of chip files, with blanks between them, that say how long that takes; NULL: of a kernel */
   const struct pto_kernel *kernel; /* NULL: of none alone */
   uint64_t gain;                   /* ps that the run would be shorter */
+  bool is_run; /* that is of a run of its own (check/predict/gains.h); else the order of events was held */
 };
 
 struct pto_run_path {

@@ -18,8 +18,7 @@
 #define ACCOUNTS_A_LINE 8u /* columns of a table of 160 */
 #define ACTIVITY_WIDTH 40  /* of their longest text */
 #define TEXT 32u
-#define CHIP_SET 512u /* for the longest list of keys of a trial, with their numbers */
-#define PS_DIGITS 6   /* of a microsecond */
+#define PS_DIGITS 6 /* of a microsecond */
 #define NS_DIGITS 3
 
 enum { AIC, AIV };
@@ -180,9 +179,8 @@ static void print_bound(const struct pto_timeline_stats *t, FILE *to) {
             100 * PTO_BOUND_LEAST);
 }
 
-/* What --chip-set takes for what the gain proposes; "" where no chip says it. */
-static const char *chip_set_of(const struct pto_timeline_stats *t, const struct pto_path_gain *gain, char *text,
-                               size_t size) {
+const char *pto_timeline_stats_chip_set(const struct pto_timeline_stats *t, const struct pto_path_gain *gain,
+                                        char *text, size_t size) {
   text[0] = '\0';
   if (!t->chip) return text;
   if (!gain->kernel) return pto_chip_keys_faster(t->chip, gain->keys, text, size);
@@ -192,7 +190,7 @@ static const char *chip_set_of(const struct pto_timeline_stats *t, const struct 
 
 static void print_path(const struct pto_timeline_stats *t, FILE *to) {
   const struct pto_run_path *path = &t->path;
-  char text[TEXT], more[TEXT], set[CHIP_SET];
+  char text[TEXT], more[TEXT], set[PTO_CHIP_SET_SIZE];
   if (!t->is_virtual) print_bound(t, to);
   if (path->makespan == 0) return;
   fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path", pto_activity_group_text(path->group),
@@ -202,15 +200,20 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
     fprintf(to, ", the largest part %s, %s", pto_activity_text(path->activity),
             time_text(t, path->times[path->activity], text));
   putc('\n', to);
-  for (uint32_t i = 0; i < path->gain_count; i++) {
-    const uint64_t gain = path->gains[i].gain;
-    fprintf(to, "             %s in half the time: about %s less (%.1f %%)\n", path->gains[i].what,
-            time_text(t, gain, text), percent(gain, path->makespan));
-    if (chip_set_of(t, &path->gains[i], set, sizeof set)[0])
+  const uint32_t gain_count = pto_min_u64(path->gain_count, PTO_PATH_GAINS_TOLD);
+  bool is_any_held = false;
+  for (uint32_t i = 0; i < gain_count; i++) {
+    const struct pto_path_gain *gain = &path->gains[i];
+    fprintf(to, "             %s in half the time: %s%s less (%.1f %%)\n", gain->what, gain->is_run ? "" : "about ",
+            time_text(t, gain->gain, text), percent(gain->gain, path->makespan));
+    is_any_held |= !gain->is_run;
+    if (pto_timeline_stats_chip_set(t, &path->gains[i], set, sizeof set)[0])
       fprintf(to, "               %s%s--chip-set %s\n", t->command ? t->command : "", t->command ? " " : "", set);
   }
-  if (path->gain_count)
-    fputs("             told with the order of events held; the commands run it, `ptosim what-if` each number\n", to);
+  if (gain_count)
+    fprintf(to, "             %s, `ptosim what-if` each number\n",
+            is_any_held ? "\"about\": with the order of events held; the commands run it"
+                        : "each was run, without computing; the commands run it whole");
   fprintf(to, "  path     ");
   bool is_first = true;
   uint64_t told = 0;
@@ -342,7 +345,7 @@ static void put_activities(struct pto_json_writer *w, const struct pto_timeline_
 static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
   const struct pto_run_path *path = &t->path;
   struct pto_thread_bound bound;
-  char set[CHIP_SET], command[4096];
+  char set[PTO_CHIP_SET_SIZE], command[4096];
   const bool is_of_threads = pto_accounts_find_bound(&t->accounts, &bound);
   if (!pto_json_try_key(w, "verdict", path->makespan > 0 || is_of_threads)) return;
   if (!is_of_threads)
@@ -360,15 +363,16 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_sta
   put_us(w, t, "us",
          is_of_threads ? (uint64_t)(bound.share * (double)t->accounts.makespan) : path->groups[path->group]);
   pto_json_put_array(w, "gains");
-  for (uint32_t i = 0; i < path->gain_count; i++) {
+  for (uint32_t i = 0; i < path->gain_count && i < PTO_PATH_GAINS_TOLD; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "what", path->gains[i].what);
-    const bool has_set = chip_set_of(t, &path->gains[i], set, sizeof set)[0];
+    const bool has_set = pto_timeline_stats_chip_set(t, &path->gains[i], set, sizeof set)[0];
     snprintf(command, sizeof command, "%s --chip-set %s", t->command ? t->command : "", set);
     pto_json_put_string(w, "chip_set", has_set ? set : NULL);
     pto_json_put_string(w, "command", has_set && t->command ? command : NULL);
     put_us(w, t, "us", path->gains[i].gain);
     put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
+    pto_json_put_bool(w, "is_run", path->gains[i].is_run);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);

@@ -55,6 +55,11 @@ PTO_MUST_CHECK int pto_timeline_stats_take_chip(struct pto_timeline_stats *timel
 /* Takes zeroed structs too. */
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
 
+/* What --chip-set takes for what the gain proposes; "" where no chip says it.  Returns `text`. */
+#define PTO_CHIP_SET_SIZE 512u /* for the longest list of keys of a trial, with their numbers */
+const char *pto_timeline_stats_chip_set(const struct pto_timeline_stats *timeline, const struct pto_path_gain *gain,
+                                        char *text, size_t size);
+
 void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);
 /* All but what bounds the run: of a rank of a world, whose path is one over all ranks. */
 void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a verdict proposes, run: the gains of a critical path (report/run/run_path.h) hold the order of events, and
+ * another order is another schedule.  Here each is a run of its own in virtual time, with kernels priced and not run.
+ *
+ * A gain stays as it was told where its run is refused, or where the program cannot do without its kernels: then a
+ * run would cost what the first one did.
+ *
+ * Threads: as of a forecast (forecast.h).
+ */
+#ifndef PTO_CHECK_PREDICT_GAINS_H
+#define PTO_CHECK_PREDICT_GAINS_H
+
+#include <check/session/session.h>
+
+/* Of a session whose account was taken; `options` are those that it was made with.  Gains that are none go, the largest
+ * comes first.  Nothing on threads.  PTO_OK, or as pto_forecast_all. */
+PTO_MUST_CHECK int pto_gains_run(struct pto_session *session, const struct pto_session_options *options,
+                                 uint32_t at_once, struct pto_error *error);
+
+#endif
