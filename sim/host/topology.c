@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/host/topology.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,11 +85,18 @@ static uint32_t cpus_by_core(struct pto_topology *topology, hwloc_topology_t hwl
  */
 static bool hwloc_can_look(void) { return access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0; }
 
+/* hwloc loads its plug-ins for the first topology of a process and unloads them with the last, and they bring libraries
+ * of graphics with them: most of the time to create an engine.  An empty topology that stays keeps them loaded. */
+static hwloc_topology_t staying;
+static pthread_once_t stays = PTHREAD_ONCE_INIT;
+static void stay(void) { (void)hwloc_topology_init(&staying); }
+
 /* How many physical cores there are; 0: not known, and the CPUs are not in order. */
 static uint32_t order_cpus(struct pto_topology *topology) {
   hwloc_topology_t hwloc = NULL;
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
   uint32_t cores = 0;
+  if (hwloc_can_look()) pthread_once(&stays, stay);
   if (allowed && hwloc_can_look() && hwloc_topology_init(&hwloc) == 0) {
     hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);

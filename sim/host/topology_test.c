@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/host/topology.h>
 
+#include <link.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,6 +29,22 @@ static void test_every_cpu_that_the_process_may_use_is_listed_once(void **state)
   }
   assert_true(topology.node_count >= 1);
   pto_topology_fini(&topology);
+}
+
+static int note_loads(struct dl_phdr_info *info, size_t size, void *loads) {
+  *(unsigned long long *)loads = info->dlpi_adds;
+  return 1;
+}
+static void test_the_second_topology_loads_no_library(void **state) {
+  unsigned long long first = 0, second = 0;
+  pto_topology_init(&topology);
+  pto_topology_fini(&topology);
+  dl_iterate_phdr(note_loads, &first);
+  pto_topology_init(&topology);
+  pto_topology_fini(&topology);
+  dl_iterate_phdr(note_loads, &second);
+  assert_true(first > 0);
+  assert_int_equal(second, first);
 }
 
 static void test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free(void **state) {
@@ -157,6 +174,7 @@ static void test_memory_can_be_placed_and_the_report_says_where_we_are(void **st
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_cpu_that_the_process_may_use_is_listed_once),
+      cmocka_unit_test(test_the_second_topology_loads_no_library),
       cmocka_unit_test(test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free),
       cmocka_unit_test(test_a_cpu_that_is_not_there_is_refused),
       cmocka_unit_test(test_threads_are_pinned_only_where_it_is_asked_for_and_each_can_have_a_cpu),
