@@ -58,7 +58,8 @@ static bool add_kernels(struct reading *r, json_t *stats, int side, uint32_t run
     row->times[side][run] += pto_ps_of(json_object_get(kernel, "total_us"));
     if (run > 0) continue;
     row->row.calls[side] += (uint64_t)json_integer_value(json_object_get(kernel, "calls"));
-    row->row.alone[side] += pto_ps_of(json_object_get(kernel, "compute_us")) + pto_ps_of(json_object_get(kernel, "memory_us"));
+    row->row.alone[side] +=
+        pto_ps_of(json_object_get(kernel, "compute_us")) + pto_ps_of(json_object_get(kernel, "memory_us"));
   }
   return true;
 }

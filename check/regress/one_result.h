@@ -2,8 +2,8 @@
 /*
  * What a run wrote with --json as the result of one `ptosim run`: for those who compare results.
  *
- * Of `ptosim graph --run` it has the keys of a run already; the program is the graph.  Of a run on several ranks counts of
- * tasks and edges are sums over ranks, high-water marks the highest of any.  Kernels and accounts of all ranks stand
+ * Of `ptosim graph --run` it has the keys of a run already; the program is the graph.  Of a run on several ranks counts
+ * of tasks and edges are sums over ranks, high-water marks the highest of any.  Kernels and accounts of all ranks stand
  * side by side, so who adds up by name has the sums; the path is the one over all ranks.  Tasks are not matched:
  * alike_tasks are of one chip, and are left out.
  */
