@@ -56,7 +56,10 @@ static bool add_kernels(struct reading *r, json_t *stats, int side, uint32_t run
     struct pto_gathered *row = pto_gathered_find(&r->tables[PTO_COMPARED_KERNELS], text_of(kernel, "name"));
     if (!row) return false;
     row->times[side][run] += pto_ps_of(json_object_get(kernel, "total_us"));
-    if (run == 0) row->row.calls[side] += (uint64_t)json_integer_value(json_object_get(kernel, "calls"));
+    if (run > 0) continue;
+    row->row.calls[side] += (uint64_t)json_integer_value(json_object_get(kernel, "calls"));
+    row->row.alone[side] +=
+        pto_ps_of(json_object_get(kernel, "compute_us")) + pto_ps_of(json_object_get(kernel, "memory_us"));
   }
   return true;
 }

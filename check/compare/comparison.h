@@ -48,6 +48,7 @@ struct pto_compared {
   struct pto_range times[2]; /* ps; of A and B */
   struct pto_shift shift;    /* ps, from A to B; on threads, where can_tell */
   uint64_t calls[2];         /* of kernels and tasks, in the first result */
+  uint64_t alone[2];         /* ps; of kernels in virtual time, the same: what the chip says, without other cores */
   uint64_t tasks[2];
   const char *label, *tensors, *places[2]; /* of tasks; NULL: none, or not known */
   uint32_t resource_count;                 /* that its times are summed over */

@@ -5,6 +5,10 @@
  * By how much a change lengthens the run is estimated: the change, times the share of that time which lies on the
  * critical path (pto_compared.weight).  The change of the path itself says less: where two paths are about as long, a
  * nanosecond decides which one is told.  What goes the other way than the makespan is no cause.
+ *
+ * A kernel whose calls take another time alone has been changed, whatever the run makes of it; what the control does is
+ * often a consequence: another order of events has other looks and lists.  So an account is no cause beside a kernel
+ * that changed by more, in time and in percent.
  */
 #include <check/compare/comparison.h>
 
@@ -43,10 +47,21 @@ static void say_account(const struct pto_compared *row, char *text, size_t size)
   if (row->times[0].median_ps) pto_text_append(text, size, " (%+.1f %%)", pto_compared_change_percent(row));
 }
 
+/* Of a kernel whose calls take another time alone. */
+static double alone_us(const struct pto_compared *row) {
+  const bool is_same = row->alone[0] * row->calls[1] == row->alone[1] * row->calls[0];
+  return is_same ? 0 : pto_compared_change_us(row);
+}
+
+static bool is_larger(const struct pto_compared *kernel, const struct pto_compared *account) {
+  return fabs(pto_compared_change_us(kernel)) > fabs(pto_compared_change_us(account)) &&
+         fabs(pto_compared_change_percent(kernel)) > fabs(pto_compared_change_percent(account));
+}
+
 static double own_us(const struct pto_compared *row) { return row->is_own ? plain_us(row) : 0; }
 
-/* The kernel or account whose change explains most of the makespan's; else a kernel that changed by as much off the
- * path, or what the control waits for, and the path.
+/* The kernel or account whose change explains most of the makespan's; a kernel that itself is another; else a kernel
+ * that changed by as much off the path, or what the control waits for, and the path.
  * Where the makespan is the same, a kernel that is not, or what is done for itself: waits and looks follow from that.
  */
 struct cause {
@@ -65,10 +80,13 @@ static struct cause find_cause(const struct pto_run_comparison *c) {
   const struct pto_compared *kernel = find_largest(c, PTO_COMPARED_KERNELS, effect_us, sign),
                             *account = find_largest(c, PTO_COMPARED_ACCOUNTS, effect_us, sign),
                             *wait = find_largest(c, PTO_COMPARED_ACCOUNTS, wait_us, sign),
-                            *path = find_largest(c, PTO_COMPARED_PATH, plain_us, sign);
+                            *path = find_largest(c, PTO_COMPARED_PATH, plain_us, sign),
+                            *changed = find_largest(c, PTO_COMPARED_KERNELS, alone_us, 0);
   const double of_kernel = kernel ? fabs(effect_us(kernel)) : 0, of_account = account ? fabs(effect_us(account)) : 0;
   if (kernel && of_kernel >= least && of_kernel >= of_account)
     return (struct cause){PTO_COMPARED_KERNELS, kernel, NULL};
+  if (changed && fabs(alone_us(changed)) >= least && (!account || is_larger(changed, account)))
+    return (struct cause){PTO_COMPARED_KERNELS, changed, path};
   if (account && of_account >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, account, NULL};
   const struct pto_compared *hidden = find_largest(c, PTO_COMPARED_KERNELS, plain_us, sign); /* a wait is a symptom */
   if (hidden && fabs(plain_us(hidden)) >= least) return (struct cause){PTO_COMPARED_KERNELS, hidden, path};

@@ -11,6 +11,7 @@
 
 #include <formats/units.h>
 #include <report/findings/findings.h>
+#include <report/run/alike_tasks.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
 #include <orchestration/loader/program_run.h>
@@ -391,6 +392,7 @@ void pto_graph_report_put(struct pto_json_writer *w, const void *context) {
   if (command->options.stats && command->has_run) {
     pto_timeline_stats_write_json(&command->session.timeline, &command->session.result.stats, w);
     pto_group_times_put(&command->session.node_times, w);
+    if (command->session.result.alike) pto_alike_tasks_put(command->session.result.alike, w);
   }
   put_check(w, command);
   pto_put_end(w, &command->error, command->exit_code);

@@ -2,13 +2,12 @@
 /*
  * `ptosim compare A B`: what changed between two runs, or between two baselines of regress.
  *
- * A side is a file of `ptosim run --stats --json` (several with commas: runs of the same), a page of `ptosim run
- * --stats
- * --report`, a baseline, or a program with options of `ptosim run`, in quotes, which is run here in a process of its
+ * A side is a file of `ptosim run --stats --json` or `graph --run --stats --json` (several with commas: runs of the
+ * same), a page of such a run, a baseline, or the words of such a run, in quotes, which is run here in a process of its
  * own: once in virtual time, --repeats times on threads, the two sides in turn.
  *
- * The page of a comparison has the timelines of both sides where both have one: a side that is a page, and the first
- * run of a program.
+ * The page of a comparison has the timelines of both sides where both have one: a side that is a page of one chip, and
+ * the first run of a program on one.
  *
  * Exit status 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run failed.
  */
@@ -23,7 +22,7 @@
 #include <check/compare/baselines.h>
 #include <check/compare/comparison.h>
 #include <check/regress/list.h>
-#include <check/regress/ranks_result.h>
+#include <check/regress/one_result.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -67,7 +66,9 @@ static void help(const struct pto_run_options *options) {
        "  FILE.json              of `ptosim run --stats --json FILE.json`; FILE1,FILE2,... are runs of the same\n"
        "  FILE.html              of `ptosim run --stats --report FILE.html`\n"
        "  FILE.baseline          of `ptosim regress`, both\n"
-       "  \"PROGRAM [OPTION...]\"  a program with options of `ptosim run`, which runs here\n"
+       "  \"PROGRAM [OPTION...]\"  a program or --model NAME with options of `ptosim run`, which runs here\n"
+       "  \"graph FILE|--model NAME [OPTION...]\"  the same of `ptosim graph --run`\n"
+       "Runs of graphs and of several ranks are compared as runs of one program are.\n"
        "With --report the timelines of pages and programs stand under each other.");
   pto_run_options_help(PTO_VERB_compare, own_options);
   puts("\nExit status 0 where nothing changed, 1 where something did, 2 for bad arguments or files, 3 where a run "
@@ -89,7 +90,7 @@ static json_t *read_page(struct side *side, const char *path, struct pto_json_re
   if (reader->status) return NULL;
   const char *text = pto_run_page_result(&page, &size);
   json_t *object = pto_json_read_memory(reader, path, text, size, error);
-  if (object && side->count == 0) {
+  if (object && side->count == 0 && !page.is_of_ranks) {
     side->page = page;
     side->has_page = true;
   } else {
@@ -105,7 +106,9 @@ static int read_one(struct side *side, const char *path, struct pto_error *error
   json_t *object =
       is_page(path) ? read_page(side, path, &reader, error) : pto_json_read_file(&reader, path, MOST_FILE_BYTES, error);
   if (!object) return reader.status;
-  side->results[side->count++] = pto_ranks_result_fold(object);
+  json_t *result = pto_one_result(object);
+  if (!result) return pto_error_set(error, PTO_ENOMEM, "no memory for a result");
+  side->results[side->count++] = result;
   return PTO_OK;
 }
 
@@ -134,7 +137,8 @@ static bool is_recorded(const char *text) {
   const size_t length = fread(head, 1, sizeof head - 1, file);
   fclose(file);
   head[length] = '\0';
-  return strstr(head, "\"pto-run\"") || strstr(head, "\"pto-ranks\"") || strstr(head, "\"cases\"");
+  return strstr(head, "\"pto-run\"") || strstr(head, "\"pto-ranks\"") || strstr(head, "\"pto-graph\"") ||
+         strstr(head, "\"cases\"");
 }
 
 static int cut_words(struct side *side, struct pto_error *error) {
@@ -167,12 +171,8 @@ static void close_side(struct side *side) {
 
 /* ---- runs ---- */
 
-/* *is_of_ranks: of several, whose page is no run's. */
-static int take_result(struct side *side, const struct pto_child_result *child, bool *is_of_ranks,
-                       struct pto_error *error) {
-  json_t *object = json_loads(child->json, 0, NULL);
-  *is_of_ranks = pto_ranks_result_is(object);
-  json_t *result = pto_ranks_result_fold(object);
+static int take_result(struct side *side, const struct pto_child_result *child, struct pto_error *error) {
+  json_t *result = pto_one_result(json_loads(child->json, 0, NULL));
   const char *error_text = json_string_value(json_object_get(result, "error"));
   const char *said = error_text ? error_text : child->text;
   int status = PTO_OK;
@@ -191,12 +191,15 @@ static int take_result(struct side *side, const struct pto_child_result *child, 
 
 /* has_page: its timeline is to be in the page of the comparison. */
 static int run_once(struct side *side, bool has_page, struct pto_error *error) {
-  static char name[] = "ptosim", verb[] = "run", stats[] = "--stats", quiet[] = "--quiet", json[] = "--json",
-              json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report", page_path[] = PTO_CHILD_PAGE_PATH;
-  char *words[MOST_WORDS + 10] = {name, verb}, path[32];
+  static char name[] = "ptosim", run[] = "run", run_graph[] = "--run", stats[] = "--stats", quiet[] = "--quiet",
+              json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report",
+              page_path[] = PTO_CHILD_PAGE_PATH;
+  const bool is_graph = strcmp(side->word[0], "graph") == 0, has_verb = is_graph || strcmp(side->word[0], run) == 0;
+  char *words[MOST_WORDS + 10] = {name, has_verb ? side->word[0] : run}, path[32];
   size_t count = 2;
   struct pto_child_result child;
-  for (size_t i = 0; i < side->word_count; i++) words[count++] = side->word[i];
+  for (size_t i = has_verb; i < side->word_count; i++) words[count++] = side->word[i];
+  if (is_graph) words[count++] = run_graph;
   words[count++] = stats;
   words[count++] = quiet;
   words[count++] = json;
@@ -205,12 +208,10 @@ static int run_once(struct side *side, bool has_page, struct pto_error *error) {
   if (has_page) words[count++] = page_path;
   int status = pto_child_run(words, 0, &child, error);
   if (status) return status;
-  bool is_of_ranks;
-  status = take_result(side, &child, &is_of_ranks, error);
-  has_page &= !is_of_ranks;
+  status = take_result(side, &child, error);
   snprintf(path, sizeof path, "/dev/fd/%d", child.page_fd);
   if (status == PTO_OK && has_page) status = pto_run_page_open(path, &side->page, error);
-  side->has_page |= status == PTO_OK && has_page;
+  side->has_page |= status == PTO_OK && has_page && !side->page.is_of_ranks;
   pto_child_result_fini(&child);
   return status;
 }
@@ -336,11 +337,23 @@ static int compare(struct compare *c) {
   return c->sides[0].baseline ? compare_baselines(c) : compare_runs(c);
 }
 
+/* "--model NAME [OPTION...]" is a side too, and no option: with `run` before it.  The copy, or NULL. */
+static char *copy_of_model(const char *word) {
+  static const char begin[] = "--model ";
+  char *side = NULL;
+  return strncmp(word, begin, strlen(begin)) == 0 && asprintf(&side, "run %s", word) > 0 ? side : NULL;
+}
+
 int pto_cmd_compare(int argc, char **argv) {
   static const struct pto_verb_form form = {PTO_VERB_compare, own_options, help, false};
   struct compare c = {.repeats = DEFAULT_REPEATS};
   struct pto_error error;
+  char *models[2] = {NULL, NULL};
   int code;
+  for (int i = 1, k = 0; i < argc && k < 2; i++) {
+    models[k] = copy_of_model(argv[i]);
+    if (models[k]) argv[i] = models[k++];
+  }
   if (pto_run_options_begin(&form, argc, argv, &c, &c.options, &code)) {
     if (c.options.programs.count != 2)
       code = pto_complain(PTO_EXIT_USAGE,
@@ -354,5 +367,6 @@ int pto_cmd_compare(int argc, char **argv) {
   }
   for (int i = 0; i < 2; i++) close_side(&c.sides[i]);
   pto_run_options_fini(&c.options);
+  for (int i = 0; i < 2; i++) free(models[i]);
   return code;
 }

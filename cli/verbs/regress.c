@@ -20,7 +20,7 @@
 
 #include <check/regress/list.h>
 #include <check/regress/outcome.h>
-#include <check/regress/ranks_result.h>
+#include <check/regress/one_result.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -106,7 +106,7 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
                   struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
   struct pto_error error = {.status = PTO_OK};
-  json_t *object = pto_ranks_result_fold(json_loads(child->json, 0, NULL));
+  json_t *object = pto_one_result(json_loads(child->json, 0, NULL));
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
   if (result->outcome.has_virtual_time) result->parts = pto_regress_parts_of_run(object);
   if (!is_right(c, child, object, &result->outcome, sentence))
@@ -157,7 +157,7 @@ static void find_parts(const struct regress *r, size_t index, struct pto_child_r
   char parts[SENTENCE_BYTES / 2], *sentence;
   if (result->outcome.has_virtual_time && !result->parts && r->is_update &&
       make_run(r, index, FOR_PARTS, child, &error) == PTO_OK) {
-    json_t *object = pto_ranks_result_fold(json_loads(child->json, 0, NULL));
+    json_t *object = pto_one_result(json_loads(child->json, 0, NULL));
     result->parts = pto_regress_parts_of_run(object);
     json_decref(object);
   }

@@ -15,9 +15,9 @@ static const struct {
                 {"tasks", BLOCK},     {"edges", BLOCK},    {"tensors", BLOCK}};
 
 /* The text of an element, which has no tag in it. */
-static const char *find(const struct pto_run_page *page, size_t element, size_t *size) {
+static const char *find(const struct pto_run_page *page, const char *form, const char *id, size_t *size) {
   char opening[96];
-  snprintf(opening, sizeof opening, elements[element].opening, "", elements[element].id);
+  snprintf(opening, sizeof opening, form, "", id);
   const char *data = (const char *)page->file.data, *end = data + page->file.size_bytes;
   const char *at = data ? memmem(data, page->file.size_bytes, opening, strlen(opening)) : NULL;
   if (!at) return NULL;
@@ -32,8 +32,9 @@ int pto_run_page_open(const char *path, struct pto_run_page *page, struct pto_er
   *page = (struct pto_run_page){0};
   const int status = pto_mapped_file_init(&page->file, path, error);
   if (status) return status;
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(elements); i++) {
-    if (find(page, i, &size)) continue;
+  page->is_of_ranks = find(page, DOCUMENT, "ranks", &size) != NULL;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(elements) && !page->is_of_ranks; i++) {
+    if (find(page, elements[i].opening, elements[i].id, &size)) continue;
     pto_run_page_fini(page);
     return pto_error_set(error, PTO_EINVAL, "%s is no page of `ptosim run --report`", path);
   }
@@ -42,12 +43,14 @@ int pto_run_page_open(const char *path, struct pto_run_page *page, struct pto_er
 
 void pto_run_page_fini(struct pto_run_page *page) { pto_mapped_file_fini(&page->file); }
 
-const char *pto_run_page_result(const struct pto_run_page *page, size_t *size) { return find(page, 0, size); }
+const char *pto_run_page_result(const struct pto_run_page *page, size_t *size) {
+  return find(page, DOCUMENT, page->is_of_ranks ? "ranks" : "result", size);
+}
 
 void pto_run_page_put(const struct pto_run_page *page, const char *prefix, FILE *to) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(elements); i++) {
     size_t size = 0;
-    const char *text = find(page, i, &size);
+    const char *text = find(page, elements[i].opening, elements[i].id, &size);
     fprintf(to, elements[i].opening, prefix, elements[i].id);
     fwrite(text, 1, size, to);
     fputs("</script>\n", to);

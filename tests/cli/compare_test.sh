@@ -105,6 +105,25 @@ cause_is_first() {
     "$(grep -n -m1 '^the critical path, us' "$work/out" | cut -d: -f1)" ]
 }
 holds 'the table with the cause stands first' cause_is_first
+# Graphs and ranks are compared as programs are, in every form.
+graph="--model llama --set layers=1 --set width=64 --set hidden=128 --set window=16 --set vocabulary=64 $on"
+"$ptosim" graph $graph --run --stats --quiet --json "$work/graph.json" --report "$work/graph.html"
+if [ -s "$work/graph.html" ]; then
+  holds 'the page of a graph is its JSON' says 0 '^the same' compare "$work/graph.json" "$work/graph.html"
+fi
+holds 'the words of a graph, and their JSON' says 0 '^the same' compare "graph $graph" "$work/graph.json"
+holds 'tasks of graphs are matched' says 1 '^B takes .* longer.*; [0-9]+ tasks more:' compare "$work/graph.json" "graph ${graph/layers=1/layers=2}"
+holds 'a model needs no word before it' says 1 'kernel matmul -' compare "$graph" "$graph --chip-set half_kernel=matmul"
+ranks="run expert_parallel_moe --ranks 2 $on"
+for half in '' '--chip-set half_kernel=matmul'; do
+  "$ptosim" $ranks $half --stats --quiet --json "$work/ranks$half.json" --report "$work/ranks$half.html"
+done
+if [ -s "$work/ranks.html" ]; then
+  holds 'the page of ranks is their JSON' says 0 '^the same' compare "$work/ranks.html" "$work/ranks.json"
+  holds 'the page of two sides of ranks' says 0 '^the same' compare "$ranks" "$ranks" --report "$work/sides.html"
+fi
+holds 'of ranks the kernel is named that takes half as long, and not what follows from it' says 1 '; kernel matmul -[0-9.]+ us \(-5[0-9.]+ %\)' \
+  compare "$work/ranks.json" "$work/ranks--chip-set half_kernel=matmul.json"
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"

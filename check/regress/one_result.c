@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <check/regress/ranks_result.h>
+#include <check/regress/one_result.h>
 
+#include <stdbool.h>
 #include <string.h>
 
-bool pto_ranks_result_is(json_t *result) {
-  const char *format = json_string_value(json_object_get(result, "format"));
-  return format && strcmp(format, "pto-ranks") == 0;
+static bool is_of(json_t *result, const char *format) {
+  const char *its = json_string_value(json_object_get(result, "format"));
+  return its && strcmp(its, format) == 0;
 }
 
 /* Those of the whole, and of rank 0, that a result has too. */
@@ -64,8 +65,17 @@ static int fold_stats(json_t *to, json_t *ranks, json_t *results) {
   return failures + json_object_set_new(to, "stats", stats);
 }
 
-json_t *pto_ranks_result_fold(json_t *result) {
-  if (!pto_ranks_result_is(result)) return result;
+static json_t *take_graph(json_t *result) {
+  if (json_object_set_new(result, "format", json_string("pto-run")) == 0 &&
+      json_object_set(result, "program", json_object_get(result, "graph")) == 0)
+    return result;
+  json_decref(result);
+  return NULL;
+}
+
+json_t *pto_one_result(json_t *result) {
+  if (is_of(result, "pto-graph")) return take_graph(result);
+  if (!is_of(result, "pto-ranks")) return result;
   json_t *results = json_object_get(result, "results"), *first = json_array_get(results, 0), *folded = json_object();
   int failures = copy_members(folded, result, first);
   failures += fold_count(folded, results, "tasks", true) + fold_count(folded, results, "edges", true) +
