@@ -17,11 +17,16 @@
  *   reduce-scatter       2 α + S k / (n B)             as all-gather, all-to-all and MoE combine are
  *   MoE dispatch         that, and before it 2 α + M k / B for the counts, M = 16 + 4 n
  *
+ * smpi_us is what SimGrid's SMPI says of the same messages on the same links, from where all its processes have begun:
+ * a put is a message, and so is the signal behind it, of no bytes; a rank goes on when all of its step have arrived.
+ * smpi_percent is that over ours.  Without SimGrid (scripts/deps --bench) the lines lack both.
+ *
  * Of MoE: an expert a rank, and from each rank a row to each, of S / n bytes; the combine is what it takes longer than
  * the dispatch alone.
  */
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
+#include <bench/support/links_peer.h>
 #include <pto/collectives.h>
 #include <runtime/base/reserve.h>
 #include <sim/chips/chip.h>
@@ -33,6 +38,7 @@
 #define RUNS 7
 #define MOST_BYTES (UINT64_C(1) << 28)
 #define INDEX_BYTES 4096u /* room for an index of each rank */
+#define MOST_MESSAGES 2048u
 #define MESH "a2a3,dies_per_package=1,chips_per_node=8,node_topology=mesh,node_bandwidth_mbps=56000,nodes=1"
 #define SWITCH "a2a3,dies_per_package=1,chips_per_node=16,nodes=1"
 
@@ -192,6 +198,63 @@ static double closed_form_us(const struct job *job, bool is_mesh, double alpha_u
   }
 }
 
+/* ---- the same by SMPI ---- */
+
+static struct pto_bench_message messages[MOST_MESSAGES];
+static uint32_t message_count;
+static bool has_peer;
+
+/* A step of puts, and one of the signals behind them: to all others, or `ahead` places on alone. */
+static void add_steps(const struct job *job, uint32_t step, uint32_t ahead, uint64_t bytes) {
+  const uint32_t n = job->ranks;
+  for (uint32_t is_signal = 0; is_signal < 2; is_signal++)
+    for (uint32_t source = 0; source < n; source++)
+      for (uint32_t hop = ahead ? ahead : 1; hop <= (ahead ? ahead : n - 1); hop++) {
+        PTO_ASSERT(message_count < MOST_MESSAGES);
+        messages[message_count++] = (struct pto_bench_message){
+            .step = step + is_signal, .source = source, .target = (source + hop) % n, .bytes = is_signal ? 0 : bytes};
+      }
+}
+
+static void make_messages(const struct job *job) {
+  const uint32_t n = job->ranks;
+  const uint64_t part = job->bytes / n;
+  message_count = 0;
+  switch (job->verb) {
+  case RING:
+    for (uint32_t round = 0; round < 2 * (n - 1); round++) add_steps(job, 2 * round, 1, part);
+    break;
+  case BIDIRECTIONAL_RING:
+    for (uint32_t round = 0; round < 2 * (n - 1); round++) {
+      add_steps(job, 2 * round, 1, part / 2);
+      add_steps(job, 2 * round, n - 1, part / 2);
+    }
+    break;
+  case ONE_PHASE:
+    add_steps(job, 0, 0, job->bytes);
+    break;
+  case TWO_PHASE:
+    add_steps(job, 0, 0, part);
+    add_steps(job, 2, 0, part);
+    break;
+  case MOE_DISPATCH:
+    add_steps(job, 0, 0, 16 + 4 * n);
+    add_steps(job, 2, 0, part);
+    break;
+  default:
+    add_steps(job, 0, 0, part);
+  }
+}
+
+static void add_smpi(struct pto_bench_line *line, const struct job *job, double us) {
+  double smpi_ps = 0;
+  if (!has_peer) return;
+  make_messages(job);
+  if (!pto_links_peer_run("smpi", &job->chip, job->ranks, messages, message_count, &smpi_ps)) exit(1);
+  pto_bench_line_real(line, "smpi_us", smpi_ps * 1e-6);
+  pto_bench_line_real(line, "smpi_percent", smpi_ps * 1e-4 / us);
+}
+
 static void measure(struct job *job, const char *fabric, bool is_mesh) {
   const double bytes_per_us =
       (double)job->chip.fabric.tiers[PTO_CHIP_NODE].bandwidth_mbps * job->chip.fabric.link_percent / 100;
@@ -213,6 +276,7 @@ static void measure(struct job *job, const char *fabric, bool is_mesh) {
   pto_bench_line_real(line, "us", us);
   pto_bench_line_real(line, "closed_form_us", closed);
   pto_bench_line_real(line, "closed_form_percent", 100 * closed / us);
+  add_smpi(line, job, us);
   pto_bench_line_real(line, "bus_gb_s",
                       (double)job->bytes / us * 1e-3 * (job->verb < REDUCE_SCATTER ? 2 : 1) * (n - 1) / n);
   pto_bench_line_real(line, "peak_gb_s", bytes_per_us * 1e-3);
@@ -222,6 +286,7 @@ static void measure(struct job *job, const char *fabric, bool is_mesh) {
 int main(void) {
   static const uint64_t sizes[] = {UINT64_C(1) << 12, UINT64_C(1) << 16, UINT64_C(1) << 20, MOST_BYTES};
   static struct job job;
+  has_peer = pto_links_peer_is_there("bench_collectives");
   if (!pto_reserve_init(&memory, 3 * MOST_BYTES + 3 * INDEX_BYTES)) return 1;
   for (int is_mesh = 1; is_mesh >= 0; is_mesh--) {
     job.chip = free_chip(is_mesh ? MESH : SWITCH);

@@ -21,14 +21,13 @@
  */
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
+#include <bench/support/links_peer.h>
 #include <sim/fabric/fabric.h>
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RUNS 7
 #define MOST_MESSAGES 4096u
@@ -43,18 +42,18 @@
 #define RING "a2a3,dies_per_package=1,chips_per_node=8,nodes=1,node_topology=ring"
 #define A5 "a5"
 
-struct message {
-  uint32_t step, source, target;
-  uint64_t begin_ps, bytes;
-  double here_ps, there_ps; /* when it arrives, by us and by S4U */
-  double began_ps, lookahead_ps;
+/* Of a message here. */
+struct passage {
+  double arrival_ps, began_ps, lookahead_ps;
 };
 
-static struct message messages[MOST_MESSAGES];
+static struct pto_bench_message messages[MOST_MESSAGES];
+static struct passage passages[MOST_MESSAGES];
+static double there_ps[MOST_MESSAGES]; /* when each arrives by S4U */
 static uint32_t message_count, rank_count;
 static struct pto_chip chip;
 static bool is_good = true;
-static char peer[PATH_MAX + 32]; /* "": SimGrid is not there */
+static bool has_peer;
 
 /* ---- schedules ---- */
 
@@ -70,8 +69,8 @@ static void begin_schedule(const char *text, uint32_t ranks) {
 
 static void add(uint32_t step, uint32_t source, uint32_t target, uint64_t begin_ps, uint64_t bytes) {
   PTO_ASSERT(message_count < MOST_MESSAGES);
-  messages[message_count++] =
-      (struct message){.step = step, .source = source, .target = target, .begin_ps = begin_ps, .bytes = bytes};
+  messages[message_count++] = (struct pto_bench_message){
+      .step = step, .source = source, .target = target, .begin_ps = begin_ps, .bytes = bytes};
 }
 
 static void ring_all_reduce(uint64_t bytes) {
@@ -117,13 +116,13 @@ static void next_step(struct progress *progress, uint32_t rank, uint32_t from) {
 /* Begins what both ends of are at its step and one is `rank`. */
 static void begin_ready(struct pto_fabric *fabric, const struct progress *progress, uint32_t rank, uint64_t now) {
   for (uint32_t i = 0; i < message_count; i++) {
-    struct message *m = &messages[i];
+    const struct pto_bench_message *m = &messages[i];
     if ((m->source != rank && m->target != rank) || m->step != progress->steps[m->source] ||
-        m->step != progress->steps[m->target] || m->began_ps >= 0)
+        m->step != progress->steps[m->target] || passages[i].began_ps >= 0)
       continue;
     const struct pto_fabric_message message = {.id = i, .bytes = m->bytes, .source = m->source, .target = m->target};
-    m->began_ps = (double)pto_max_u64(now, m->begin_ps);
-    m->lookahead_ps = (double)pto_fabric_lookahead_ps(fabric, m->source, m->target);
+    passages[i].began_ps = (double)pto_max_u64(now, m->begin_ps);
+    passages[i].lookahead_ps = (double)pto_fabric_lookahead_ps(fabric, m->source, m->target);
     is_good &= pto_fabric_begin(fabric, pto_max_u64(now, m->begin_ps), &message) == PTO_OK;
   }
 }
@@ -143,11 +142,11 @@ static void run_here(void) {
     fprintf(stderr, "bench_fabric: %s\n", error.sentence);
     exit(1);
   }
-  for (uint32_t i = 0; i < message_count; i++) messages[i].began_ps = -1;
+  for (uint32_t i = 0; i < message_count; i++) passages[i].began_ps = -1;
   for (uint32_t rank = 0; rank < rank_count; rank++) next_step(&progress, rank, 0);
   for (uint32_t rank = 0; rank < rank_count; rank++) begin_ready(fabric, &progress, rank, 0);
   while (pto_fabric_advance(fabric, PTO_FABRIC_NEVER - 1, &arrival)) {
-    messages[arrival.message.id].here_ps = (double)arrival.at;
+    passages[arrival.message.id].arrival_ps = (double)arrival.at;
     finish(fabric, &progress, arrival.message.source, arrival.at);
     finish(fabric, &progress, arrival.message.target, arrival.at);
   }
@@ -156,59 +155,11 @@ static void run_here(void) {
 
 /* ---- there ---- */
 
-static void find_peer(void) {
-  const char *chosen = getenv("PTO_BENCH_PEERS");
-  char self[PATH_MAX] = "";
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return;
-  *strrchr(self, '/') = '\0';
-  snprintf(peer, sizeof peer, "%s%s/fabric", chosen ? chosen : self, chosen ? "" : "/peers");
-  if (access(peer, X_OK) == 0) return;
-  peer[0] = '\0';
-  fprintf(stderr, "bench_fabric: without SimGrid: it or a C++ compiler is missing (scripts/deps --bench)\n");
-}
-
-/* The tiers and the messages, as the peer reads them; false: no such file. */
-static bool write_schedule(const char *path) {
-  static const char *const words[] = {"switch", "mesh", "ring"};
-  const struct pto_chip_fabric *f = &chip.fabric;
-  FILE *file = fopen(path, "w");
-  if (!file) return false;
-  fprintf(file, "%u %u %u %llu %u\n", rank_count, f->dies_per_package, f->chips_per_node,
-          (unsigned long long)f->start_ps, message_count);
-  for (uint32_t tier = 0; tier < PTO_CHIP_TIER_COUNT; tier++)
-    fprintf(file, "%llu %.17g %s\n", (unsigned long long)f->tiers[tier].latency_ps,
-            (double)(f->tiers[tier].bandwidth_mbps * f->link_percent) * 1e4, words[f->tiers[tier].topology]);
-  for (uint32_t i = 0; i < message_count; i++)
-    fprintf(file, "%u %u %u %llu %llu\n", messages[i].step, messages[i].source, messages[i].target,
-            (unsigned long long)messages[i].begin_ps, (unsigned long long)messages[i].bytes);
-  return fclose(file) == 0;
-}
-
-/* Runs the peer and reads `count` times, `stride` bytes apart. */
-static void run_peer(const char *how, const char *path, double *times, uint32_t count, size_t stride) {
-  char command[2 * PATH_MAX];
-  snprintf(command, sizeof command, "'%s' %s '%s'", peer, how, path);
-  FILE *from = popen(command, "r");
-  uint32_t read = 0;
-  while (from && read < count && fscanf(from, "%lf", (double *)(void *)((char *)times + read * stride)) == 1) read++;
-  if (from && pclose(from) == 0 && read == count) return;
-  fprintf(stderr, "bench_fabric: %s failed\n", command);
-  is_good = false;
-}
-
 /* Fills there_ps; what SMPI says of the last message, 0 where it is not asked. */
 static double run_there(bool has_smpi) {
-  char path[] = "/tmp/pto-fabric-XXXXXX";
   double smpi_ps = 0;
-  const int fd = mkstemp(path);
-  if (fd < 0 || close(fd) != 0 || !write_schedule(path)) {
-    fprintf(stderr, "bench_fabric: %s cannot be written\n", path);
-    is_good = false;
-  } else {
-    run_peer("s4u", path, &messages[0].there_ps, message_count, sizeof messages[0]);
-    if (has_smpi) run_peer("smpi", path, &smpi_ps, 1, sizeof smpi_ps);
-  }
-  if (fd >= 0) unlink(path);
+  is_good &= pto_links_peer_run("s4u", &chip, rank_count, messages, message_count, there_ps);
+  if (has_smpi) is_good &= pto_links_peer_run("smpi", &chip, rank_count, messages, message_count, &smpi_ps);
   return smpi_ps;
 }
 
@@ -222,11 +173,12 @@ static double link_ps(enum pto_chip_tier tier, double bytes) {
   return (double)chip.fabric.tiers[tier].latency_ps + bytes_ps(tier, bytes);
 }
 
-static double alone_ps(const struct message *m) {
+static double alone_ps(uint32_t i) {
+  const struct pto_bench_message *m = &messages[i];
   const bool is_one_node = m->source / chip.fabric.chips_per_node == m->target / chip.fabric.chips_per_node;
   const bool is_one_package = m->source / chip.fabric.dies_per_package == m->target / chip.fabric.dies_per_package;
   const enum pto_chip_tier tier = is_one_package ? PTO_CHIP_PACKAGE : is_one_node ? PTO_CHIP_NODE : PTO_CHIP_NODES;
-  return m->lookahead_ps + bytes_ps(tier, (double)m->bytes);
+  return passages[i].lookahead_ps + bytes_ps(tier, (double)m->bytes);
 }
 
 struct what {
@@ -238,13 +190,13 @@ struct what {
 
 static void print_case(const struct what *what, const struct pto_samples *ns, bool has_smpi) {
   double end_ps = 0, off = 0, times_alone = 0;
-  const double smpi_ps = peer[0] ? run_there(has_smpi) : 0;
+  const double smpi_ps = has_peer ? run_there(has_smpi) : 0;
   for (uint32_t i = 0; i < message_count; i++) {
-    const struct message *m = &messages[i];
-    end_ps = fmax(end_ps, m->here_ps);
+    const struct passage *p = &passages[i];
+    end_ps = fmax(end_ps, p->arrival_ps);
     /* What began with an arrival began when the peer's did, or nearly. */
-    off = fmax(off, fabs(m->here_ps - m->there_ps) / (m->here_ps - m->began_ps));
-    times_alone += (m->here_ps - m->began_ps) / alone_ps(m) / message_count;
+    off = fmax(off, fabs(p->arrival_ps - there_ps[i]) / (p->arrival_ps - p->began_ps));
+    times_alone += (p->arrival_ps - p->began_ps) / alone_ps(i) / message_count;
   }
   struct pto_bench_line *line = pto_bench_line_begin("fabric", PTO_BENCH_SYSTEM);
   pto_bench_line_text(line, "what", what->name);
@@ -255,7 +207,7 @@ static void print_case(const struct what *what, const struct pto_samples *ns, bo
   pto_bench_line_real(line, "us", end_ps / 1e6);
   pto_bench_line_real(line, "times_alone", times_alone);
   if (what->closed_form_ps > 0) pto_bench_line_real(line, "closed_form_percent", 100 * what->closed_form_ps / end_ps);
-  if (peer[0]) {
+  if (has_peer) {
     pto_bench_line_real(line, "off_percent", 100 * off);
     if (smpi_ps > 0) pto_bench_line_real(line, "smpi_off_percent", 100 * fabs(end_ps - smpi_ps) / smpi_ps);
     pto_bench_line_real(line, "off_aim", what->is_contended ? OFF_AIM_CONTENDED : OFF_AIM_ALONE);
@@ -339,7 +291,7 @@ static void random_cases(void) {
 }
 
 int main(void) {
-  find_peer();
+  has_peer = pto_links_peer_is_there("bench_fabric");
   point_to_point();
   collectives();
   random_cases();

@@ -5,7 +5,7 @@
  * A program is a list of steps in an order in which they may happen: tasks of one rank, and groups, whose kernels put,
  * get, notify and wait.  Each rank does its own steps in that order.  What one rank puts or writes for another lies in
  * a slot of the window that is used once, and is read after a wait; so each step has one result, whatever happens first
- * between ranks.  PTO_RANDOM_WORLDS=N: so many programs; PTO_TEST_LONG: 100 000.
+ * between ranks.  PTO_RANDOM_WORLDS=N: so many programs, or FIRST-END: those; PTO_TEST_LONG: 100 000.
  * Under mpirun each process has some of the ranks, and compares what these have (tests/long/worlds_mpi_test.sh).
  */
 #include <setjmp.h>
@@ -428,19 +428,22 @@ static void run(struct job *job, uint32_t seed, uint32_t threads) {
   pto_world_destroy(world);
 }
 
-static uint32_t program_count(void) {
-  const char *asked = getenv("PTO_RANDOM_WORLDS");
-  if (asked) return (uint32_t)strtoul(asked, NULL, 10);
-  if (getenv("PTO_TEST_LONG")) return 100000;
-  return PTO_HAS_SANITIZER ? 100 : 1000;
+/* The seeds are first to end - 1. */
+static void choose_seeds(uint32_t *first, uint32_t *end) {
+  const char *asked = getenv("PTO_RANDOM_WORLDS"), *dash = asked ? strchr(asked, '-') : NULL;
+  *first = dash ? (uint32_t)strtoul(asked, NULL, 10) : 0;
+  *end = getenv("PTO_TEST_LONG") ? 100000 : PTO_HAS_SANITIZER ? 100 : 1000;
+  if (asked) *end = (uint32_t)strtoul(dash ? dash + 1 : asked, NULL, 10);
+  assert_true(*first < *end);
 }
 
 static void test_random_programs_give_what_the_interpreter_gives(void **unused) {
   (void)unused;
   static struct program program;
   static struct state states[3];
-  const uint32_t count = program_count();
-  for (uint32_t seed = 0; seed < count; seed++) {
+  uint32_t first_seed, end_seed;
+  choose_seeds(&first_seed, &end_seed);
+  for (uint32_t seed = first_seed; seed < end_seed; seed++) {
     make(&program, seed);
     memset(states, 0, sizeof states);
     for (uint32_t r = 0; r < program.ranks; r++)

@@ -6,7 +6,7 @@
 //   fabric smpi FILE    a rank is a process of SMPI, a message an Isend and an Irecv, a step a Waitall; prints when the
 //                       last process is done
 //
-// bench/bench_fabric.c writes FILE.  Times are picoseconds since all ranks began.  A message of a step begins when both
+// bench/support/links_peer.c writes FILE.  Times are picoseconds since all ranks began.  A message of a step begins when both
 // its ranks have done all of the steps before, and not before its own time.
 //
 // The network model is CM02, max-min fair, without the factors and the window of TCP that it has by default.  It gives
@@ -216,6 +216,7 @@ int main(int argc, char **argv) {
   build();
   if (is_smpi) {
     sg::Engine::set_config("smpi/simulate-computation:no");
+    sg::Engine::set_config("smpi/send-is-detached-thresh:0"); // a sender is done when its message has arrived
     SMPI_init();
     SMPI_app_instance_register("ranks", nullptr, static_cast<int>(ranks));
     for (unsigned rank = 0; rank < ranks; rank++) {

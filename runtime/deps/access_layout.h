@@ -230,6 +230,7 @@ static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_
   }
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
+  chunk->items.accesses.kinds |= (uint8_t)(1u << (tag >> 8));
   chunk->count++;
   return true;
 }

@@ -248,6 +248,7 @@ bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entr
   const uint32_t chunk = pto_list_chunks_alloc(pool);
   if (!chunk) return false;
   if (entry->more) pool->chunks[chunk].total = pool->chunks[entry->more].total + pool->chunks[entry->more].count;
+  pool->chunks[chunk].items.accesses.kinds = entry->more ? pool->chunks[entry->more].items.accesses.kinds : 0;
   pool->chunks[chunk].next = entry->more;
   entry->more = chunk;
   return true;
@@ -311,6 +312,17 @@ bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t access_c
   return map->entry_capacity - map->live_entries >= access_count;
 }
 
+/* A chunk tells the kinds of all accesses in it, and all that those behind tell. */
+static bool has_kinds(const struct pto_access_map *map, const struct pto_access_entry *entry) {
+  const struct pto_list_chunk *chunks = map->chunks->chunks;
+  for (uint32_t i = entry->more; i; i = chunks[i].next) {
+    uint32_t kinds = chunks[i].next ? chunks[chunks[i].next].items.accesses.kinds : 0;
+    for (uint32_t k = 0; k < chunks[i].count; k++) kinds |= 1u << (chunks[i].items.accesses.tags[k] >> 8);
+    if (kinds & ~(uint32_t)chunks[i].items.accesses.kinds) return false;
+  }
+  return true;
+}
+
 bool pto_access_map_is_valid(const struct pto_access_map *map) {
   uint32_t live = 0;
   for (uint32_t i = 1; i <= map->entries_used; i++) {
@@ -318,7 +330,7 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     const uint32_t space = map->cold[i].space;
     if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
     live++;
-    if (!map->spaces[space].is_live) return false;
+    if (!map->spaces[space].is_live || !has_kinds(map, entry)) return false;
     struct pto_region region;
     pto_access_map_region(map, i, &region);
     if (pto_access_map_find(map, &region, pto_access_map_bucket(map, &region)) != i) return false;

@@ -77,6 +77,23 @@ static void the_first_chunk_counts_the_readers_behind_it(void **state) {
   drop(&f);
 }
 
+/* A later access stops where no chunk behind has a kind that it asks for. */
+static void a_chunk_tells_the_kinds_of_those_behind_it(void **state) {
+  struct fixture f;
+  (void)state;
+  make(&f, 4096, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  const struct pto_region r = box(0, 64, 1, 0);
+  uint32_t entry = 0;
+  for (uint32_t i = 0; i < PTO_ENTRY_ACCESSES + 3 * PTO_CHUNK_ACCESSES; i++) {
+    entry = enter(&f, space, &r, i == PTO_ENTRY_ACCESSES ? PTO_TAG_WRITE : PTO_TAG_READ);
+    assert_true(pto_access_map_is_valid(&f.map));
+  }
+  const uint32_t first = f.map.entries[entry].more;
+  assert_int_equal(f.chunks.chunks[first].items.accesses.kinds, 1u << (PTO_TAG_READ >> 8) | 1u << (PTO_TAG_WRITE >> 8));
+  drop(&f);
+}
+
 /* One task may have more accesses than the map has places left, most of them expired. */
 static void expired_entries_make_room_for_many_parameters_at_once(void **state) {
   struct fixture f;
@@ -281,6 +298,7 @@ int main(void) {
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
       cmocka_unit_test(the_first_chunk_counts_the_readers_behind_it),
+      cmocka_unit_test(a_chunk_tells_the_kinds_of_those_behind_it),
       cmocka_unit_test(expired_entries_make_room_for_many_parameters_at_once),
       cmocka_unit_test(an_empty_space_may_change_its_coordinates),
       cmocka_unit_test(a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_before),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/deps/hazards.h>
 
+#include <string.h>
+
 void pto_hazards_clear_marks(struct pto_hazards *hazards) {
   uint32_t count = hazards->rings->window * PTO_RING_COUNT;
   for (uint32_t i = 0; i < count; i++) hazards->marks[i] = 0;
@@ -126,32 +128,49 @@ static PTO_INLINE void order_list(struct pto_hazards *hazards, const struct pto_
   if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
 }
 
-/* All of the chunks.  Most are of tasks that have retired, as a task's place in its ring says, and then its slot is not
- * looked at: under rules by which writes replace nothing there may be as many as a ring has slots. */
+/* By ring: which references are of slots that have not come round, and of those which tasks have not retired, as
+ * distances from `oldest`, modulo 2^32: those below `end`, and of them those from `live` on. */
+struct ref_spans {
+  uint32_t oldest[PTO_RING_COUNT], end[PTO_RING_COUNT], live[PTO_RING_COUNT];
+};
+
+static void measure_spans(const struct pto_task_rings *rings, struct ref_spans *spans) {
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    const struct pto_task_ring *ring = &rings->rings[i];
+    const uint32_t oldest = pto_task_ref_in(rings, ring, ring->head - rings->window).bits;
+    spans->oldest[i] = oldest;
+    spans->end[i] = pto_task_ref_in(rings, ring, ring->head).bits - oldest;
+    spans->live[i] = pto_task_ref_in(rings, ring, ring->tail).bits - oldest;
+  }
+}
+
+/* All of the chunks that may have a reason.  Most are of tasks that have retired, as a task's place in its ring says,
+ * and then its slot is not looked at: under rules by which writes replace nothing there may be as many as a ring has
+ * slots. */
 static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct pto_access *access,
                                       const struct pto_access_entry *entry) {
-  const uint8_t *reasons = pto_deps_reasons_of(&hazards->table, access->tag);
-  const struct pto_task_rings *rings = hazards->rings;
-  const uint32_t serial = hazards->serial;
-  const bool is_reduced = hazards->is_reduced;
-  uint64_t retired_edges = 0;
-  for (uint32_t i = entry->more; i; i = hazards->chunks->chunks[i].next) {
-    const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
-    const uint32_t *refs = chunk->items.accesses.refs;
-    const uint16_t *tags = chunk->items.accesses.tags;
-    for (uint32_t k = 0, count = chunk->count; k < count; k++) {
-      const struct pto_task_ref ref = {refs[k]};
-      const struct pto_task_ring *ring = pto_task_ref_ring(rings, ref);
-      const uint32_t age = pto_task_ref_age(rings, ref), producer = pto_task_ref_slot(rings, ref);
-      if (!reasons[tags[k] >> 8] || PTO_UNLIKELY(age > rings->window)) continue;
-      if (PTO_UNLIKELY(age <= ring->head - ring->tail || is_reduced)) {
-        wire(hazards, producer, true);
-      } else if (hazards->marks[producer] != serial) {
-        hazards->marks[producer] = serial;
-        retired_edges++;
+  const uint32_t kinds = pto_deps_kinds_before(&hazards->table, access->tag);
+  const struct pto_list_chunk *const chunks = hazards->chunks->chunks;
+  uint32_t *const marks = hazards->marks, retired_edges = 0;
+  const uint32_t serial = hazards->serial, slot_mask = hazards->slot_mask, window_log2 = hazards->rings->window_log2;
+  struct ref_spans spans;
+  measure_spans(hazards->rings, &spans);
+  if (hazards->is_reduced) memset(spans.live, 0, sizeof spans.live); /* wires all */
+  for (uint32_t i = entry->more; i && (chunks[i].items.accesses.kinds & kinds); i = chunks[i].next) {
+    const uint32_t *refs = chunks[i].items.accesses.refs, count = chunks[i].count;
+    const uint16_t *tags = chunks[i].items.accesses.tags;
+    for (uint32_t k = 0; k < count; k++) {
+      const uint32_t ring = refs[k] >> window_log2 & (PTO_RING_COUNT - 1), distance = refs[k] - spans.oldest[ring];
+      if (PTO_UNLIKELY(distance >= spans.end[ring]) || !(kinds >> (tags[k] >> 8) & 1)) continue;
+      uint32_t *const mark = &marks[refs[k] & slot_mask];
+      if (PTO_UNLIKELY(distance >= spans.live[ring])) {
+        wire(hazards, refs[k] & slot_mask, true);
+      } else {
+        retired_edges += *mark != serial;
+        *mark = serial;
       }
     }
-    if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, chunk->count);
+    if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
   }
   hazards->edges += retired_edges;
 }

@@ -62,10 +62,15 @@ bool pto_deps_is_valid(uint32_t deps) {
 
 void pto_deps_table_init(struct pto_deps_table *table, uint32_t deps) {
   PTO_ASSERT(pto_deps_is_valid(deps));
-  for (uint16_t later = 0; later < 4; later++)
-    for (uint16_t earlier = 0; earlier < 8; earlier++)
-      table->reasons[later][earlier] =
+  for (uint16_t later = 0; later < 4; later++) {
+    table->kinds[later] = 0;
+    for (uint16_t earlier = 0; earlier < 8; earlier++) {
+      const uint8_t reasons =
           reasons_of(sets[deps & PTO_DEPS_SET_MASK].rules, (uint16_t)(earlier << 8), (uint16_t)(later << 8));
+      table->reasons[later][earlier] = reasons;
+      if (reasons) table->kinds[later] |= (uint8_t)(1u << earlier);
+    }
+  }
   PTO_ASSERT(!pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_READ)); /* hazards.c: a read comes after writes alone */
   const bool waits_for_reads = pto_deps_reasons(table, PTO_TAG_READ, PTO_TAG_WRITE) != 0;
   table->named = pto_deps_named_of(deps);

@@ -99,6 +99,7 @@ PTO_DEPS_NAMED_LIST(X)
 struct pto_deps_table {
   uint32_t named;        /* enum pto_deps_named: those that hold */
   uint8_t reasons[4][8]; /* by what the later one does, and what the earlier one did: tag >> 8 */
+  uint8_t kinds[4];      /* by what the later one does: which earlier ones have a reason, 1 << (tag >> 8) each */
   bool keeps_reads;      /* a task may have to wait for a reader */
   bool orders_writes;    /* a write has an edge to every access that it overlaps, so it may replace what it covers */
 };
@@ -106,6 +107,10 @@ struct pto_deps_table {
 /* Those of a later access, by tag >> 8 of the earlier one. */
 static inline const uint8_t *pto_deps_reasons_of(const struct pto_deps_table *table, uint16_t later_tag) {
   return table->reasons[later_tag >> 8 & 3];
+}
+/* What an earlier access must have been for a later one to have a reason: 1 << (tag >> 8) each. */
+static inline uint8_t pto_deps_kinds_before(const struct pto_deps_table *table, uint16_t later_tag) {
+  return table->kinds[later_tag >> 8 & 3];
 }
 static inline uint8_t pto_deps_reasons(const struct pto_deps_table *table, uint16_t earlier_tag, uint16_t later_tag) {
   return pto_deps_reasons_of(table, later_tag)[earlier_tag >> 8];

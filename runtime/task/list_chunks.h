@@ -23,6 +23,7 @@ struct pto_list_chunk {
     struct {
       uint32_t refs[PTO_CHUNK_ACCESSES];
       uint16_t tags[PTO_CHUNK_ACCESSES]; /* see runtime/deps/access_layout.h and runtime/deps/rules.h */
+      uint8_t kinds;                     /* of these, those behind, and more: a bit each, 1 << (tag >> 8) */
     } accesses;
   } items;
 };
