@@ -118,12 +118,12 @@ class Communicator(_OfRanks):
 
         What the ranks submit as their n-th of this communicator may wait for each other's signals, and nothing else may.
         """
-        call = _Call(kernel, blocks, label, core, after, False, when)
+        call = _Call(self.rt.c, kernel, blocks, label, core, after, False, when)
         call.fill(values, named)
         self.rt.at(sys._getframe(1))
         task = ffi.new("struct pto_task *")
         self.rt.check(lib.pto_submit_group(self.rt.c, self.c[0], call.launch, call.params, call.count, task))
-        return task
+        return task[0]
 
 
 class Collectives(_OfRanks):
@@ -167,4 +167,4 @@ class Collectives(_OfRanks):
         task = ffi.new("struct pto_task *")
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_comm_barrier(self.rt.c, self.c[0], task))
-        return task
+        return task[0]
