@@ -78,7 +78,7 @@ def by_pybind11(folder):
 
 def ways(rt, kernel, tensors, pybind11):
     """A function without parameters by name, which submits once."""
-    call = _Call(kernel, 1, None, None)
+    call = _Call(rt.c, kernel, 1, None, None)
     call.fill(tensors, {})
     prepared, task = rt.prepare(kernel, *tensors), ffi.new("struct pto_task *")
     number = {name: int(ffi.cast("uintptr_t", each)) for name, each in (("rt", rt.c), ("launch", call.launch))}

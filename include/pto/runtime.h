@@ -144,6 +144,17 @@ struct pto_place {
   uint32_t line;
 };
 PTO_API void pto_call_from(struct pto_runtime *rt, const struct pto_place *place);
+/* pto_submit with one argument, as there a call pays for each: the caller's, filled once, and submitted as often as it
+ * likes.  Returns the task; {0} where it is refused, and why is in `status`. */
+struct pto_submission {
+  struct pto_runtime *rt; /* these as of pto_submit, borrowed for the call */
+  const struct pto_launch *launch;
+  const struct pto_param *params;
+  const struct pto_place *place; /* of this call alone; NULL: as pto_call_from says */
+  uint32_t count;                /* of `params` */
+  int status;                    /* written: what pto_submit returns */
+};
+PTO_API struct pto_task pto_submit_from(struct pto_submission *submission);
 
 /* Address of a buffer's first byte; 0 while it has no memory, or where the handle is stale. */
 PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer);

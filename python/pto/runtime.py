@@ -28,7 +28,7 @@ _labels = {}  # C strings, the same
 # A struct pto_param as two words: mode and type of scalar, and the address or the scalar.
 assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param", "scalar_type") == 4
 assert ffi.offsetof("struct pto_param", "value") == 8
-_new, _task, _submit = ffi.new, ffi.typeof("struct pto_task *"), lib.pto_submit
+_submit = lib.pto_submit_from
 
 
 def _scalar_bits(kind, value):
@@ -55,9 +55,10 @@ def _place(frame):
 
 
 class _Call:
-    """How a kernel is submitted: the struct pto_launch, and an array of parameters whose modes are the kernel's."""
+    """How a kernel is submitted: the struct pto_launch, and an array of parameters whose modes are the kernel's; of both the
+    struct pto_submission."""
 
-    def __init__(self, kernel, blocks, label, core, after=(), sync_start=False, when=None):
+    def __init__(self, rt, kernel, blocks, label, core, after=(), sync_start=False, when=None):
         self.launch = launch = ffi.new("struct pto_launch *", {
             "size": ffi.sizeof("struct pto_launch"), "block_count": blocks, "sync_start": sync_start, "label": _label(label)})
         if isinstance(kernel, tuple):
@@ -68,7 +69,7 @@ class _Call:
         else:
             launch.aiv0 = kernel.c
         if after:
-            self.tasks = ffi.new("struct pto_task[]", [task[0] for task in after])
+            self.tasks = ffi.new("struct pto_task[]", list(after))
             launch.after, launch.after_count = self.tasks, len(after)
         if when is not None:
             self.flag = when[0]
@@ -76,10 +77,17 @@ class _Call:
             launch.predicate.compare = _compares[when[1]]
         self.kernel, self.count = kernel, len(kernel.params)
         self.params = ffi.new("struct pto_param[]", max(self.count, 1))
+        self.submission = ffi.new("struct pto_submission *", {"rt": rt, "launch": launch, "params": self.params, "count": self.count})
         self.words = ffi.cast("uint64_t *", self.params)
         self.slots = [(2 * place + 1, not scalar and bool(mode & _writes and mode != lib.PTO_HOLD), scalar)
                       for place, (_, mode, scalar) in enumerate(kernel.params)]
+        self.code = self.lasti = None  # where it was submitted last
         self._put_modes()
+
+    def at(self, frame):
+        """Tells where the next submits of it are made: the line of a frame."""
+        self.code, self.lasti = frame.f_code, frame.f_lasti
+        self.submission.place = _place(frame)
 
     def _put_modes(self):
         for place, (_, mode, scalar) in enumerate(self.kernel.params):
@@ -131,7 +139,6 @@ class Orchestrating:
     def __init__(self, c):
         self.c = c
         self._calls = {}  # by kernel, blocks, label and core
-        self._code = self._lasti = self._place = None  # the place that was told last
         self._held = []  # arrays, as long as their registrations may last
         self.exception = None
 
@@ -140,14 +147,8 @@ class Orchestrating:
             raise failure(status, text(lib.pto_last_error(self.c)))
 
     def at(self, frame):
-        """Tells where the next call is made: the line of a frame."""
-        self._code, self._lasti = frame.f_code, frame.f_lasti
-        self._tell(_place(frame))
-
-    def _tell(self, place):
-        if place is not self._place:
-            self._place = place
-            lib.pto_call_from(self.c, place)
+        """Tells where the next calls are made, but for submits: the line of a frame."""
+        lib.pto_call_from(self.c, _place(frame))
 
     @property
     def rank(self):
@@ -210,17 +211,16 @@ class Orchestrating:
         """
         call = self._calls.get((kernel, blocks, label, core))
         if after or sync_start or when is not None:
-            call = _Call(kernel, blocks, label, core, after, sync_start, when)
+            call = _Call(self.c, kernel, blocks, label, core, after, sync_start, when)
         elif call is None:
-            call = self._calls[kernel, blocks, label, core] = _Call(kernel, blocks, label, core)
+            call = self._calls[kernel, blocks, label, core] = _Call(self.c, kernel, blocks, label, core)
         call.fill(values, named)
         frame = sys._getframe(1)
-        if frame.f_lasti != self._lasti or frame.f_code is not self._code:
-            self.at(frame)
-        task = _new(_task)
-        status = _submit(self.c, call.launch, call.params, call.count, task)
-        if status:
-            self.check(status)
+        if frame.f_lasti != call.lasti or frame.f_code is not call.code:
+            call.at(frame)
+        task = _submit(call.submission)
+        if not task.generation:
+            self.check(call.submission.status)
         return task
 
     def prepare(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
@@ -228,27 +228,24 @@ class Orchestrating:
 
         Findings name the line of this call.
         """
-        call = _Call(kernel, blocks, label, core, after, sync_start, when)
+        call = _Call(self.c, kernel, blocks, label, core, after, sync_start, when)
         call.fill(values, named)
-        launch, params, count, place = call.launch, call.params, call.count, _place(sys._getframe(1))
+        call.at(sys._getframe(1))
+        submission = call.submission
 
         def submit(_kept=(call, values, named)):
-            if self._place is not place:
-                self._code = None
-                self._tell(place)
-            task = _new(_task)
-            status = _submit(self.c, launch, params, count, task)
-            if status:
-                self.check(status)
+            task = _submit(submission)
+            if not task.generation:
+                self.check(submission.status)
             return task
         return submit
 
     def barrier(self, *after):
         """A task without a kernel that is done when all of `after` are."""
-        task = _new(_task)
+        task = ffi.new("struct pto_task *")
         self.at(sys._getframe(1))
-        self.check(lib.pto_submit_barrier(self.c, [each[0] for each in after], len(after), task))
-        return task
+        self.check(lib.pto_submit_barrier(self.c, after, len(after), task))
+        return task[0]
 
     @contextlib.contextmanager
     def scope(self, manual=False, label=None):
@@ -268,7 +265,6 @@ class Orchestrating:
 
     def called(self, orchestration, *arguments):
         """Calls it within a run; the status for the library.  An exception is kept."""
-        self._code = self._place = None  # the begin of a run forgets the place
         try:
             orchestration(self, *arguments)
             return lib.PTO_OK

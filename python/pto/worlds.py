@@ -118,12 +118,24 @@ class Communicator(_OfRanks):
 
         What the ranks submit as their n-th of this communicator may wait for each other's signals, and nothing else may.
         """
-        call = _Call(kernel, blocks, label, core, after, False, when)
+        call = _Call(self.rt.c, kernel, blocks, label, core, after, False, when)
         call.fill(values, named)
         self.rt.at(sys._getframe(1))
         task = ffi.new("struct pto_task *")
         self.rt.check(lib.pto_submit_group(self.rt.c, self.c[0], call.launch, call.params, call.count, task))
-        return task
+        return task[0]
+
+
+class MoeDispatch:
+    """What Collectives.moe_dispatch leaves for moe_combine; valid within the scope of the dispatch.
+
+    counts: i32 [p, E], rows from each rank to each expert.  order: i32 [T, K], where each row stands among those of its rank.
+    task: for `after` of what reads recv_count as a predicate.
+    """
+
+    def __init__(self, c):
+        self.c, self.task = c, c.dispatch
+        self.counts, self.order = (Tensor(ffi.new("struct pto_tensor *", each)) for each in (c.counts, c.order))
 
 
 class Collectives(_OfRanks):
@@ -136,10 +148,15 @@ class Collectives(_OfRanks):
         super().__init__(rt, ranks, lib.pto_comm_create_for_collectives, max_bytes)
 
     def _submit(self, call, source, out, *arguments):
-        if out.is_read_only:
-            raise errors.EINVAL("out is written, and its array is read-only")
+        self._written(out=out)
         self.rt.at(sys._getframe(2))
         self.rt.check(call(self.rt.c, self.c[0], source.c, out.c, *arguments))
+
+    @staticmethod
+    def _written(**tensors):
+        for name, tensor in tensors.items():
+            if tensor.is_read_only:
+                raise errors.EINVAL(f"{name} is written, and its array is read-only")
 
     def all_reduce(self, source, out, reduction="sum", algorithm="one_phase"):
         """out = the reduction of all ranks' source: "sum", "product", "maximum", "minimum"; by "one_phase", "two_phase", "ring" or
@@ -162,9 +179,34 @@ class Collectives(_OfRanks):
         """Part i of out = part `place` of rank i's source."""
         self._submit(lib.pto_submit_all_to_all, source, out)
 
+    def moe_dispatch(self, x, topk_idx, recv_x, recv_count):
+        """Sends rows to experts, of which each of p ranks has E / p, the rank at place i those from i · E / p on.
+
+        x [T, H], of any dtype, and topk_idx, i32 [T, K] of 0 to E − 1: row t goes to the K experts of its line.  They come to
+        recv_x [E / p, capacity, H], in order of ranks, tokens and k, and recv_count, i32 [E / p], says how many each expert
+        got.  recv_x has been written before, as rows from there on stay what they were.  max_bytes is the largest of recv_x,
+        T · K rows and 4 · E + 16.  Returns a MoeDispatch.  Where an expert gets more than its capacity, the run fails with
+        errors.EKERNEL on every rank.
+        """
+        self._written(recv_x=recv_x, recv_count=recv_count)
+        made = ffi.new("struct pto_moe_handle *")
+        self.rt.at(sys._getframe(1))
+        self.rt.check(lib.pto_submit_moe_dispatch(self.rt.c, self.c[0], x.c, topk_idx.c, recv_x.c, recv_count.c, made))
+        return MoeDispatch(made)
+
+    def moe_combine(self, y, topk_weights, dispatch, out):
+        """out [T, H] = the sum of weight · row in the order of k, in f32, rounded once to out's dtype: f32 or that of y.
+
+        y [E / p, capacity, H], of f32, fp16 or bf16: its rows answer those of recv_x; H may be another.  topk_weights: f32
+        [T, K].  dispatch: what moe_dispatch returned.
+        """
+        self._written(out=out)
+        self.rt.at(sys._getframe(1))
+        self.rt.check(lib.pto_submit_moe_combine(self.rt.c, self.c[0], y.c, topk_weights.c, dispatch.c, out.c))
+
     def barrier(self):
         """A task that is done after all ranks have begun theirs: for `after`."""
         task = ffi.new("struct pto_task *")
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_comm_barrier(self.rt.c, self.c[0], task))
-        return task
+        return task[0]

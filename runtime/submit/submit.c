@@ -357,6 +357,16 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   return pto_submit_request(rt, &request, task_out);
 }
 
+struct pto_task pto_submit_from(struct pto_submission *submission) {
+  struct pto_runtime *rt = submission->rt;
+  const void *place = rt->place;
+  struct pto_task task = {0};
+  if (submission->place) rt->place = pto_place_call(submission->place);
+  submission->status = pto_submit(rt, submission->launch, submission->params, submission->count, &task);
+  rt->place = place;
+  return task;
+}
+
 /* A launch of one kernel alone, field by field: gcc clears a struct of this size by `rep stos`, which takes longer than
  * all of its stores. */
 static inline void set_single(struct pto_launch *launch, const struct pto_kernel *aic, const struct pto_kernel *aiv0) {

@@ -232,15 +232,21 @@ def test_ctrl_c_of_another_thread_s_run_is_its_status():
 
     def other():
         try:
-            in_a_runtime()
+            with pto.Runtime() as rt:
+                rt.run(begins_and_sleeps)
         except pto.Error as error:
             found.append(error)
         ended.set()
 
+    def begins_and_sleeps(rt):
+        begun.set()
+        sleeps(rt, rt.tensor(numpy.zeros(4, numpy.float32)))
+
     global slow
-    slow, ended = pto.compile(SLOW), threading.Event()
+    slow, begun, ended = pto.compile(SLOW), threading.Event(), threading.Event()
     threading.Thread(target=other).start()
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    assert begun.wait(60)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         ended.wait(20)
     assert ended.wait(20)

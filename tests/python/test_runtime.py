@@ -2,6 +2,7 @@
 """Runtimes, tensors and kernels from Python, against numpy."""
 
 import gc
+import re
 
 import numpy
 import pytest
@@ -187,6 +188,34 @@ def test_a_prepared_submit_is_the_same_submit(settings):
     with pto.Runtime(**settings) as rt:
         assert rt.run(orchestrate)["tasks"] == 22
     assert (total == 42).all()
+
+
+def test_findings_name_the_line_of_prepare_and_of_the_submits_around_its_calls():
+    def racing(rt, x):
+        first = rt.prepare(pto.kernels.relu, x, x)
+        with rt.scope(manual=True):
+            rt.submit(pto.kernels.relu, x, x)
+            first()
+            rt.submit(pto.kernels.relu, x, x)
+
+    line = racing.__code__.co_firstlineno
+    found = pto.Program(racing, outputs={"x": numpy.zeros(16, numpy.float32)}).check()
+    named = {tuple(sorted(int(at) - line for at in re.findall(r"\.py:(\d+)", str(each)))) for each in found}
+    assert named == {(1, 3), (1, 5), (3, 5)}
+
+
+def test_a_prepared_submit_that_is_refused_raises_each_time():
+    def orchestrate(rt):
+        x, y, z = (rt.tensor(numpy.zeros((size, 4), numpy.float32)) for size in (4, 2, 4))
+        add = rt.prepare(pto.kernels.add, x, y, z)
+        for _ in range(2):
+            with pytest.raises(pto.errors.EINVAL, match=r"shapes \[2,4\] and \[4,4\] differ"):
+                add()
+        with pytest.raises(pto.errors.EINVAL, match="differ"):
+            rt.submit(pto.kernels.add, x, y, z)
+
+    with pto.Runtime() as rt:
+        assert rt.run(orchestrate)["tasks"] == 0
 
 
 def test_scalars_keep_their_bits():

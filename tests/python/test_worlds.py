@@ -80,6 +80,64 @@ def test_the_other_collectives_are_what_their_names_say():
         numpy.testing.assert_array_equal(found["turned"][rank], whole.reshape(4, 4, 2)[:, rank].reshape(-1))
 
 
+@pytest.mark.parametrize("ranks, tokens", ((2, 6), (4, 5)))
+def test_experts_answer_the_rows_of_all_ranks(ranks, tokens):
+    experts, width, k = 2 * ranks, 8, 2
+    random, capacity = numpy.random.default_rng(ranks), ranks * tokens
+    x = random.integers(-8, 8, (ranks, tokens, width)).astype(numpy.float32)
+    chosen = numpy.stack([[random.permutation(experts)[:k] for _ in range(tokens)] for _ in range(ranks)]).astype(numpy.int32)
+    weights = random.integers(1, 4, (ranks, tokens, k)).astype(numpy.float32)
+    out, received = numpy.zeros_like(x), numpy.full((ranks, 2, capacity, width), -1, numpy.float32)
+    counts, sent = numpy.zeros((ranks, 2), numpy.int32), numpy.zeros((ranks, experts), numpy.int32)
+
+    @pto.kernel("aiv")
+    def answer(rows: pto.input, answers: pto.inout, expert: int):
+        answers[...] = (expert + 1) * rows
+
+    @pto.kernel("aiv")
+    def copy(given: pto.input, to: pto.output):
+        to[...] = given
+
+    def layer(rt):
+        some = pto.Collectives(rt, max(4 * 2 * capacity * width, 4 * experts + 16))
+        rows, count = rt.tensor(received[rt.rank]), rt.tensor(counts[rt.rank])
+        made = some.moe_dispatch(rt.tensor(x[rt.rank]), rt.tensor(chosen[rt.rank]), rows, count)
+        assert (made.counts.shape, made.order.shape) == ((ranks, experts), (tokens, k))
+        if rt.rank == 0:
+            rt.submit(copy, made.counts, rt.tensor(sent), after=[made.task])
+        answers = rt.empty(received[0].shape)
+        rt.submit(pto.kernels.fill, answers, 0.0)
+        for expert in range(2):
+            rt.submit(answer, rows[expert], answers[expert], 2 * rt.rank + expert, when=(count[expert:expert + 1], ">", 0),
+                      after=[made.task])
+        some.moe_combine(answers, rt.tensor(weights[rt.rank]), made, rt.tensor(out[rt.rank]))
+
+    pto.World(ranks, CHIP).run(layer)
+    numpy.testing.assert_array_equal(out, ((chosen + 1) * weights).sum(-1, keepdims=True) * x)
+    numpy.testing.assert_array_equal(sent, [numpy.bincount(each.reshape(-1), minlength=experts) for each in chosen])
+    for expert in range(experts):
+        rows = x[numpy.nonzero((chosen == expert).any(-1))]
+        place, at = divmod(expert, 2)
+        assert counts[place, at] == len(rows)
+        numpy.testing.assert_array_equal(received[place, at, :len(rows)], rows)
+        assert (received[place, at, len(rows):] == -1).all()
+
+
+def test_an_expert_that_gets_more_than_its_capacity_fails_on_every_rank():
+    x, chosen = numpy.ones((3, 4), numpy.float32), numpy.zeros((3, 1), numpy.int32)
+    fixed = numpy.zeros(1, numpy.int32)
+    fixed.flags.writeable = False
+
+    def dispatch(rt, count):
+        some = pto.Collectives(rt, 128)
+        some.moe_dispatch(rt.tensor(x), rt.tensor(chosen), rt.tensor(numpy.zeros((1, 5, 4), numpy.float32)), rt.tensor(count))
+
+    with pytest.raises(pto.errors.EKERNEL, match="expert 0, of place 0, gets 6 rows, and its capacity is 5"):
+        pto.World(2, CHIP).run(lambda rt: dispatch(rt, numpy.zeros(1, numpy.int32)))
+    with pytest.raises(pto.errors.EINVAL, match="recv_count is written, and its array is read-only"):
+        pto.World(2, CHIP).run(lambda rt: dispatch(rt, fixed))
+
+
 def test_a_c_kernel_puts_into_a_peers_window_between_python_kernels(pass_on):
     @pto.kernel("aiv")
     def scale(x: pto.inout, by: float):

@@ -21,6 +21,12 @@
 /* ---- launches ---- */
 
 static int no_launch(struct pto_runtime *rt, struct world *w) { return submit(rt, NULL, NULL, 0); }
+static int nothing_in_a_submission(struct pto_runtime *rt, struct world *w) {
+  struct pto_submission submission = {.rt = rt};
+  const struct pto_task task = pto_submit_from(&submission);
+  assert_true(task.id == 0 && task.generation == 0);
+  return submission.status;
+}
 static int no_kernel(struct pto_runtime *rt, struct world *w) {
   return submit(rt, &(struct pto_launch){.block_count = 2}, NULL, 0);
 }
@@ -279,6 +285,7 @@ static void refused_outside_a_run(struct fixture *f) {
 }
 
 static const struct refusal refusals[] = {
+    {"a submission of nothing", nothing_in_a_submission, PTO_EINVAL, "no launch"},
     {"no launch", no_launch, PTO_EINVAL, "no launch"},
     {"no kernel", no_kernel, PTO_EINVAL, "a task needs a kernel"},
     {"a kernel that is in no list", unknown_kernel, PTO_EINVAL, "NULL for an unknown name"},
