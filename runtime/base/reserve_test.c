@@ -68,7 +68,7 @@ static void test_only_where_a_large_page_fits_it_is_asked_for(void **state) {
   if (madvise(page, LARGE, MADV_HUGEPAGE) != 0) skip(); /* a system without them */
   madvise(page, LARGE, MADV_NOHUGEPAGE);
   pto_ask_for_large_pages(page + 4096, 3 * LARGE - 8192);
-  assert_false(is_large(page));
+  assert_false(is_large(page + 4096));
   assert_true(is_large(page + LARGE));
   assert_true(is_large(page + 2 * LARGE - 1));
   assert_false(is_large(page + 2 * LARGE));
