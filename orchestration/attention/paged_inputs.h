@@ -146,7 +146,7 @@ static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
 /* The pools, each block and head of it as a matrix in strips of columns: [strips, depth, PAGED_STRIP] of floats, which
  * hold all dtypes' values and are less to move.  So a strip is read in the order in which it lies.  The columns that
  * the last strip has too many are 0. */
-enum { PAGED_ROWS = 4, PAGED_FOURS = 2, PAGED_STRIP = 4 * PAGED_FOURS }; /* of a tile, whose sums are in registers */
+enum { PAGED_STRIP = 8, PAGED_MOST_ROWS = 8 };
 
 struct paged_golden {
   const struct paged *p;
@@ -163,83 +163,89 @@ static inline uint64_t paged_strips_size(uint64_t depth, uint64_t columns) {
   return paged_divide_up(columns, PAGED_STRIP) * PAGED_STRIP * depth;
 }
 
-/* out[rows, columns] += a[rows, depth] · b[depth, columns]; b is the first `depth` rows of strips of `b_depth`. */
+/* out[rows, columns] = a[rows, depth] · b[depth, columns], or += it; b is the first `depth` rows of strips of
+ * `b_depth`. */
 struct paged_product {
   const double *a;
   const float *b;
   double *out;
   uint64_t a_pitch, b_depth, out_pitch, rows, depth, columns;
+  bool adds;
 };
 
-/* Four doubles, wherever they lie: the machine's vectors where it has them, two halves where it has not.  What is added
- * to what, in which order, is the same either way, and each product is added with one rounding: so the bits are too. */
-typedef double paged_four __attribute__((vector_size(32), aligned(8)));
-typedef float paged_four_floats __attribute__((vector_size(16), aligned(4)));
-#define PAGED_AT(base) (*(paged_four *)(void *)(base))
+/* A row of a strip, wherever it lies: one of the machine's vectors, or as many as it takes.  What is added to what, in
+ * which order, is the same either way, and each product is added with one rounding: so the bits are too. */
+typedef double paged_eight __attribute__((vector_size(64), aligned(8)));
+typedef float paged_eight_floats __attribute__((vector_size(32), aligned(4)));
 
+/* The sums of a tile, rows × a strip, are in registers. */
 static inline __attribute__((always_inline)) void paged_tile(const struct paged_product *m, uint64_t row, uint64_t rows,
                                                              uint64_t column) {
   const float *strip = m->b + column * m->b_depth;
-  paged_four sums[PAGED_ROWS][PAGED_FOURS] = {{{0}}};
-#pragma GCC unroll 4
+  double *const out = m->out + row * m->out_pitch + column;
+  paged_eight sums[PAGED_MOST_ROWS] = {{0}};
+#pragma GCC unroll 8
   for (uint64_t h = 0; h < rows; h++)
-#pragma GCC unroll 2
-    for (uint64_t c = 0; c < PAGED_FOURS; c++)
-      sums[h][c] = PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c);
+    if (m->adds) sums[h] = *(paged_eight *)(void *)(out + h * m->out_pitch);
   for (uint64_t k = 0; k < m->depth; k++) {
-#pragma GCC unroll 2
-    for (uint64_t c = 0; c < PAGED_FOURS; c++) {
-      const float *b = strip + k * PAGED_STRIP + 4 * c;
-      const paged_four right = __builtin_convertvector(*(const paged_four_floats *)(const void *)b, paged_four);
-#pragma GCC unroll 4
-      for (uint64_t h = 0; h < rows; h++) {
-        const double left = m->a[(row + h) * m->a_pitch + k];
-        const paged_four sum = sums[h][c];
-        sums[h][c] = (paged_four){fma(left, right[0], sum[0]), fma(left, right[1], sum[1]), fma(left, right[2], sum[2]),
-                                  fma(left, right[3], sum[3])};
-      }
+    const void *const at = strip + k * PAGED_STRIP;
+    const paged_eight b = __builtin_convertvector(*(const paged_eight_floats *)at, paged_eight);
+#pragma GCC unroll 8
+    for (uint64_t h = 0; h < rows; h++) {
+      const double a = m->a[(row + h) * m->a_pitch + k];
+      const paged_eight sum = sums[h];
+      sums[h] = (paged_eight){fma(a, b[0], sum[0]), fma(a, b[1], sum[1]), fma(a, b[2], sum[2]), fma(a, b[3], sum[3]),
+                              fma(a, b[4], sum[4]), fma(a, b[5], sum[5]), fma(a, b[6], sum[6]), fma(a, b[7], sum[7])};
     }
   }
-#pragma GCC unroll 4
-  for (uint64_t h = 0; h < rows; h++)
-#pragma GCC unroll 2
-    for (uint64_t c = 0; c < PAGED_FOURS; c++)
-      PAGED_AT(m->out + (row + h) * m->out_pitch + column + 4 * c) = sums[h][c];
+#pragma GCC unroll 8
+  for (uint64_t h = 0; h < rows; h++) *(paged_eight *)(void *)(out + h * m->out_pitch) = sums[h];
 }
 
-static inline __attribute__((always_inline)) void paged_multiply(const struct paged_product *m) {
+static inline __attribute__((always_inline)) void paged_multiply(const struct paged_product *m, uint64_t tile_rows) {
   uint64_t column = 0;
   for (; column + PAGED_STRIP <= m->columns; column += PAGED_STRIP) {
     uint64_t row = 0;
-    for (; row + PAGED_ROWS <= m->rows; row += PAGED_ROWS) paged_tile(m, row, PAGED_ROWS, column); /* a known size */
+    for (; row + tile_rows <= m->rows; row += tile_rows) paged_tile(m, row, tile_rows, column);
     for (; row < m->rows; row++) paged_tile(m, row, 1, column);
   }
   for (uint64_t c = 0; column + c < m->columns; c++)
     for (uint64_t row = 0; row < m->rows; row++) {
-      double *sum = &m->out[row * m->out_pitch + column + c];
+      double *const out = &m->out[row * m->out_pitch + column + c], sum = m->adds ? *out : 0;
       for (uint64_t k = 0; k < m->depth; k++)
-        *sum = fma(m->a[row * m->a_pitch + k], (double)m->b[column * m->b_depth + k * PAGED_STRIP + c], *sum);
+        sum = fma(m->a[row * m->a_pitch + k], (double)m->b[column * m->b_depth + k * PAGED_STRIP + c], sum);
+      *out = sum;
     }
 }
-static void paged_multiply_plain(const struct paged_product *m) { paged_multiply(m); }
+
+/* By instruction set: as many rows as there are registers for. */
+static void paged_multiply_plain(const struct paged_product *m) { paged_multiply(m, 4); }
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void paged_multiply_fma(const struct paged_product *m) { paged_multiply(m); }
-static inline bool paged_has_fma(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-#else
-#define paged_multiply_fma paged_multiply_plain
-static inline bool paged_has_fma(void) { return false; }
+__attribute__((target("avx2,fma"))) static void paged_multiply_avx2(const struct paged_product *m) {
+  paged_multiply(m, 4);
+}
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+paged_multiply_avx512(const struct paged_product *m) {
+  paged_multiply(m, 8);
+}
 #endif
+static inline void (*paged_choose_multiply(void))(const struct paged_product *) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return paged_multiply_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return paged_multiply_avx2;
+#endif
+  return paged_multiply_plain;
+}
 
 static inline void paged_golden_group(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
   const struct paged *p = g->p;
-  void (*const multiply)(const struct paged_product *) = paged_has_fma() ? paged_multiply_fma : paged_multiply_plain;
+  void (*const multiply)(const struct paged_product *) = paged_choose_multiply();
   const double *blocks = g->block_table + request * p->max_blocks;
-  memset(g->scores, 0, p->group_heads * g->pitch * sizeof *g->scores);
   for (uint64_t t = 0; t < len; t += p->block) {
     const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
     multiply(&(struct paged_product){g->q, g->keys + index * paged_strips_size(p->dim, p->block), g->scores + t, p->dim,
-                                     p->dim, g->pitch, p->group_heads, p->dim,
-                                     len - t < p->block ? len - t : p->block});
+                                     p->dim, g->pitch, p->group_heads, p->dim, len - t < p->block ? len - t : p->block,
+                                     false});
   }
   for (uint64_t h = 0; h < p->group_heads; h++) {
     double *s = g->scores + h * g->pitch, most = s[0], sum = 0;
@@ -251,7 +257,7 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
     const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
     multiply(&(struct paged_product){g->scores + t, g->values + index * paged_strips_size(p->block, p->dim), g->out,
                                      g->pitch, p->block, p->dim, p->group_heads,
-                                     len - t < p->block ? len - t : p->block, p->dim});
+                                     len - t < p->block ? len - t : p->block, p->dim, t > 0});
   }
 }
 
@@ -306,18 +312,19 @@ static inline void paged_run_parts(struct paged_golden_part *parts, uint64_t cou
  * dim); NULL where there is no memory. */
 static inline const float *paged_strips(struct pto_program_run *run, const struct paged *p, const char *pool,
                                         bool turned) {
-  const float *from = exact_floats(run, pool);
+  const struct pto_array *from = pto_program_find(run, pool);
   const uint64_t depth = turned ? p->dim : p->block, size = paged_strips_size(depth, turned ? p->block : p->dim);
   float *strips = pto_program_alloc(run, p->pool_blocks * p->kv_heads * size * sizeof *strips);
-  for (uint64_t b = 0; from && strips && b < p->pool_blocks; b++)
+  uint64_t index = 0;
+  for (uint64_t b = 0; strips && b < p->pool_blocks; b++)
     for (uint64_t t = 0; t < p->block; t++)
       for (uint64_t head = 0; head < p->kv_heads; head++)
         for (uint64_t i = 0; i < p->dim; i++) {
           const uint64_t row = turned ? i : t, column = turned ? t : i;
           strips[(b * p->kv_heads + head) * size + (column / PAGED_STRIP * depth + row) * PAGED_STRIP +
-                 column % PAGED_STRIP] = *from++;
+                 column % PAGED_STRIP] = (float)pto_array_get(from, index++);
         }
-  return from ? strips : NULL;
+  return strips;
 }
 
 /* The `expect` of all of them: their state begins with a struct paged. */

@@ -63,6 +63,7 @@ static bool allocate(const struct pto_program_run *run, struct pto_array_slot *s
     slot->block = NULL;
     return false;
   }
+  pto_ask_for_large_pages(slot->block, all);
   memset(slot->block, 0, margin ? all : bytes);
   slot->array.data = (char *)slot->block + margin;
   return true;

@@ -249,6 +249,7 @@ void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
     pto_program_out_of_memory(run, "memory of its own");
     return NULL;
   }
+  pto_ask_for_large_pages(block, sizeof *block + size_bytes);
   memset(block, 0, sizeof *block + size_bytes);
   block->size_bytes = size_bytes;
   block->next = run->blocks;

@@ -101,14 +101,6 @@ static inline double *exact_copy(struct pto_program_run *run, const char *name) 
   for (uint64_t i = 0; copy && i < array->numel; i++) copy[i] = pto_array_get(array, i);
   return copy;
 }
-/* All elements of an array of floats, whose dtype has no value that is no float; NULL where there is no memory. */
-static inline const float *exact_floats(struct pto_program_run *run, const char *name) {
-  const struct pto_array *array = pto_program_find(run, name);
-  if (array->dtype == PTO_FLOAT32) return array->data;
-  float *copy = pto_program_alloc(run, array->numel * sizeof *copy);
-  for (uint64_t i = 0; copy && i < array->numel; i++) copy[i] = (float)pto_array_get(array, i);
-  return copy;
-}
 
 /* ---- tensors ---- */
 

@@ -35,6 +35,12 @@ bool pto_reserve_init_large(struct pto_reserve *reserve, uint64_t size_bytes, ui
   return true;
 }
 
+void pto_ask_for_large_pages(void *addr, uint64_t size_bytes) {
+  const uintptr_t begin = pto_align_up((uintptr_t)addr, LARGE_PAGE_BYTES);
+  const uintptr_t end = ((uintptr_t)addr + size_bytes) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
+  if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 void pto_reserve_fini(struct pto_reserve *reserve) {
   if (reserve->addr) munmap(reserve->addr, reserve->size_bytes);
   reserve->addr = NULL;

@@ -21,6 +21,9 @@ bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes);
 /* The same for what is filled from its beginning on: large pages, where the system has them, but for the
  * first `small_bytes`, so that what stays small takes no more memory than it needs. */
 bool pto_reserve_init_large(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes);
+/* Asks for large pages, where the system has them, for the part of a reservation or of an allocation in which they fit.
+ * It is for what is filled from end to end: a page that is touched becomes resident whole. */
+void pto_ask_for_large_pages(void *addr, uint64_t size_bytes);
 /* Takes zeroed structs too. */
 void pto_reserve_fini(struct pto_reserve *reserve);
 /* Gives the resident pages back; the bytes read as zero again. */

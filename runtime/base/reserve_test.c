@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
 #include <runtime/base/reserve.h>
 
 #define LARGE (UINT64_C(1) << 21)
@@ -42,6 +46,35 @@ static void test_the_large_pages_of_a_log_begin_where_the_small_ones_end(void **
   pto_reserve_fini(&reserve);
 }
 
+/* Whether the system was asked for large pages at an address: the flag hg of its mapping. */
+static bool is_large(const void *addr) {
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  assert_non_null(maps);
+  char line[512];
+  bool is_inside = false, is_large = false;
+  while (fgets(line, sizeof line, maps)) {
+    unsigned long begin, end;
+    if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) is_inside = begin <= (uintptr_t)addr && (uintptr_t)addr < end;
+    if (is_inside && strncmp(line, "VmFlags:", 8) == 0) is_large = strstr(line, " hg") != NULL;
+  }
+  fclose(maps);
+  return is_large;
+}
+
+static void test_only_where_a_large_page_fits_it_is_asked_for(void **state) {
+  struct pto_reserve reserve = {0};
+  assert_true(pto_reserve_init(&reserve, 5 * LARGE));
+  char *const page = (void *)pto_align_up((uintptr_t)reserve.addr, LARGE);
+  if (madvise(page, LARGE, MADV_HUGEPAGE) != 0) skip(); /* a system without them */
+  madvise(page, LARGE, MADV_NOHUGEPAGE);
+  pto_ask_for_large_pages(page + 4096, 3 * LARGE - 8192);
+  assert_false(is_large(page + 4096));
+  assert_true(is_large(page + LARGE));
+  assert_true(is_large(page + 2 * LARGE - 1));
+  assert_false(is_large(page + 2 * LARGE));
+  pto_reserve_fini(&reserve);
+}
+
 static void test_what_is_too_large_or_nothing_is_refused(void **state) {
   struct pto_reserve reserve = {0};
   assert_false(pto_reserve_init(&reserve, 0));
@@ -56,6 +89,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end),
       cmocka_unit_test(test_the_large_pages_of_a_log_begin_where_the_small_ones_end),
+      cmocka_unit_test(test_only_where_a_large_page_fits_it_is_asked_for),
       cmocka_unit_test(test_what_is_too_large_or_nothing_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

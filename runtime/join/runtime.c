@@ -24,8 +24,7 @@ static bool reserve_rings(struct pto_runtime *rt) {
   uint64_t heap_bytes = rt->config.heap_bytes;
   if (!pto_gm_arena_init(&rt->arena, heap_bytes, PTO_RING_COUNT, rt->port->looks_at_memory)) return false;
   if (!pto_task_rings_init(&rt->rings, (uint32_t)rt->config.window, rt->arena.memory.addr, heap_bytes)) return false;
-  for (uint32_t i = 0; rt->arena.spread_log2 && i < PTO_RING_COUNT; i++)
-    pto_gm_arena_init_ring(&rt->arena, i, &rt->rings.rings[i].heap);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) pto_gm_arena_init_ring(&rt->arena, i, &rt->rings.rings[i].heap);
   return true;
 }
 

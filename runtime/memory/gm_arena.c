@@ -6,6 +6,8 @@
 /* In front of the first ring where outputs lie apart, so that a write before its beginning hits unused memory too.
  */
 #define LEAD_BYTES 4096u
+/* What of a ring has small pages: one with little in it stays small. */
+#define SMALL_BYTES (UINT64_C(1) << 20)
 
 static uint64_t lead_bytes(const struct pto_gm_arena *arena) { return arena->spread_log2 ? LEAD_BYTES : 0; }
 
@@ -28,7 +30,10 @@ void pto_gm_arena_fini(struct pto_gm_arena *arena) { pto_reserve_fini(&arena->me
 void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, struct pto_heap_ring *ring) {
   char *first = (char *)arena->memory.addr + lead_bytes(arena);
   pto_heap_ring_init(ring, first + index * ring_stride(arena), arena->heap_bytes);
-  if (arena->spread_log2) pto_heap_ring_watch(ring, arena->spread_log2, PTO_ARENA_LAPS);
+  if (arena->spread_log2)
+    pto_heap_ring_watch(ring, arena->spread_log2, PTO_ARENA_LAPS);
+  else if (arena->heap_bytes > SMALL_BYTES)
+    pto_ask_for_large_pages(ring->base + SMALL_BYTES, arena->heap_bytes - SMALL_BYTES);
 }
 
 uint32_t pto_gm_arena_ring_of(const struct pto_gm_arena *arena, uint64_t addr, uint64_t *position_out) {
