@@ -196,6 +196,7 @@ static int wait_for_others(struct pto_runtime *rt, const struct pto_rank_comm *c
                                                   .end = pto_orchestrator_clock(rt),
                                                   .comm = comm->uid,
                                                   .bytes = comm->window_bytes,
+                                                  .sequence = rt->task_count,
                                                   .task = PTO_SEGMENT_NO_TASK,
                                                   .peer = waits ? comm->last_joined : rank->index});
   const uint32_t other = find_other_sizes(comm);
@@ -254,7 +255,6 @@ int pto_comm_create(struct pto_runtime *rt, const uint32_t *ranks, uint32_t coun
   status = wait_for_others(rt, comm);
   if (status) return status;
   comm->is_usable = true;
-  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_CREATED, .comm = comm->uid, .task = rt->task_count});
   comm_out->id = comm->number;
   return status;
 }

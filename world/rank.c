@@ -195,8 +195,6 @@ void pto_rank_fini(struct pto_rank *rank) {
   free(rank->inbox);
   free(rank->tickets);
   free(rank->waits);
-  free(rank->events);
-  free(rank->layouts);
 }
 
 uint32_t pto_rank_index(const struct pto_rank *rank) { return rank->index; }

@@ -2,6 +2,9 @@
 /* What a rank records of its calls to others. */
 #include <world/world_state.h>
 
+#include <string.h>
+
+#include <runtime/tensor/region.h>
 #include <runtime/trace/segment.h>
 
 void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote) {
@@ -30,4 +33,25 @@ void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_
   call.task = (uint32_t)core->message.payload->task_number;
   call.core = (uint16_t)core->message.core;
   pto_rank_record(rank, call);
+}
+
+void pto_rank_record_now(const struct pto_rank *rank, const struct pto_waiting_core *core,
+                         struct pto_trace_remote call) {
+  call.end = rank->clock.cores->now;
+  pto_rank_record_call(rank, core, call.end, PTO_ACTIVITY_COUNT, call);
+}
+
+void pto_rank_record_access(const struct pto_rank *rank, const struct pto_waiting_core *core, uint8_t kind,
+                            uint64_t comm, uint32_t owner, const struct pto_remote_layout *layout) {
+  const struct pto_virtual_cores *cores = rank->clock.cores;
+  struct pto_tensor tensor = {.ndims = layout->ndims, .dtype = layout->dtype};
+  if (PTO_LIKELY(!cores || !cores->segments)) return;
+  struct pto_region *region = pto_trace_log_append(cores->remote_regions);
+  if (!region) return;
+  memcpy(tensor.shape, layout->shape, sizeof tensor.shape);
+  memcpy(tensor.strides, layout->strides, sizeof tensor.strides);
+  pto_region_from_tensor(&tensor, layout->addr, region);
+  pto_rank_record_now(rank, core,
+                      (struct pto_trace_remote){
+                          .kind = kind, .comm = comm, .peer = owner, .sequence = cores->remote_regions->count - 1});
 }

@@ -141,11 +141,15 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
   return false;
 }
 
-/* The own side of a put or a get: not within a peer's window, where there is no memory. */
-static int check_own(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank,
-                     const char *name, struct pto_remote_layout layout) {
+/* The own side of a put or a get, which is recorded as `kind`: not within a peer's window, where there is no memory. */
+static int take_own(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank, const char *name,
+                    struct pto_remote_layout layout, uint8_t kind) {
   struct window window;
-  if (!find_window(rank, &layout, &window) || window.peer == rank->index) return 0;
+  if (!find_window(rank, &layout, &window)) return 0;
+  if (window.peer == rank->index) {
+    pto_rank_record_access(rank, core_of(args), kind, window.comm->uid, window.peer, &layout);
+    return 0;
+  }
   return pto_kernel_error(args, "%s: `%s` is in the window of rank %" PRIu32 ", not this rank's memory", call, name,
                           window.peer);
 }
@@ -182,16 +186,6 @@ static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
   core->stated.bytes_out += bytes;
 }
 
-/* What the call reads or writes of a window, if it does so at all; `layout` has addresses of this rank. */
-static void note(struct pto_rank *rank, const struct pto_waiting_core *core, enum pto_rank_event_kind kind,
-                 struct pto_remote_layout layout) {
-  struct window window;
-  if (!rank->part->world->keeps_events || !find_window(rank, &layout, &window)) return;
-  const struct pto_rank_event event = {
-      .kind = (uint8_t)kind, .peer = window.peer, .comm = window.comm->uid, .task = core->message.payload->task_number};
-  pto_rank_note_access(rank, &event, &layout);
-}
-
 /* Within the own window: a copy by the core. */
 static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
                      const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
@@ -214,13 +208,11 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
-  const struct pto_remote_layout target = to;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
-  status = check_own(args, call, rank, "from", from);
+  status = take_own(args, call, rank, "from", from, PTO_REMOTE_READ);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
-  note(rank, core, PTO_RANK_READS, from);
-  note(rank, core, PTO_RANK_WRITES, target);
+  pto_rank_record_access(rank, core, PTO_REMOTE_WRITE, window.comm->uid, window.peer, &to);
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message =
@@ -252,13 +244,11 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
-  const struct pto_remote_layout source = from;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
-  status = check_own(args, call, rank, "to", to);
-  if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
-  note(rank, core, PTO_RANK_READS, source);
-  note(rank, core, PTO_RANK_WRITES, to);
+  status = take_own(args, call, rank, "to", to, PTO_REMOTE_WRITE);
+  if (status != 0) return status;
+  pto_rank_record_access(rank, core, PTO_REMOTE_READ, window.comm->uid, window.peer, &from);
   if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
@@ -324,14 +314,6 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   message->signal = signal;
   message->is_set = notify == PTO_NOTIFY_SET;
   message->value = value;
-  message->event = rank->event_count;
-  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_NOTIFIES,
-                                               .is_set = message->is_set,
-                                               .peer = message->target,
-                                               .signal = signal,
-                                               .value = value,
-                                               .comm = comm->uid,
-                                               .task = core_of(args)->message.payload->task_number});
   message->at = pto_rank_now(rank);
   const bool is_own = message->target == rank->index;
   if (!is_own) message->at += pto_fabric_lookahead_ps(rank->part->fabric, rank->index, message->target);
@@ -342,7 +324,8 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
                                                  .sequence = message->sequence,
                                                  .peer = message->target,
                                                  .signal = signal,
-                                                 .value = value});
+                                                 .value = value,
+                                                 .is_set = message->is_set});
   if (is_own) {
     pto_rank_take_signal(rank, message);
     free(message);
@@ -363,13 +346,6 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;
-  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_HEARS,
-                                               .is_set = message->is_set,
-                                               .peer = message->source,
-                                               .signal = message->signal,
-                                               .value = message->value,
-                                               .comm = comm->uid,
-                                               .task = message->event});
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
@@ -391,12 +367,10 @@ int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32
   if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
   if (status != 0) return status;
   *value = comm->signals[signal];
-  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_TESTED,
-                                               .peer = rank->index,
-                                               .signal = signal,
-                                               .value = *value,
-                                               .comm = comm->uid,
-                                               .task = core_of(args)->message.payload->task_number});
+  pto_rank_record_now(
+      rank, core_of(args),
+      (struct pto_trace_remote){
+          .kind = PTO_REMOTE_TEST, .comm = comm->uid, .peer = rank->index, .signal = signal, .value = *value});
   return status;
 }
 
@@ -423,7 +397,15 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                             "%s: signal %" PRIu32 " of comm %" PRIu64 ": the task is of no group of it, so nothing "
                             "makes the one that notifies run at the same time",
                             call, signal, id);
-  if (!holds(compare, comm->signals[signal], value)) {
+  struct pto_trace_remote record = {.kind = PTO_REMOTE_FOUND,
+                                    .comm = comm->uid,
+                                    .peer = rank->index,
+                                    .signal = signal,
+                                    .value = value,
+                                    .is_equal = compare == PTO_IF_EQ};
+  if (holds(compare, comm->signals[signal], value))
+    pto_rank_record_now(rank, core, record);
+  else {
     struct pto_signal_wait *wait =
         pto_grow(&rank->waits, &rank->wait_count, &rank->wait_capacity, sizeof(struct pto_signal_wait));
     if (!wait) return no_memory(args, call);
@@ -438,25 +420,15 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                               .compare = compare,
                                               .value = value,
                                               .found = comm->signals[signal]});
-    if (status != 0)
+    if (status != 0) {
       forget_wait(rank, core->message.core);
-    else
-      pto_rank_record_call(rank, core, begin, PTO_ACTIVITY_wait_peer,
-                           (struct pto_trace_remote){.kind = PTO_REMOTE_WAIT,
-                                                     .comm = comm->uid,
-                                                     .sequence = cause.sequence,
-                                                     .peer = cause.source,
-                                                     .signal = signal,
-                                                     .value = value});
+      return status;
+    }
+    record.kind = PTO_REMOTE_WAIT;
+    record.peer = cause.source;
+    record.sequence = cause.sequence;
+    pto_rank_record_call(rank, core, begin, PTO_ACTIVITY_wait_peer, record);
   }
-  if (status != 0) return status;
-  pto_rank_note(rank, &(struct pto_rank_event){.kind = PTO_RANK_WAITED,
-                                               .is_equal = compare == PTO_IF_EQ,
-                                               .peer = rank->index,
-                                               .signal = signal,
-                                               .value = value,
-                                               .comm = comm->uid,
-                                               .task = core->message.payload->task_number});
   if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }

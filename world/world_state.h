@@ -11,8 +11,7 @@
  *   communicator.c  communicators and groups, for orchestrations
  *   remote.c        puts, gets and signals, for kernels
  *   layout.c        elements of a tensor, in a row and back
- *   events.c        what kernels did to windows and signals, for who judges a run (events.h)
- *   record.c        what of all that is recorded
+ *   record.c        what of all that is recorded (runtime/trace/remote.h)
  *   stuck.c         who waits for whom, where all wait for ever
  *
  * Turns.  A part has some of the ranks, one behind the other, and a thread.  In a part the rank whose next event is the
@@ -49,7 +48,6 @@
 #include <sim/host/fiber.h>
 #include <sim/virtual/core.h>
 #include <sim/virtual/rank_clock.h>
-#include <world/events.h>
 #include <world/exchange.h>
 
 #define PTO_WORLD_NEVER PTO_VIRTUAL_NEVER
@@ -85,7 +83,6 @@ struct pto_world_message {
   uint64_t comm; /* its uid */
   uint32_t signal;
   int32_t value;
-  uint64_t event; /* of a signal: its place among the source's events */
   uint64_t window_bytes;
   uint32_t signal_count;
   struct pto_remote_ticket ticket;
@@ -180,10 +177,6 @@ struct pto_rank {
   size_t comm_count, comm_capacity, number_count, number_capacity;
   struct pto_signal_wait *waits; /* those of kernels that wait for a signal, in the order of their calls */
   size_t wait_count, wait_capacity;
-  struct pto_rank_event *events; /* where the world keeps them */
-  size_t event_count, event_capacity;
-  struct pto_remote_layout *layouts; /* of events */
-  size_t layout_count, layout_capacity;
   struct pto_error error;
 };
 
@@ -238,7 +231,7 @@ struct pto_world {
   int (*main)(struct pto_rank *rank, void *context);
   void *context;
   struct pto_error error;
-  bool has_run, keeps_events;
+  bool has_run;
   pthread_mutex_t starting; /* held until has_threads is known */
   bool has_threads;         /* one for each part */
   pto_name_call *name_call; /* NULL: sentences have no places */
@@ -269,7 +262,6 @@ PTO_MUST_CHECK int pto_world_create_across(const struct pto_world_config *config
 
 /* Before it runs. */
 void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context);
-void pto_world_keep_events(struct pto_world *world);
 /* The rank goes on so much later from each communicator that it makes: where all have come, and before it does anything
  * that others could see. */
 void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps);
@@ -347,13 +339,6 @@ pto_rank_take pto_rank_take_write;
 pto_rank_take pto_rank_take_read;
 pto_rank_take pto_rank_take_answer;
 
-/* ---- events.c ---- */
-
-/* Sets its time.  Nothing where the world does not keep events. */
-void pto_rank_note(struct pto_rank *rank, const struct pto_rank_event *event);
-/* The same of READS and WRITES. */
-void pto_rank_note_access(struct pto_rank *rank, const struct pto_rank_event *event,
-                          const struct pto_remote_layout *layout);
 /* ---- record.c: runtime/trace/remote.h, where the rank's run records segments ---- */
 
 /* A call of the core's kernel that began at `begin`, of the engine's time, and of which all but begin, end, task, core
@@ -361,6 +346,12 @@ void pto_rank_note_access(struct pto_rank *rank, const struct pto_rank_event *ev
  */
 void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
                           uint32_t activity, struct pto_trace_remote call);
+/* One that takes no time. */
+void pto_rank_record_now(const struct pto_rank *rank, const struct pto_waiting_core *core,
+                         struct pto_trace_remote call);
+/* A READ or a WRITE of `owner`'s window; layout->addr counts from its begin. */
+void pto_rank_record_access(const struct pto_rank *rank, const struct pto_waiting_core *core, uint8_t kind,
+                            uint64_t comm, uint32_t owner, const struct pto_remote_layout *layout);
 /* What its orchestration did. */
 void pto_rank_record(const struct pto_rank *rank, struct pto_trace_remote remote);
 

@@ -79,6 +79,9 @@ static void add_moved(struct facts *groups, const struct pto_trace *trace) {
 /* What is summed by communicator and peer. */
 static bool add_sum(struct facts *facts, uint32_t rank, const struct pto_trace_remote *remote) {
   const bool is_wait = remote->kind == PTO_REMOTE_WAIT;
+  const bool is_message =
+      remote->kind == PTO_REMOTE_PUT || remote->kind == PTO_REMOTE_GET || remote->kind == PTO_REMOTE_NOTIFY;
+  if (!is_wait && !is_message) return true;
   for (size_t i = 0; i < facts->count; i++) {
     struct fact *fact = &facts->items[i];
     if (fact->comm != remote->comm || fact->peer != remote->peer || fact->kind != remote->kind) continue;

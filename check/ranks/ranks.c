@@ -67,7 +67,6 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
     return end(ranks, pto_exit_of_setup(status));
   }
   pto_world_name_calls(ranks->world, name_call, ranks);
-  if (ranks->is_judged) pto_world_keep_events(ranks->world);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for %" PRIu32 " ranks", rank_count);

@@ -4,31 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/ranks/point_graph.h>
 #include <kernels/collective/collective.h>
 #include <runtime/base/grow.h>
+#include <runtime/trace/remote.h>
 
-struct edge {
-  uint32_t from, to;
-};
-
-/* While it is made.  A *point* is a node before it has its number: those of the ranks' graphs, rank by rank, and then
- * the others. */
+/* While it is made.  Points are those of the ranks' graphs, rank by rank, and then the others. */
 struct maker {
   struct pto_world_order *order;
   struct pto_error *error;
+  struct pto_point_graph points;
   uint32_t *base;       /* by rank: its first point */
-  uint32_t *last;       /* by point of a rank's graph: the last stretch of the task */
-  uint32_t **event_at;  /* by rank and event: the stretch that it is in */
+  uint32_t **record_at; /* by rank and record: the stretch that it is in */
   uint32_t local_count; /* points of the ranks' graphs */
-  bool *has_run;        /* by point of a rank's graph: its kernel was called */
-  uint64_t *times;      /* by point: about when it happened; a hint for the numbers */
-  size_t point_count, point_capacity;
-  bool *has_told; /* by point: it has notified, so it is over */
-  size_t told_count, told_capacity;
-  struct edge *edges;
-  size_t edge_count, edge_capacity;
-  uint32_t *first_edge; /* by point: of those that lead to it, once they are sorted */
-  uint32_t *number;     /* by point */
+  /* By point of a rank's graph: */
+  uint32_t *last; /* the last stretch of the task */
+  bool *has_told; /* which has notified, so it is over */
+  bool *has_run;  /* its kernel was called */
 };
 
 static int no_memory(struct maker *m) {
@@ -39,19 +31,16 @@ static const struct pto_rank *rank_at(const struct maker *m, uint32_t rank) {
   return pto_world_rank(m->order->ranks->world, rank);
 }
 
-static bool add_edge(struct maker *m, uint32_t from, uint32_t to) {
-  struct edge *edge = pto_grow(&m->edges, &m->edge_count, &m->edge_capacity, sizeof *edge);
-  if (edge) *edge = (struct edge){from, to};
-  return edge != NULL;
+static const struct pto_trace_log *records_of(const struct maker *m, uint32_t rank) {
+  return &pto_session_trace(&m->order->ranks->sessions[rank])->remotes;
 }
 
-/* PTO_GRAPH_NONE: no memory. */
-static uint32_t add_point(struct maker *m, uint64_t time) {
-  uint64_t *its_time = pto_grow(&m->times, &m->point_count, &m->point_capacity, sizeof *its_time);
-  const bool *told = pto_grow(&m->has_told, &m->told_count, &m->told_capacity, sizeof *told);
-  if (!its_time || !told || m->point_count > UINT32_MAX - 1) return PTO_GRAPH_NONE;
-  *its_time = time;
-  return (uint32_t)m->point_count - 1;
+static const struct pto_trace_remote *record_at(const struct maker *m, uint32_t rank, uint64_t index) {
+  return pto_trace_log_at(records_of(m, rank), index);
+}
+
+static bool add_edge(struct maker *m, uint32_t from, uint32_t to) {
+  return pto_point_graph_add_edge(&m->points, from, to);
 }
 
 /* ---- the ranks' own graphs ---- */
@@ -61,23 +50,28 @@ static int make_graphs(struct maker *m, uint32_t rules) {
   const uint32_t rank_count = order->ranks->rank_count;
   order->graphs = calloc(rank_count, sizeof *order->graphs);
   m->base = calloc(rank_count + 1u, sizeof *m->base);
-  m->event_at = calloc(rank_count, sizeof *m->event_at);
-  if (!order->graphs || !m->base || !m->event_at) return no_memory(m);
+  m->record_at = calloc(rank_count, sizeof *m->record_at);
+  if (!order->graphs || !m->base || !m->record_at) return no_memory(m);
   for (uint32_t r = 0; r < rank_count; r++) {
     const struct pto_trace *trace = pto_session_trace(&order->ranks->sessions[r]);
     const int status = pto_access_graph_init(&order->graphs[r], trace, rules, m->error);
     if (status) return status;
     m->base[r + 1] = m->base[r] + order->graphs[r].node_count;
-    m->event_at[r] = malloc((rank_at(m, r)->event_count + 1) * sizeof **m->event_at);
-    if (!m->event_at[r]) return no_memory(m);
+    const uint64_t dropped = trace->remotes.dropped + trace->remote_regions.dropped;
+    if (dropped)
+      return pto_error_set(m->error, PTO_EINVAL, "the record of rank %u lacks %llu messages that it had no room for", r,
+                           (unsigned long long)dropped);
+    m->record_at[r] = malloc((trace->remotes.count + 1) * sizeof **m->record_at);
+    if (!m->record_at[r]) return no_memory(m);
   }
   m->local_count = m->base[rank_count];
   m->last = malloc((m->local_count + 1u) * sizeof *m->last);
   m->has_run = calloc(m->local_count + 1u, sizeof *m->has_run);
-  if (!m->last || !m->has_run) return no_memory(m);
+  m->has_told = calloc(m->local_count + 1u, sizeof *m->has_told);
+  if (!m->last || !m->has_run || !m->has_told) return no_memory(m);
   for (uint32_t i = 0; i < m->local_count; i++) {
     m->last[i] = i;
-    if (add_point(m, 0) == PTO_GRAPH_NONE) return no_memory(m);
+    if (pto_point_graph_add(&m->points, 0) == PTO_GRAPH_NONE) return no_memory(m);
   }
   return PTO_OK;
 }
@@ -91,7 +85,7 @@ static void take_times(struct maker *m, uint32_t rank) {
       const struct pto_trace_span *span = pto_trace_log_at(&trace->spans[log], i);
       if (span->task >= graph->task_count) continue;
       const uint32_t point = m->base[rank] + graph->node_of_task[span->task];
-      uint64_t *time = &m->times[point];
+      uint64_t *time = &m->points.times[point];
       m->has_run[point] = true;
       if (*time == 0 || span->begin < *time) *time = span->begin;
     }
@@ -124,54 +118,49 @@ static struct pto_window_access *add_access(struct maker *m) {
 
 /* ---- stretches of tasks ---- */
 
-/* What the event reads or writes. */
-static bool take_access(struct maker *m, uint32_t rank, const struct pto_rank_event *event, uint32_t node,
+/* What the record reads or writes. */
+static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_remote *record, uint32_t node,
                         uint32_t point) {
-  const struct pto_remote_layout *layout = &rank_at(m, rank)->layouts[event->layout];
-  struct pto_tensor tensor = {.ndims = layout->ndims, .dtype = layout->dtype};
+  const struct pto_trace *trace = pto_session_trace(&m->order->ranks->sessions[rank]);
+  const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
+  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  if (pto_region_is_empty(region)) return true;
   struct pto_window_access *access = add_access(m);
   if (!access) return false;
-  memcpy(tensor.shape, layout->shape, sizeof tensor.shape);
-  memcpy(tensor.strides, layout->strides, sizeof tensor.strides);
-  const bool is_write = event->kind == PTO_RANK_WRITES, is_own = event->peer == rank;
   *access = (struct pto_window_access){.begin = point,
                                        .node = point,
                                        .rank = rank,
-                                       .window = find_window(m->order, event->comm, event->peer),
+                                       .window = find_window(m->order, record->comm, record->peer),
                                        .local = PTO_GRAPH_NONE,
                                        .its_node = node,
                                        .reads = !is_write,
                                        .writes = is_write,
                                        .verb = is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                                        : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)};
-  pto_region_from_tensor(&tensor, layout->addr, &access->region);
-  if (pto_region_is_empty(&access->region)) m->order->access_count--;
+                                                        : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS),
+                                       .region = *region};
   return true;
 }
 
-static bool is_of_task(const struct pto_rank_event *event) {
-  return event->kind != PTO_RANK_HEARS && event->kind != PTO_RANK_CREATED;
-}
-
 static bool make_stretches(struct maker *m, uint32_t rank) {
-  const struct pto_rank *its = rank_at(m, rank);
   const struct pto_access_graph *graph = &m->order->graphs[rank];
-  for (size_t i = 0; i < its->event_count; i++) {
-    const struct pto_rank_event *event = &its->events[i];
-    m->event_at[rank][i] = PTO_GRAPH_NONE;
-    if (!is_of_task(event) || event->task >= graph->task_count) continue;
-    const uint32_t node = graph->node_of_task[event->task];
-    uint32_t *at = &m->last[m->base[rank] + node];
-    const bool is_access = event->kind == PTO_RANK_READS || event->kind == PTO_RANK_WRITES;
-    const bool has_waited = event->kind == PTO_RANK_WAITED || event->kind == PTO_RANK_TESTED;
-    if (has_waited || (is_access && m->has_told[*at])) {
-      const uint32_t next = add_point(m, event->at);
-      if (next == PTO_GRAPH_NONE || !add_edge(m, *at, next)) return false;
-      *at = next;
+  for (uint64_t i = 0; i < records_of(m, rank)->count; i++) {
+    const struct pto_trace_remote *record = record_at(m, rank, i);
+    const uint32_t kind = record->kind;
+    const bool is_access = kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE;
+    const bool has_waited = kind == PTO_REMOTE_WAIT || kind == PTO_REMOTE_FOUND || kind == PTO_REMOTE_TEST;
+    const bool tells = kind == PTO_REMOTE_NOTIFY;
+    m->record_at[rank][i] = PTO_GRAPH_NONE;
+    if (!(is_access || has_waited || tells) || record->task >= graph->task_count) continue;
+    const uint32_t node = graph->node_of_task[record->task], point = m->base[rank] + node;
+    if (has_waited || (is_access && m->has_told[point])) {
+      const uint32_t next = pto_point_graph_add(&m->points, record->end);
+      if (next == PTO_GRAPH_NONE || !add_edge(m, m->last[point], next)) return false;
+      m->last[point] = next;
+      m->has_told[point] = false;
     }
-    if (event->kind == PTO_RANK_NOTIFIES) m->has_told[*at] = true;
-    m->event_at[rank][i] = *at;
-    if (is_access && !take_access(m, rank, event, node, *at)) return false;
+    m->has_told[point] |= tells;
+    m->record_at[rank][i] = m->last[point];
+    if (is_access && !take_access(m, rank, record, node, m->last[point])) return false;
   }
   return true;
 }
@@ -243,12 +232,33 @@ static bool take_all_declared(struct maker *m, uint32_t rank) {
 
 /* ---- signals ---- */
 
+/* A record of a signal: of its rank that waits for it or looks at it, or a notify of any rank. */
+struct of_signal {
+  uint32_t owner; /* whose signal it is */
+  uint32_t signal;
+  uint64_t comm;
+  uint64_t at;   /* when it happened to the owner */
+  uint32_t rank; /* whose record it is */
+  uint64_t index;
+};
+
+/* As they happened: what comes from others comes first, in order of its sources. */
+static int compare_signals(const void *left, const void *right) {
+  const struct of_signal *a = left, *b = right;
+  const bool a_is_own = a->rank == a->owner, b_is_own = b->rank == b->owner;
+  if (a->owner != b->owner) return a->owner < b->owner ? -1 : 1;
+  if (a->comm != b->comm) return a->comm < b->comm ? -1 : 1;
+  if (a->signal != b->signal) return a->signal < b->signal ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  if (a_is_own != b_is_own) return a_is_own ? 1 : -1;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
 /* What has come to one signal of a rank so far. */
 struct signal {
-  struct pto_world_order *order;
-  const struct pto_rank *rank;
-  size_t *heard;   /* events, in the order in which they came; borrowed */
-  int32_t *values; /* of the signal, behind each */
+  const struct of_signal **heard; /* notifies, in the order in which they came; borrowed */
+  int32_t *values;                /* of the signal, behind each */
   size_t count;
   size_t known;  /* so many of them come before what the rank does now */
   size_t tested; /* by `tested_task`, which knows as many */
@@ -257,42 +267,42 @@ struct signal {
 
 static int32_t value_behind(const struct signal *s, size_t count) { return count ? s->values[count - 1] : 0; }
 
-static void hear(struct signal *s, size_t index) {
-  const struct pto_rank_event *event = &s->rank->events[index];
+static void hear(const struct maker *m, struct signal *s, const struct of_signal *notify) {
+  const struct pto_trace_remote *record = record_at(m, notify->rank, notify->index);
   const uint32_t before = (uint32_t)value_behind(s, s->count);
-  s->heard[s->count] = index;
-  s->values[s->count++] = event->is_set ? event->value : (int32_t)(before + (uint32_t)event->value);
-  if (event->peer == s->rank->index) s->known = s->count;
+  s->heard[s->count] = notify;
+  s->values[s->count++] = record->is_set ? record->value : (int32_t)(before + (uint32_t)record->value);
+  if (notify->rank == notify->owner) s->known = s->count;
 }
 
-static bool holds(const struct pto_rank_event *wait, int32_t value) {
+static bool holds(const struct pto_trace_remote *wait, int32_t value) {
   return wait->is_equal ? value == wait->value : value >= wait->value;
 }
 
-/* The event at `index` comes after those from `from` on to `to`, as far as the last that set the signal. */
+/* The point comes after the notifies from `from` on to `to`, as far as the last that set the signal. */
 static bool join(struct maker *m, const struct signal *s, uint32_t point, size_t from, size_t to) {
   for (size_t i = from; i < to; i++)
-    if (s->rank->events[s->heard[i]].is_set) from = i;
+    if (record_at(m, s->heard[i]->rank, s->heard[i]->index)->is_set) from = i;
   for (size_t i = from; i < to; i++) {
-    const struct pto_rank_event *event = &s->rank->events[s->heard[i]];
-    const uint32_t notify = m->event_at[event->peer][event->task];
-    if (notify != PTO_GRAPH_NONE && event->peer != s->rank->index && !add_edge(m, notify, point)) return false;
+    const struct of_signal *notify = s->heard[i];
+    const uint32_t before = m->record_at[notify->rank][notify->index];
+    if (before != PTO_GRAPH_NONE && notify->rank != notify->owner && !add_edge(m, before, point)) return false;
   }
   return true;
 }
 
-static bool take_wait(struct maker *m, struct signal *s, uint32_t rank, size_t index) {
-  const struct pto_rank_event *event = &s->rank->events[index];
-  const uint32_t point = m->event_at[rank][index];
+static bool take_wait(struct maker *m, struct signal *s, const struct of_signal *item) {
+  const struct pto_trace_remote *record = record_at(m, item->rank, item->index);
+  const uint32_t point = m->record_at[item->rank][item->index];
   size_t to = s->known;
   if (point == PTO_GRAPH_NONE) return true;
-  if (event->kind == PTO_RANK_TESTED) {
-    const size_t from = s->tested_task == event->task && s->tested > s->known ? s->tested : s->known;
-    s->tested_task = event->task;
+  if (record->kind == PTO_REMOTE_TEST) {
+    const size_t from = s->tested_task == record->task && s->tested > s->known ? s->tested : s->known;
+    s->tested_task = record->task;
     s->tested = s->count;
     return join(m, s, point, from, s->count);
   }
-  while (to < s->count && !holds(event, value_behind(s, to))) to++;
+  while (to < s->count && !holds(record, value_behind(s, to))) to++;
   const size_t from = s->known;
   s->known = to;
   return join(m, s, point, from, to);
@@ -302,61 +312,63 @@ static bool take_wait(struct maker *m, struct signal *s, uint32_t rank, size_t i
 static bool take_unheard(struct maker *m, const struct signal *s) {
   struct pto_world_order *order = m->order;
   for (size_t i = s->tested > s->known ? s->tested : s->known; i < s->count; i++) {
-    const struct pto_rank_event *event = &s->rank->events[s->heard[i]];
+    const struct of_signal *notify = s->heard[i];
     struct pto_unheard *unheard =
         pto_grow(&order->unheard, &order->unheard_count, &order->unheard_capacity, sizeof *unheard);
     if (!unheard) return false;
-    *unheard = (struct pto_unheard){s->rank->index, event->signal, event->comm, event->peer,
-                                    rank_at(m, event->peer)->events[event->task].task};
+    *unheard = (struct pto_unheard){notify->owner, notify->signal, notify->comm, notify->rank,
+                                    record_at(m, notify->rank, notify->index)->task};
   }
   return true;
 }
 
-/* An event of a signal, for sorting. */
-struct of_signal {
-  uint64_t comm;
-  uint32_t signal;
-  size_t index;
-};
-
-static int compare_signals(const void *left, const void *right) {
-  const struct of_signal *a = left, *b = right;
-  if (a->comm != b->comm) return a->comm < b->comm ? -1 : 1;
-  if (a->signal != b->signal) return a->signal < b->signal ? -1 : 1;
-  return (a->index > b->index) - (a->index < b->index);
-}
-
-static bool take_signal(struct maker *m, uint32_t rank, const struct of_signal *items, size_t count, size_t *heard,
+static bool take_signal(struct maker *m, const struct of_signal *items, size_t count, const struct of_signal **heard,
                         int32_t *values) {
-  struct signal s = {
-      .order = m->order, .rank = rank_at(m, rank), .heard = heard, .values = values, .tested_task = UINT64_MAX};
+  struct signal s = {.heard = heard, .values = values, .tested_task = UINT64_MAX};
   for (size_t i = 0; i < count; i++) {
-    if (s.rank->events[items[i].index].kind == PTO_RANK_HEARS)
-      hear(&s, items[i].index);
-    else if (!take_wait(m, &s, rank, items[i].index))
+    if (record_at(m, items[i].rank, items[i].index)->kind == PTO_REMOTE_NOTIFY)
+      hear(m, &s, &items[i]);
+    else if (!take_wait(m, &s, &items[i]))
       return false;
   }
   return take_unheard(m, &s);
 }
 
-static bool take_signals(struct maker *m, uint32_t rank) {
-  const struct pto_rank *its = rank_at(m, rank);
-  struct of_signal *items = malloc((its->event_count + 1) * sizeof *items);
-  size_t *heard = malloc((its->event_count + 1) * sizeof *heard);
-  int32_t *values = malloc((its->event_count + 1) * sizeof *values);
-  bool is_well = items && heard && values;
+static size_t find_of_signals(const struct maker *m, uint32_t rank, struct of_signal *items) {
   size_t count = 0;
-  for (size_t i = 0; is_well && i < its->event_count; i++) {
-    const struct pto_rank_event *event = &its->events[i];
-    const uint32_t kind = event->kind;
-    if (kind == PTO_RANK_HEARS || kind == PTO_RANK_WAITED || kind == PTO_RANK_TESTED)
-      items[count++] = (struct of_signal){event->comm, event->signal, i};
+  for (uint64_t i = 0; i < records_of(m, rank)->count; i++) {
+    const struct pto_trace_remote *record = record_at(m, rank, i);
+    const bool tells = record->kind == PTO_REMOTE_NOTIFY;
+    if (!tells && record->kind != PTO_REMOTE_WAIT && record->kind != PTO_REMOTE_FOUND &&
+        record->kind != PTO_REMOTE_TEST)
+      continue;
+    items[count++] = (struct of_signal){.owner = tells ? record->peer : rank,
+                                        .signal = record->signal,
+                                        .comm = record->comm,
+                                        .at = record->end,
+                                        .rank = rank,
+                                        .index = i};
   }
+  return count;
+}
+
+static bool is_same_signal(const struct of_signal *a, const struct of_signal *b) {
+  return a->owner == b->owner && a->comm == b->comm && a->signal == b->signal;
+}
+
+static bool take_signals(struct maker *m) {
+  const uint32_t rank_count = m->order->ranks->rank_count;
+  size_t most = 0, count = 0;
+  for (uint32_t r = 0; r < rank_count; r++) most += records_of(m, r)->count;
+  struct of_signal *items = malloc((most + 1) * sizeof *items);
+  const struct of_signal **heard = malloc((most + 1) * sizeof *heard);
+  int32_t *values = malloc((most + 1) * sizeof *values);
+  bool is_well = items && heard && values;
+  for (uint32_t r = 0; is_well && r < rank_count; r++) count += find_of_signals(m, r, items + count);
   if (is_well) qsort(items, count, sizeof *items, compare_signals);
   for (size_t first = 0, end; is_well && first < count; first = end) {
-    for (end = first; end < count && items[end].comm == items[first].comm && items[end].signal == items[first].signal;)
-      end++;
-    is_well = take_signal(m, rank, items + first, end - first, heard, values);
+    for (end = first; end < count && is_same_signal(&items[end], &items[first]);) end++;
+    is_well = take_signal(m, items + first, end - first, heard, values);
   }
   free(items);
   free(heard);
@@ -387,9 +399,11 @@ static bool meet_at(struct maker *m, uint32_t rank, uint64_t tasks, uint32_t cre
   return true;
 }
 
-static const struct pto_rank_event *find_created(const struct pto_rank *rank, uint64_t comm) {
-  for (size_t i = 0; i < rank->event_count; i++)
-    if (rank->events[i].kind == PTO_RANK_CREATED && rank->events[i].comm == comm) return &rank->events[i];
+static const struct pto_trace_remote *find_made(const struct maker *m, uint32_t rank, uint64_t comm) {
+  for (uint64_t i = 0; i < records_of(m, rank)->count; i++) {
+    const struct pto_trace_remote *record = record_at(m, rank, i);
+    if (record->kind == PTO_REMOTE_MAKE && record->comm == comm) return record;
+  }
   return NULL;
 }
 
@@ -402,20 +416,20 @@ static bool take_creations(struct maker *m) {
     bool has_waited = false;
     if (its->place != 0) continue; /* once a communicator */
     for (uint32_t i = 0; i < its->size; i++) {
-      const struct pto_rank_event *event = find_created(rank_at(m, its->ranks[i]), comm);
-      has_waited |= event && find_host_before(&order->graphs[its->ranks[i]], event->task) != PTO_GRAPH_NONE;
+      const struct pto_trace_remote *made = find_made(m, its->ranks[i], comm);
+      has_waited |= made && find_host_before(&order->graphs[its->ranks[i]], made->sequence) != PTO_GRAPH_NONE;
     }
-    const uint32_t creation = has_waited ? add_point(m, 0) : 0;
+    const uint32_t creation = has_waited ? pto_point_graph_add(&m->points, 0) : 0;
     if (creation == PTO_GRAPH_NONE) return false;
     for (uint32_t i = 0; has_waited && i < its->size; i++) {
-      const struct pto_rank_event *event = find_created(rank_at(m, its->ranks[i]), comm);
-      if (event && !meet_at(m, its->ranks[i], event->task, creation)) return false;
+      const struct pto_trace_remote *made = find_made(m, its->ranks[i], comm);
+      if (made && !meet_at(m, its->ranks[i], made->sequence, creation)) return false;
     }
   }
   return true;
 }
 
-/* ---- numbers ---- */
+/* ---- the whole ---- */
 
 static bool add_local_edges(struct maker *m, uint32_t rank) {
   const struct pto_access_graph *graph = &m->order->graphs[rank];
@@ -424,102 +438,6 @@ static bool add_local_edges(struct maker *m, uint32_t rank) {
       if (!add_edge(m, m->last[m->base[rank] + graph->before[graph->nodes[i].first_before + k]], m->base[rank] + i))
         return false;
   return true;
-}
-
-static int compare_edges(const void *left, const void *right) {
-  const struct edge *a = left, *b = right;
-  if (a->to != b->to) return a->to < b->to ? -1 : 1;
-  return (a->from > b->from) - (a->from < b->from);
-}
-
-struct timed {
-  uint64_t time;
-  uint32_t point;
-};
-
-static int compare_times(const void *left, const void *right) {
-  const struct timed *a = left, *b = right;
-  if (a->time != b->time) return a->time < b->time ? -1 : 1;
-  return (a->point > b->point) - (a->point < b->point);
-}
-
-/* Numbers a point, and before it all that come before it: a walk, `stack` deep.  What leads round again under rules
- * that the run was not made under is left out. */
-static uint32_t number_from(struct maker *m, uint32_t point, uint32_t next, uint32_t *stack, uint32_t *taken) {
-  uint32_t depth = 0;
-  stack[depth++] = point;
-  taken[point] = 0;
-  while (depth) {
-    const uint32_t top = stack[depth - 1];
-    const uint32_t k = m->first_edge[top] + taken[top];
-    if (k == m->first_edge[top + 1]) {
-      m->number[top] = next++;
-      depth--;
-      continue;
-    }
-    taken[top]++;
-    const uint32_t from = m->edges[k].from;
-    if (taken[from] != PTO_GRAPH_NONE) continue;
-    taken[from] = 0;
-    stack[depth++] = from;
-  }
-  return next;
-}
-
-static bool number_points(struct maker *m) {
-  const uint32_t count = (uint32_t)m->point_count;
-  struct timed *timed = malloc((count + 1u) * sizeof *timed);
-  uint32_t *stack = malloc((count + 1u) * sizeof *stack), *taken = malloc((count + 1u) * sizeof *taken);
-  m->first_edge = calloc(count + 2u, sizeof *m->first_edge);
-  m->number = malloc((count + 1u) * sizeof *m->number);
-  const bool is_well = timed && stack && taken && m->first_edge && m->number && m->edge_count < UINT32_MAX;
-  if (is_well) {
-    if (m->edges) qsort(m->edges, m->edge_count, sizeof *m->edges, compare_edges);
-    for (size_t i = 0; i < m->edge_count; i++) m->first_edge[m->edges[i].to + 1]++;
-    for (uint32_t i = 0; i < count; i++) m->first_edge[i + 1] += m->first_edge[i];
-    for (uint32_t i = 0; i < count; i++) timed[i] = (struct timed){m->times[i], i};
-    qsort(timed, count, sizeof *timed, compare_times);
-    memset(taken, 0xff, (count + 1u) * sizeof *taken);
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < count; i++)
-      if (taken[timed[i].point] == PTO_GRAPH_NONE) next = number_from(m, timed[i].point, next, stack, taken);
-  }
-  free(timed);
-  free(stack);
-  free(taken);
-  return is_well;
-}
-
-static int compare_numbers(const void *left, const void *right) {
-  const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
-}
-
-/* The graph of all, from the numbers. */
-static bool make_graph(struct maker *m) {
-  struct pto_access_graph *graph = &m->order->graph;
-  const uint32_t count = (uint32_t)m->point_count;
-  uint32_t *point_of = malloc((count + 1u) * sizeof *point_of);
-  graph->nodes = calloc(count + 1u, sizeof *graph->nodes);
-  graph->before = malloc((m->edge_count + 1) * sizeof *graph->before);
-  const bool is_well = point_of && graph->nodes && graph->before;
-  for (uint32_t i = 0; is_well && i < count; i++) point_of[m->number[i]] = i;
-  graph->node_count = count;
-  for (uint32_t node = 0; is_well && node < count; node++) {
-    const uint32_t point = point_of[node];
-    uint32_t *before = graph->before + graph->before_total, kept = 0;
-    for (uint32_t k = m->first_edge[point]; k < m->first_edge[point + 1]; k++)
-      if (m->number[m->edges[k].from] < node) before[kept++] = m->number[m->edges[k].from];
-    qsort(before, kept, sizeof *before, compare_numbers);
-    uint32_t distinct = 0;
-    for (uint32_t k = 0; k < kept; k++)
-      if (k == 0 || before[k] != before[k - 1]) before[distinct++] = before[k];
-    graph->nodes[node].first_before = graph->before_total;
-    graph->nodes[node].before_count = distinct;
-    graph->before_total += distinct;
-  }
-  free(point_of);
-  return is_well;
 }
 
 static int compare_accesses(const void *left, const void *right) {
@@ -533,13 +451,11 @@ static int compare_accesses(const void *left, const void *right) {
 static void number_accesses(struct maker *m) {
   struct pto_world_order *order = m->order;
   for (size_t i = 0; i < order->access_count; i++) {
-    order->accesses[i].begin = m->number[order->accesses[i].begin];
-    order->accesses[i].node = m->number[order->accesses[i].node];
+    order->accesses[i].begin = m->points.number[order->accesses[i].begin];
+    order->accesses[i].node = m->points.number[order->accesses[i].node];
   }
   if (order->access_count) qsort(order->accesses, order->access_count, sizeof *order->accesses, compare_accesses);
 }
-
-/* ---- the whole ---- */
 
 static bool make_points(struct maker *m) {
   const uint32_t rank_count = m->order->ranks->rank_count;
@@ -550,15 +466,15 @@ static bool make_points(struct maker *m) {
     if (!make_stretches(m, r)) return false;
   }
   for (uint32_t r = 0; r < rank_count; r++)
-    if (!take_signals(m, r) || !take_all_declared(m, r) || !add_local_edges(m, r)) return false;
-  return take_creations(m);
+    if (!take_all_declared(m, r) || !add_local_edges(m, r)) return false;
+  return take_signals(m) && take_creations(m);
 }
 
 static int make(struct maker *m, uint32_t rules) {
   struct pto_world_order *order = m->order;
   const int status = make_graphs(m, rules);
   if (status) return status;
-  if (!make_points(m) || !number_points(m) || !make_graph(m)) return no_memory(m);
+  if (!make_points(m) || !pto_point_graph_number(&m->points, &order->graph)) return no_memory(m);
   number_accesses(m);
   return pto_reach_init(&order->reach, &order->graph) ? no_memory(m) : PTO_OK;
 }
@@ -568,16 +484,13 @@ int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks,
   *order = (struct pto_world_order){.ranks = ranks};
   struct maker m = {.order = order, .error = error};
   const int status = make(&m, rules);
-  for (uint32_t r = 0; m.event_at && r < ranks->rank_count; r++) free(m.event_at[r]);
-  free(m.event_at);
+  for (uint32_t r = 0; m.record_at && r < ranks->rank_count; r++) free(m.record_at[r]);
+  pto_point_graph_fini(&m.points);
+  free(m.record_at);
   free(m.base);
   free(m.last);
-  free(m.has_run);
-  free(m.times);
   free(m.has_told);
-  free(m.edges);
-  free(m.first_edge);
-  free(m.number);
+  free(m.has_run);
   return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What came before what on all ranks of a world, and what each touched of the windows: made of each rank's access graph
- * (check/order/access_graph.h) and of what the world has kept (world/events.h).
+ * (check/order/access_graph.h) and of what its trace says of others (runtime/trace/remote.h).
  *
  * A node is a task or an access of the host, as in a rank's graph.  A task that waits for other ranks, or tells them
  * something, is several, one behind the other: a stretch ends where it notifies, and another begins where it has

@@ -76,6 +76,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
     if (!asked->engine) config->engine = "virtual";
     if (!pto_session_is_lowered(session)) config->deps = PTO_DEPS_EXACT;
     config->record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
+    if (config->rank) config->record |= PTO_RECORD_SEGMENTS; /* what it does to others is recorded with them */
   }
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
   /* Who wrote an element last is what the graph says. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/trace/trace.h>
+#include <runtime/tensor/region.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/segment.h>
 
@@ -17,6 +18,7 @@
 #define SPAN_CAPACITY (UINT64_C(1) << 26)
 #define SEGMENT_CAPACITY (UINT64_C(1) << 28)
 #define REMOTE_CAPACITY (UINT64_C(1) << 26)
+#define REMOTE_REGION_CAPACITY (UINT64_C(1) << 25)
 #define COST_CAPACITY LEAST_CAPACITY /* of kernels, not of calls */
 /* Below this a log is not worth having. */
 #define LEAST_CAPACITY (UINT64_C(1) << 14)
@@ -53,7 +55,8 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
   if ((trace->record & PTO_RECORD_SEGMENTS) &&
       (!log_init(&trace->segments, sizeof(struct pto_trace_segment), SEGMENT_CAPACITY) ||
        !log_init(&trace->costs, sizeof(struct pto_trace_cost), COST_CAPACITY) ||
-       !log_init(&trace->remotes, sizeof(struct pto_trace_remote), REMOTE_CAPACITY)))
+       !log_init(&trace->remotes, sizeof(struct pto_trace_remote), REMOTE_CAPACITY) ||
+       !log_init(&trace->remote_regions, sizeof(struct pto_region), REMOTE_REGION_CAPACITY)))
     return false;
   if (!pto_reserve_init(&trace->span_logs, (uint64_t)worker_count * sizeof(struct pto_trace_log))) return false;
   trace->spans = trace->span_logs.addr;
@@ -76,9 +79,9 @@ int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_cou
 void pto_trace_fini(struct pto_trace *trace) {
   for (uint32_t i = 0; i < trace->span_log_count; i++) pto_reserve_fini(&trace->spans[i].memory);
   pto_reserve_fini(&trace->span_logs);
-  struct pto_trace_log *const logs[] = {&trace->tasks,         &trace->params,  &trace->edges,   &trace->scopes,
-                                        &trace->host_accesses, &trace->samples, &trace->control, &trace->segments,
-                                        &trace->costs,         &trace->remotes};
+  struct pto_trace_log *const logs[] = {&trace->tasks,         &trace->params,  &trace->edges,         &trace->scopes,
+                                        &trace->host_accesses, &trace->samples, &trace->control,       &trace->segments,
+                                        &trace->costs,         &trace->remotes, &trace->remote_regions};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) pto_reserve_fini(&logs[i]->memory);
   memset(trace, 0, sizeof *trace);
 }
@@ -111,6 +114,7 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->segments);
   log_empty(&trace->costs);
   log_empty(&trace->remotes);
+  log_empty(&trace->remote_regions);
   trace->rates = (struct pto_trace_rates){0};
   memset(trace->submit_parts, 0, sizeof trace->submit_parts);
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
@@ -170,7 +174,8 @@ uint64_t pto_trace_now_ns(const struct pto_trace *trace) { return pto_clock_ns()
 uint64_t pto_trace_dropped(const struct pto_trace *trace) {
   uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->scopes.dropped +
                      trace->host_accesses.dropped + trace->samples.dropped + trace->control.dropped +
-                     trace->segments.dropped + trace->costs.dropped + trace->remotes.dropped;
+                     trace->segments.dropped + trace->costs.dropped + trace->remotes.dropped +
+                     trace->remote_regions.dropped;
   for (uint32_t i = 0; i < trace->span_log_count; i++) dropped += trace->spans[i].dropped;
   return dropped;
 }

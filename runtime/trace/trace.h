@@ -207,6 +207,7 @@ struct pto_trace {
   struct pto_trace_log segments;           /* in virtual time; runtime/trace/segment.h */
   struct pto_trace_log costs;              /* recorded with segments: what calls cost, summed */
   struct pto_trace_log remotes;            /* recorded with them, of a rank of a world: runtime/trace/remote.h */
+  struct pto_trace_log remote_regions;     /* theirs, struct pto_region each; addresses count from the window's begin */
   struct pto_trace_rates rates;            /* recorded with them; else zeroed */
   uint64_t submit_parts[PTO_SUBMIT_PARTS]; /* time, summed over submits; control thread, as the next */
   uint64_t part_begin;                     /* of the part that goes on */

@@ -8,7 +8,7 @@
 
 /* What is added to the numbers of the part. */
 struct shift {
-  uint64_t time, task, param, edge, scope, buffer, segment;
+  uint64_t time, task, param, edge, scope, buffer, segment, region;
   uint64_t buffer_end; /* one more than the highest number of a buffer, as in the sum */
 };
 
@@ -89,9 +89,11 @@ static void shift_remote(void *record, struct shift *shift) {
   remote->end += shift->time;
   remote->segment += shift->segment;
   if (remote->task != PTO_SEGMENT_NO_TASK) remote->task += (uint32_t)shift->task;
+  if (remote->kind == PTO_REMOTE_READ || remote->kind == PTO_REMOTE_WRITE) remote->sequence += shift->region;
+  if (remote->kind == PTO_REMOTE_MAKE) remote->sequence += shift->task;
 }
 
-static void shift_cost(void *record, struct shift *shift) { (void)record, (void)shift; }
+static void shift_nothing(void *record, struct shift *shift) { (void)record, (void)shift; }
 
 /* ---- all of a log ---- */
 
@@ -124,6 +126,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
                         .scope = sum->scopes.count,
                         .buffer = sum->buffer_end,
                         .segment = sum->segments.count,
+                        .region = sum->remote_regions.count,
                         .buffer_end = sum->buffer_end};
   append(&sum->tasks, &part->tasks, shift_task, &shift);
   append(&sum->params, &part->params, shift_param, &shift);
@@ -133,8 +136,9 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   append(&sum->samples, &part->samples, shift_sample, &shift);
   append(&sum->control, &part->control, shift_control, &shift);
   append(&sum->segments, &part->segments, shift_segment, &shift);
-  append(&sum->costs, &part->costs, shift_cost, &shift);
+  append(&sum->costs, &part->costs, shift_nothing, &shift);
   append(&sum->remotes, &part->remotes, shift_remote, &shift);
+  append(&sum->remote_regions, &part->remote_regions, shift_nothing, &shift);
   sum->rates = part->rates;
   for (uint32_t i = 0; i < PTO_SUBMIT_PARTS; i++) sum->submit_parts[i] += part->submit_parts[i];
   for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)

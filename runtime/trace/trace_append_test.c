@@ -8,6 +8,11 @@
 #include <cmocka.h>
 
 #include <runtime/trace/trace_append.h>
+#include <string.h>
+
+#include <runtime/tensor/region.h>
+#include <runtime/trace/remote.h>
+#include <runtime/trace/segment.h>
 
 #define ADD(log, type, ...) (*(type *)pto_trace_log_append(log) = (type){__VA_ARGS__})
 
@@ -128,8 +133,38 @@ static void test_a_run_that_began_before_the_sum_moves_what_is_there_already(voi
   pto_trace_fini(&part);
 }
 
+/* As of a rank whose program drives contexts. */
+static void test_what_went_to_other_ranks_refers_to_what_it_did_before(void **state) {
+  struct pto_trace part, sum = {0};
+  assert_int_equal(pto_trace_init(&part, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, 1), PTO_OK);
+  pto_trace_begin_run(&part, true);
+  memset(pto_trace_log_append(&part.tasks), 0, sizeof(struct pto_trace_task));
+  for (uint64_t i = 0; i < 2; i++)
+    *(struct pto_region *)pto_trace_log_append(&part.remote_regions) = (struct pto_region){.start = 10 + i};
+  const struct pto_trace_remote records[] = {
+      {.kind = PTO_REMOTE_MAKE, .sequence = 0, .task = PTO_SEGMENT_NO_TASK},
+      {.kind = PTO_REMOTE_READ, .sequence = 0, .end = 3},
+      {.kind = PTO_REMOTE_WRITE, .sequence = 1, .end = 4},
+      {.kind = PTO_REMOTE_NOTIFY, .sequence = 7, .end = 5},
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(records); i++)
+    *(struct pto_trace_remote *)pto_trace_log_append(&part.remotes) = records[i];
+  assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
+  assert_int_equal(pto_trace_append(&sum, &part, 100), PTO_OK);
+  assert_int_equal(sum.remote_regions.count, 4);
+  const uint64_t sequences[] = {1, 2, 3, 7}; /* tasks before; regions, which stand behind the first two; a message */
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(records); i++) {
+    const struct pto_trace_remote *second = pto_trace_log_at(&sum.remotes, PTO_ARRAY_LENGTH(records) + i);
+    assert_int_equal(second->sequence, sequences[i]);
+    assert_int_equal(second->end, 100 + records[i].end);
+  }
+  pto_trace_fini(&sum);
+  pto_trace_fini(&part);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_what_went_to_other_ranks_refers_to_what_it_did_before),
       cmocka_unit_test(test_numbers_and_times_of_a_further_run_go_on),
       cmocka_unit_test(test_what_a_run_has_dropped_is_not_forgotten),
       cmocka_unit_test(test_spans_of_more_workers_share_the_logs_that_there_are),

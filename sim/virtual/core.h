@@ -118,8 +118,9 @@ struct pto_virtual_cores {
   struct pto_trace_log *spans;            /* of the run's timeline; NULL: it has none */
   struct pto_trace_log *segments;         /* what time was spent on; NULL: that is not recorded */
   struct pto_trace_log *costs;            /* there where segments are */
-  struct pto_trace_log *remotes;          /* the same */
-  uint32_t resumed;                       /* the core whose kernel is on its fiber now */
+  struct pto_trace_log *remotes;          /* the same, and the next */
+  struct pto_trace_log *remote_regions;
+  uint32_t resumed; /* the core whose kernel is on its fiber now */
   struct pto_timing timing;
   struct pto_call_times call_times; /* no places: the chip's rates say all */
   uint64_t l2_core_bandwidth_mbps, l2_chip_bandwidth_mbps;

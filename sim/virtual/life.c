@@ -105,6 +105,7 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, struct pto_trace *
   cores->segments = pto_trace_has_segments(trace) ? &trace->segments : NULL;
   cores->costs = cores->segments ? &trace->costs : NULL;
   cores->remotes = cores->segments ? &trace->remotes : NULL;
+  cores->remote_regions = cores->segments ? &trace->remote_regions : NULL;
   if (cores->segments)
     trace->rates = (struct pto_trace_rates){
         cores->timing.core_bandwidth_mbps.divisor, cores->timing.chip_bandwidth_mbps.divisor,
