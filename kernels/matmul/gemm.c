@@ -279,9 +279,11 @@ static void plan(struct block *block, const struct pto_core *core) {
   block->width = set->lanes * (is_wide ? 4 : 2);
   block->most_strip = is_wide ? set->wide_rows : set->rows;
   plan_sizes(block, core);
-  block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
-  block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
-                       c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
+  block->is_a_direct = a->dtype == PTO_FLOAT32 && (c->cols <= DIRECT_PANELS * block->width ||
+                                                   (a->col_stride == 1 && a->row_stride % DIRECT_STRIDE != 0));
+  block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && a->cols > 0 &&
+                       (c->rows <= block->most_strip ||
+                        (b->row_stride <= DIRECT_STRIDE && c->rows <= DIRECT_STRIPS * block->most_strip));
   const bool is_sums = gemm->alpha == 1.0f && c->col_stride == 1 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
   const bool is_finished = gemm->is_added || gemm->is_clamped;
   block->is_c_direct = is_sums && (!is_finished || (c->dtype == PTO_FLOAT32 && is_added_in_c(gemm)));
