@@ -147,9 +147,10 @@ static int lower(struct pto_graph_program *p, struct pto_runtime *rt, struct pto
   for (uint32_t i = 0; i < graph->output_count; i++) outputs[i] = pto_array_tensor(rt, p->outputs[i]);
   for (uint32_t v = 1, count = 0; v < graph->value_count; v++) {
     const struct pto_graph_value *value = &graph->values[v];
-    if (value->kind == PTO_VALUE_CONSTANT)
-      constants[count++] = pto_external_tensor(rt, (void *)(uintptr_t)value->data, value->desc.dtype, value->desc.ndims,
-                                               value->desc.shape);
+    if (value->kind != PTO_VALUE_CONSTANT) continue;
+    struct pto_graph_desc desc;
+    const void *bytes = pto_graph_constant(value, &desc);
+    constants[count++] = pto_external_tensor(rt, (void *)(uintptr_t)bytes, desc.dtype, desc.ndims, desc.shape);
   }
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status) return status;

@@ -104,7 +104,7 @@ static void hand_on(struct pto_graph_builder *builder, const uint32_t *numbers, 
     if (numbers[v])
       graph->values[numbers[v]] = graph->values[v];
     else
-      free((void *)(uintptr_t)graph->values[v].data);
+      pto_graph_value_fini(&graph->values[v]);
   }
   for (uint32_t n = 0; n < builder->node_count; n++) {
     struct pto_graph_node node = graph->nodes[n];
@@ -145,6 +145,8 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
       pto_graph_instances_create(&graph->instances) == PTO_OK) {
     graph->value_count = number_values(builder, outputs, output_count, numbers);
     status = check_nodes(builder, numbers);
+    if (status == PTO_OK && !pto_builder_lay_filters(builder, numbers))
+      status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
   } else {
     status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
   }

@@ -52,7 +52,7 @@ int pto_graph_builder_create(struct pto_context *context, struct pto_graph_build
 
 void pto_graph_builder_destroy(struct pto_graph_builder *builder) {
   if (!builder) return;
-  for (uint32_t i = 0; i < builder->value_count; i++) free((void *)(uintptr_t)builder->values[i].data);
+  for (uint32_t i = 0; i < builder->value_count; i++) pto_graph_value_fini(&builder->values[i]);
   pto_name_table_fini(&builder->names);
   pto_graph_arena_fini(&builder->arena);
   free(builder->values);

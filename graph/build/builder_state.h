@@ -6,6 +6,7 @@
  *   graph/build/builder_call.c    pto_graph_builder_call: one operation, checked, inferred, kept
  *   graph/build/builder_calls.c   the typed calls, which end in that one
  *   graph/build/build.c           build: what the outputs need becomes a graph
+ *   graph/build/laid.c            filters in the order in which kernels read them
  *
  * Owns arena, arrays, names and the data of constants; all but the table of names is handed on to the graph.
  *
@@ -55,5 +56,8 @@ PTO_MUST_CHECK int pto_builder_check_desc(const struct pto_graph_builder *builde
 /* The value of a handle, or the sentence: not of this builder, or refused. */
 PTO_MUST_CHECK int pto_builder_value(const struct pto_graph_builder *builder, struct pto_graph_operand operand,
                                      uint32_t *value_out, struct pto_error *error);
+
+/* Gives filters `laid` (operand_graph.h); numbers[v] is 0 of values that no output needs.  False without memory. */
+PTO_MUST_CHECK bool pto_builder_lay_filters(struct pto_graph_builder *builder, const uint32_t *numbers);
 
 #endif

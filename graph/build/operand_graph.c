@@ -22,10 +22,15 @@ void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
   free(instances);
 }
 
+void pto_graph_value_fini(struct pto_graph_value *value) {
+  free((void *)(uintptr_t)value->data);
+  free(value->laid);
+}
+
 void pto_graph_destroy(struct pto_graph *graph) {
   if (!graph) return;
   pto_graph_instances_destroy(graph->instances);
-  for (uint32_t i = 0; graph->values && i < graph->value_count; i++) free((void *)(uintptr_t)graph->values[i].data);
+  for (uint32_t i = 0; graph->values && i < graph->value_count; i++) pto_graph_value_fini(&graph->values[i]);
   pto_graph_arena_fini(&graph->arena);
   free(graph->values);
   free(graph->nodes);

@@ -29,6 +29,8 @@ struct pto_graph_value {
   const char *name;                /* of inputs and what has been given one, else that of the output; else NULL */
   const void *data;                /* of constants: dense bytes; NULL where `tensor` has them */
   uint64_t size_bytes;             /* of the dense tensor */
+  void *laid;                      /* of filters: the same in the order in which kernels read it; NULL: as `data` */
+  uint8_t order[4];                /* of `laid`: dimensions of `desc`, outermost first */
   struct pto_device_tensor tensor; /* of constants of a context */
 };
 
@@ -69,8 +71,12 @@ struct pto_graph {
   bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
+/* Frees what it has; takes a zeroed one too. */
+void pto_graph_value_fini(struct pto_graph_value *value);
 /* As dispatch knows it; the name is borrowed. */
 struct pto_operand pto_graph_value_operand(const struct pto_graph_value *value, const char *name);
+/* A constant as dispatches have it: dense bytes, NULL where `tensor` has them; `desc` is in the order of these. */
+const void *pto_graph_constant(const struct pto_graph_value *value, struct pto_graph_desc *desc);
 static inline uint64_t pto_graph_desc_numel(const struct pto_graph_desc *desc) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < desc->ndims; d++) numel *= desc->shape[d];

@@ -15,7 +15,8 @@
 #include <math.h>
 
 #define MOST_DEPTHWISE_TAPS 1024  /* of the kernel depthwise */
-#define MOST_PIXELS UINT64_C(512) /* of a plane that is small: rows that long are multiplied where they lie */
+#define MOST_PIXELS UINT64_C(512) /* of a plane that is small: all of them fit a tile */
+#define VECTOR UINT64_C(16)       /* f32 of the widest */
 #define DEPTHWISE_SPEED 4u        /* multiply-adds of it in the time of an unfolded element */
 
 /* ---- one product a tile ---- */
@@ -152,15 +153,15 @@ static void multiply_tiles(struct pto_graph_lowering *l, const struct pto_convol
   }
 }
 
-/* Channels of y in a tile: all; but of small planes that lie one behind the other few, so that a tile has all pixels:
- * then no other packs its filters, and rows of pixels are long. */
+/* Channels of y in a tile: all; but of small planes few, so that a tile has all pixels: then no other reads its
+ * filters. Whole vectors of them. */
 static uint64_t product_channels(const struct pto_convolution *conv, const struct product *product) {
   const struct pto_tensor *y = &conv->y;
   const uint64_t channels = y->shape[1], pixels = y->shape[2] * y->shape[3];
-  if (!product->is_direct || y->strides[1] < y->strides[3] || pixels > MOST_PIXELS) return channels;
+  if (!product->is_direct || pixels > MOST_PIXELS) return channels;
   const uint64_t most = pto_max_u64(1, PTO_ROW_TILE_WORK * 64 / (pixels * conv->x.shape[1]));
   const uint64_t parts = pto_min_u64((channels + most - 1) / most, PTO_TILE_MOST);
-  return (channels + parts - 1) / parts;
+  return pto_align_up((channels + parts - 1) / parts, VECTOR);
 }
 
 /* y has memory. */
@@ -277,7 +278,9 @@ struct pto_convolution pto_lower_convolution(struct pto_graph_lowering *l, const
 void pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                              const struct pto_bounds *bounds) {
   const struct pto_conv2d_options *options = node->options;
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  const struct pto_tensor result = options->input_layout == PTO_LAYOUT_NCHW
+                                       ? pto_graph_lowering_image(l, node, 0, PTO_IN_PLACE_NONE)
+                                       : pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_convolution conv =
       pto_lower_convolution(l, node, &result, options->input_layout, pto_conv2d_filter_places[options->filter_layout]);
   if (bounds != NULL) conv.bounds = *bounds;

@@ -4,12 +4,22 @@
 #include <kernels/api/list.h>
 #include <math.h>
 
+/* As an operand of the same shape lies. */
+static struct pto_tensor result_like(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                     const struct pto_tensor *const *inputs) {
+  const struct pto_graph_desc *desc = &l->graph->values[node->first_result].desc;
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    if (pto_is_image(inputs[i]) && pto_tensor_numel(inputs[i]) == pto_graph_desc_numel(desc))
+      return pto_graph_lowering_image(l, node, 0, PTO_IN_PLACE_ANY);
+  return pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
+}
+
 /* `kernel` on all operands of the node, broadcast, then scalars. */
 static void elementwise(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                         const struct pto_kernel *kernel, const struct pto_param *scalars, uint32_t scalar_count) {
   const struct pto_tensor *inputs[3];
   for (uint32_t i = 0; i < node->operand_count; i++) inputs[i] = pto_graph_lowering_operand(l, node, i);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
+  const struct pto_tensor y = result_like(l, node, inputs);
   pto_graph_lowering_elementwise(l, kernel, inputs, node->operand_count, &y, scalars, scalar_count);
 }
 

@@ -27,6 +27,8 @@ static uint32_t end_of_node(const struct pto_graph_lowering *l) {
 /* Tasks of tiles in a scope: enough for the cores of a large chip, few for a small window. */
 #define SCOPE_TASKS 24u
 
+#define LEAST_CHANNELS 16u /* of an image: f32 that a vector has */
+
 /* The first failure stays. */
 static void take_status(struct pto_graph_lowering *l, int status) {
   if (l->status == PTO_OK) l->status = status;
@@ -167,6 +169,30 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
   return l->tensors[v];
 }
 
+static struct pto_tensor channels_last(const struct pto_tensor *t) {
+  return pto_tensor_permute(t, (const uint32_t[]){0, 2, 3, 1});
+}
+
+bool pto_is_image(const struct pto_tensor *t) {
+  if (t->ndims != 4 || t->strides[1] != 1 || pto_tensor_is_contiguous(t)) return false;
+  const struct pto_tensor last = channels_last(t);
+  return pto_tensor_is_contiguous(&last);
+}
+
+struct pto_tensor pto_graph_lowering_image(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                           uint32_t index, uint32_t in_place) {
+  const uint32_t v = node->first_result + index;
+  struct pto_graph_desc desc = l->graph->values[v].desc;
+  if (l->lives[v].output != 0 || desc.ndims != 4 || desc.shape[1] < LEAST_CHANNELS)
+    return pto_graph_lowering_result(l, node, index, in_place);
+  const uint64_t channels = desc.shape[1];
+  desc.shape[1] = desc.shape[2];
+  desc.shape[2] = desc.shape[3];
+  desc.shape[3] = channels;
+  const struct pto_tensor last = new_result(l, &desc, end_of(l, v));
+  return l->tensors[v] = pto_tensor_permute(&last, (const uint32_t[]){0, 3, 1, 2});
+}
+
 /* Whether an output lies in the storage of `t`, which is then not what it is now for ever. */
 static bool is_given_up(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
   for (uint32_t o = 0; o < l->graph->output_count; o++)
@@ -304,9 +330,11 @@ struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
 }
 
 /* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
- * that are even. */
+ * that are even.  Of an image in the order of its memory. */
 static void flatten(struct pto_tiled_task *task) {
   const struct pto_tensor *out = &task->tensors[task->tensor_count - 1];
+  if (pto_is_image(out))
+    for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = channels_last(&task->tensors[i]);
   const uint64_t numel[] = {pto_tensor_numel(out)};
   if (out->ndims < 2) return;
   for (uint32_t i = 0; i < task->tensor_count; i++)

@@ -96,6 +96,12 @@ enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
  * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                                             uint32_t index, uint32_t in_place);
+/* The same of an image: [n, c, h, w] whose channels lie side by side in memory, where it is no output and they fill a
+ * vector.  Convolutions then need no copies of images, and what follows them element by element keeps the order. */
+struct pto_tensor pto_graph_lowering_image(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                           uint32_t index, uint32_t in_place);
+/* Whether it lies so. */
+bool pto_is_image(const struct pto_tensor *t);
 /* Says that result `index` is `t`, a view of something that exists already.  Where the result is an output, `t` is
  * copied there, unless it lies there already. */
 void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,

@@ -73,9 +73,11 @@ static int add_constant(struct pto_graph_instance *instance, const struct pto_gr
     instance->constants[index] = value->tensor;
     return PTO_OK;
   }
-  struct pto_device_tensor_desc desc = {.dtype = value->desc.dtype, .ndims = value->desc.ndims};
-  for (uint32_t d = 0; d < desc.ndims; d++) desc.shape[d] = value->desc.shape[d];
-  const int status = pto_device_tensor_create_constant(instance->context, &desc, value->data, value->size_bytes,
+  struct pto_graph_desc laid;
+  const void *bytes = pto_graph_constant(value, &laid);
+  struct pto_device_tensor_desc desc = {.dtype = laid.dtype, .ndims = laid.ndims};
+  for (uint32_t d = 0; d < desc.ndims; d++) desc.shape[d] = laid.shape[d];
+  const int status = pto_device_tensor_create_constant(instance->context, &desc, bytes, value->size_bytes,
                                                        &instance->constants[index]);
   instance->is_ours[index] = status == PTO_OK;
   return status;

@@ -66,6 +66,14 @@ static void find_shared(struct pto_graph_lowering *l, const struct pto_tensor *i
       if (pto_tensor_overlap(&l->outputs[o], &inputs[i]) != PTO_DISJOINT) l->shared[o] = l->graph->inputs[i];
 }
 
+/* A view of a constant in the order of its descriptor. */
+static struct pto_tensor as_given(const struct pto_graph_value *value, const struct pto_tensor *constant) {
+  uint32_t order[4];
+  if (value->laid == NULL) return *constant;
+  for (uint32_t d = 0; d < 4; d++) order[value->order[d]] = d;
+  return pto_tensor_permute(constant, order);
+}
+
 static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *inputs,
                          const struct pto_tensor *constants, struct pto_fusion_plan *plan) {
   const struct pto_graph *graph = l->graph;
@@ -78,7 +86,8 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   if (status != PTO_OK) return status;
   for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
     l->tensors[v].status = PTO_ESTALE;
-    if (graph->values[v].kind == PTO_VALUE_CONSTANT) l->tensors[v] = constants[constant++];
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT)
+      l->tensors[v] = as_given(&graph->values[v], &constants[constant++]);
   }
   for (uint32_t i = 0; i < graph->input_count; i++) l->tensors[graph->inputs[i]] = inputs[i];
   for (uint32_t o = graph->output_count; o-- > 0;) l->lives[graph->outputs[o]].output = o + 1;

@@ -14,7 +14,8 @@
 
 #include <graph/lower/lowering.h>
 
-/* Lowers `graph` into `rt`: inputs and outputs in the graph's order, constants in the order of its constant values. */
+/* Lowers `graph` into `rt`: inputs and outputs in the graph's order, constants in the order of its constant values, as
+ * pto_graph_constant gives them. */
 PTO_MUST_CHECK int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt,
                                    const struct pto_tensor *inputs, const struct pto_tensor *outputs,
                                    const struct pto_tensor *constants);

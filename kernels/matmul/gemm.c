@@ -9,7 +9,7 @@
  *
  * Shortcuts, each with its figure in docs/decisions/special-kernel-paths.md: f32 operands that few tiles read are read
  * in place; where c can take the sums as they are, whole panels go from registers to c, and a bias and bounds are
- * applied there, strip by strip; few rows make tiles of four vectors; and a c whose columns are contiguous is turned.
+ * applied in the registers; few rows make tiles of four vectors; and a c whose columns are contiguous is turned.
  * None of this changes a bit: a sum is carried on from piece to piece.
  */
 #include <kernels/matmul/gemm.h>
@@ -20,6 +20,7 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ struct block {
   uint64_t k, depth, units;      /* of the piece: elements, units */
   uint64_t most_strip;           /* rows of a tile */
   bool is_a_direct, is_b_direct, is_c_direct;
-  bool is_finished_in_c; /* after they went to c from registers */
+  bool is_finished_in_c; /* on their way from registers to c */
 };
 
 static struct pto_matrix part_of(const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols) {
@@ -124,26 +125,28 @@ static uint64_t strip_rows(const struct block *block, uint64_t left) {
   return (left + strips - 1) / strips;
 }
 
-/* Rows i … i + rows of the block, in c as sums: while they are in a near cache. */
-static void finish_in_c(const struct block *block, uint64_t i, uint64_t rows, uint64_t cols) {
+/* What a tile that begins at row i and column j of the block does to its sums. */
+static struct pto_gemm_finish finish_at(const struct block *block, uint64_t i, uint64_t j) {
+  static const float nothing = -0.0f; /* added to a sum it changes none, not even a zero */
   const struct pto_gemm *gemm = block->gemm;
-  const struct pto_matrix *c = &gemm->c, *added = &gemm->added;
-  block->set->finish(&(struct pto_gemm_finish){
-      .sums = (float *)(void *)pto_matrix_at(c, block->row + i, block->col),
-      .sums_row = c->row_stride,
-      .added = gemm->is_added ? (const float *)(void *)pto_matrix_at(added, block->row + i, block->col) : NULL,
-      .added_row = added->row_stride,
-      .added_col = added->col_stride,
-      .is_clamped = gemm->is_clamped,
-      .least = gemm->least,
-      .most = gemm->most,
-      .rows = rows,
-      .cols = cols});
+  const struct pto_matrix *added = &gemm->added;
+  struct pto_gemm_finish finish = {.added = &nothing, .least = -INFINITY, .most = INFINITY};
+  if (gemm->is_added) {
+    finish.added = (const float *)(void *)pto_matrix_at(added, block->row + i, block->col + j);
+    finish.added_row = added->row_stride;
+    finish.added_col = added->col_stride;
+  }
+  if (gemm->is_clamped) {
+    finish.least = gemm->least;
+    finish.most = gemm->most;
+  }
+  return finish;
 }
 
 static void multiply_piece(const struct block *block) {
   const struct pto_matrix *b = &block->gemm->b, *c = &block->gemm->c;
   const uint64_t lanes = block->set->lanes, end = direct_end(block);
+  const bool is_finished = block->is_finished_in_c && block->k + block->depth == block->gemm->a.cols;
   struct pto_gemm_operands operands = {.depth = block->units, .is_first = block->k == 0};
   for (uint64_t i = 0, rows = 0; i < block->rows; i += rows) {
     rows = strip_rows(block, block->rows - i);
@@ -155,9 +158,10 @@ static void multiply_piece(const struct block *block) {
       operands.b_step = (is_direct ? b->row_stride : width) * PTO_GEMM_UNIT;
       operands.sums = j < end ? pto_matrix_at(c, block->row + i, block->col + j) : sums_at(block, i, j);
       operands.sums_row = (j < end ? c->row_stride : block->most_cols) * PTO_GEMM_UNIT;
+      const struct pto_gemm_finish finish = finish_at(block, i, j);
+      operands.finish = is_finished && j < end ? &finish : NULL;
       block->set->micro[(width > lanes) + (width > 2 * lanes)][rows](&operands);
     }
-    if (block->is_finished_in_c && block->k + block->depth == block->gemm->a.cols) finish_in_c(block, i, rows, end);
   }
 }
 
@@ -279,9 +283,11 @@ static void plan(struct block *block, const struct pto_core *core) {
   block->width = set->lanes * (is_wide ? 4 : 2);
   block->most_strip = is_wide ? set->wide_rows : set->rows;
   plan_sizes(block, core);
-  block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
-  block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
-                       c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
+  block->is_a_direct = a->dtype == PTO_FLOAT32 && (c->cols <= DIRECT_PANELS * block->width ||
+                                                   (a->col_stride == 1 && a->row_stride % DIRECT_STRIDE != 0));
+  block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && a->cols > 0 &&
+                       (c->rows <= block->most_strip ||
+                        (b->row_stride <= DIRECT_STRIDE && c->rows <= DIRECT_STRIPS * block->most_strip));
   const bool is_sums = gemm->alpha == 1.0f && c->col_stride == 1 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
   const bool is_finished = gemm->is_added || gemm->is_clamped;
   block->is_c_direct = is_sums && (!is_finished || (c->dtype == PTO_FLOAT32 && is_added_in_c(gemm)));

@@ -21,26 +21,24 @@
 /* Units of L0A that a strip takes up at most. */
 #define PTO_GEMM_STRIP_UNITS(depth) (PTO_GEMM_MAX_ROWS * ((depth) + PTO_GEMM_STRIP_GAP))
 
+/* What a tile of floats does to its sums before it stores them: adds, then brings them between least and most, which
+ * may be infinite. */
+struct pto_gemm_finish {
+  const float *added;            /* of the tile's first sum */
+  uint64_t added_row, added_col; /* f32 between its rows and columns; between columns 0 or 1 */
+  float least, most;
+};
+
 /* Steps and rows in bytes; step p of row i is at a + i · a_row + p · a_step; row p of the panel at b + p · b_step. */
 struct pto_gemm_operands {
   uint64_t depth; /* units */
   const char *a, *b;
   char *sums;
   uint64_t a_row, a_step, b_step, sums_row;
-  bool is_first; /* from 0, not from what sums holds */
+  bool is_first;                        /* from 0, not from what sums holds */
+  const struct pto_gemm_finish *finish; /* NULL: sums stay as they are, as integers do */
 };
 typedef void pto_gemm_micro(const struct pto_gemm_operands *operands);
-
-/* What is left to do to finished sums, in place: rows × cols of them, whole vectors or less. */
-struct pto_gemm_finish {
-  float *sums;
-  uint64_t sums_row;             /* f32 between rows */
-  const float *added;            /* NULL: nothing is added */
-  uint64_t added_row, added_col; /* f32 between its rows and columns; between columns 0 or 1 */
-  bool is_clamped;
-  float least, most;
-  uint64_t rows, cols;
-};
 
 struct pto_gemm_set {
   uint32_t rows;                   /* of a tile, at most */
@@ -52,8 +50,6 @@ struct pto_gemm_set {
   void (*pack_a)(const struct pto_matrix *part, char *to, struct pto_gemm_operands *operands);
   /* Packs part.rows × part.cols of b, part.cols ≤ width; columns beyond are 0. */
   void (*pack_b)(const struct pto_matrix *part, uint64_t width, char *to);
-  /* Adds and clamps; NULL in sets of integers. */
-  void (*finish)(const struct pto_gemm_finish *finish);
 };
 
 /* NULL where this build or this processor has none. */

@@ -59,7 +59,8 @@ static void open_world(struct world *w, uint64_t seed, const struct random_graph
   assert_non_null(w->arrays);
   for (uint32_t i = 0; i < graph->input_count; i++) add_array(w, graph->inputs[i], w->g.inputs[i]);
   for (uint32_t v = 1; v < graph->value_count; v++)
-    if (graph->values[v].kind == PTO_VALUE_CONSTANT) add_array(w, v, graph->values[v].data);
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT)
+      add_array(w, v, pto_graph_constant(&graph->values[v], &(struct pto_graph_desc){0}));
   for (uint32_t o = 0; o < graph->output_count; o++) add_array(w, graph->outputs[o], NULL);
 }
 
@@ -70,8 +71,9 @@ static void close_world(struct world *w) {
 }
 
 static struct pto_tensor tensor_of(struct pto_runtime *rt, const struct world *w, uint32_t value) {
-  const struct pto_graph_desc *desc = &w->g.graph->values[value].desc;
-  return pto_external_tensor(rt, w->arrays[value], desc->dtype, desc->ndims, desc->shape);
+  struct pto_graph_desc desc;
+  (void)pto_graph_constant(&w->g.graph->values[value], &desc);
+  return pto_external_tensor(rt, w->arrays[value], desc.dtype, desc.ndims, desc.shape);
 }
 
 static int orchestrate(struct pto_runtime *rt, void *context) {

@@ -103,20 +103,23 @@ static void expect_right(struct pto_graph *graph, uint64_t indices, const char *
   expect_right_on(graph, &(struct pto_config){.engine = "virtual", .chip = "tiny", .window = 64}, indices, what);
 }
 
-/* What the graph's one node becomes. */
-static struct pto_explained_node explained(struct pto_graph *graph) {
+/* What a node becomes. */
+static struct pto_explained_node explained_node(struct pto_graph *graph, uint32_t index) {
   struct pto_context *context = lowered_graph_open(&(struct pto_config){.chip = "a2a3", .workers = 2});
   struct pto_chip chip;
   struct pto_graph_explanation explanation;
   struct pto_error error = {0};
   assert_int_equal(pto_chip_load("a2a3", &chip, &error), PTO_OK);
   if (pto_graph_explain(graph, context, &chip, &explanation, &error)) fail_msg("%s", error.sentence);
-  const struct pto_explained_node node = explanation.nodes[0];
+  const struct pto_explained_node node = explanation.nodes[index];
   pto_graph_explanation_fini(&explanation);
   pto_graph_forget(graph, context);
   pto_context_destroy(context);
   return node;
 }
+
+/* The same of a graph's one node. */
+static struct pto_explained_node explained(struct pto_graph *graph) { return explained_node(graph, 0); }
 
 static uint64_t tasks_of(const struct pto_explained_node *node, const char *kernel) {
   for (uint32_t k = 0; k < node->kernel_count; k++)
@@ -170,15 +173,15 @@ static struct pto_graph *pointwise(uint32_t layout, uint64_t n, uint64_t c, uint
   return built(b, pto_graph_builder_conv2d(b, x, f, &options));
 }
 
-static void test_products_of_small_planes_are_cut_by_channels_where_these_come_first(void **state) {
+static void test_products_of_small_planes_are_cut_by_channels(void **state) {
   (void)state;
   static const struct {
-    uint64_t n, c, oc, side, first, last;
+    uint64_t n, c, oc, side, wanted;
   } cases[] = {
-      {1, 320, 1280, 7, 5, 7}, /* 4194304 multiply-adds: 267 channels of all pixels; one row of all channels */
-      {2, 96, 500, 14, 6, 6},  /* 222 channels, evened out to 167; 6 rows */
-      {1, 16, 30, 23, 1, 1},   /* a plane of 529 pixels is none of the small */
-      {1, 100, 300, 24, 5, 5},
+      {1, 320, 1280, 7, 5}, /* 4194304 multiply-adds: 267 channels of all pixels */
+      {2, 96, 500, 14, 6},  /* 222 channels, evened out to 167, whole vectors of which are 176 */
+      {1, 16, 30, 23, 1},   /* a plane of 529 pixels is none of the small */
+      {1, 100, 300, 24, 5},
   };
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
     for (uint32_t layout = PTO_LAYOUT_NCHW; layout <= PTO_LAYOUT_NHWC; layout++) {
@@ -186,12 +189,63 @@ static void test_products_of_small_planes_are_cut_by_channels_where_these_come_f
       snprintf(what, sizeof what, "case %zu, layout %u", i, layout);
       struct pto_graph *graph = pointwise(layout, cases[i].n, cases[i].c, cases[i].oc, cases[i].side);
       const struct pto_explained_node node = explained(graph);
-      const uint64_t wanted = layout == PTO_LAYOUT_NHWC ? cases[i].last : cases[i].first;
-      if (tasks_of(&node, "gemm") != wanted)
+      if (tasks_of(&node, "gemm") != cases[i].wanted)
         fail_msg("%s: %llu tasks", what, (unsigned long long)tasks_of(&node, "gemm"));
       expect_right(graph, 0, what);
       pto_graph_destroy(graph);
     }
+}
+
+/* ---- images between nodes ---- */
+
+/* Two convolutions with filters that are constants, the second of them depthwise; `add_one` between them. */
+static struct pto_graph *two_convolutions(uint64_t c, uint64_t side, uint32_t filter_layout, bool add_one) {
+  builder *b = begin();
+  static float weights[512 * 16];
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(weights); i++) weights[i] = (float)(i % 17) / 16 - 0.5f;
+  static const uint8_t orders[][4] = {[PTO_CONV2D_OIHW] = {0, 1, 2, 3},
+                                      [PTO_CONV2D_HWIO] = {2, 3, 1, 0},
+                                      [PTO_CONV2D_OHWI] = {0, 2, 3, 1},
+                                      [PTO_CONV2D_IHWO] = {1, 2, 3, 0}};
+  const uint64_t oihw[2][4] = {{c, 4, 2, 2}, {c, 1, 3, 3}};
+  struct pto_graph_desc filters[2] = {{PTO_FLOAT32, 4, {0}}, {PTO_FLOAT32, 4, {0}}};
+  for (uint32_t f = 0; f < 2; f++)
+    for (uint32_t d = 0; d < 4; d++) filters[f].shape[d] = oihw[f][orders[filter_layout][d]];
+  const struct pto_conv2d_options first = {.padding = PTO_U32_LIST(1, 0, 1, 0), .filter_layout = filter_layout};
+  const struct pto_conv2d_options second = {
+      .padding = PTO_U32_LIST(1, 1, 1, 1), .filter_layout = filter_layout, .groups = pto_number_u64(c)};
+  operand x = input(b, "x", PTO_FLOAT32, SHAPE(1, 4, side, side));
+  x = pto_graph_builder_conv2d(b, x, pto_graph_builder_constant(b, &filters[0], weights, 4 * c * 16), &first);
+  if (add_one) x = pto_graph_builder_add(b, x, x, NULL);
+  return built(b,
+               pto_graph_builder_conv2d(b, x, pto_graph_builder_constant(b, &filters[1], weights, 4 * c * 9), &second));
+}
+
+static void test_a_convolution_leaves_its_channels_side_by_side_for_the_next(void **state) {
+  (void)state;
+  for (uint32_t layout = PTO_CONV2D_OIHW; layout <= PTO_CONV2D_IHWO; layout++)
+    for (int add_one = 0; add_one < 2; add_one++) {
+      struct pto_graph *graph = two_convolutions(512, 100, layout, add_one);
+      const uint32_t last = graph->node_count - 1;
+      const struct pto_explained_node node = explained_node(graph, last);
+      assert_int_equal(tasks_of(&node, "depthwise"), 100); /* rows of all channels; 128 of four channels else */
+      for (uint32_t n = 0; n < last; n++) {
+        const struct pto_explained_node before = explained_node(graph, n);
+        assert_int_equal(tasks_of(&before, "copy"), 0);
+      }
+      pto_graph_destroy(graph);
+      graph = two_convolutions(40, 9, layout, add_one); /* vectors and a rest */
+      expect_right(graph, 0, "two convolutions");
+      pto_graph_destroy(graph);
+    }
+}
+
+static void test_a_convolution_of_few_channels_leaves_planes(void **state) {
+  (void)state;
+  struct pto_graph *graph = two_convolutions(15, 300, PTO_CONV2D_OIHW, false);
+  const struct pto_explained_node node = explained_node(graph, 1);
+  assert_int_equal(tasks_of(&node, "depthwise"), 60); /* four tiles of rows of each channel */
+  pto_graph_destroy(graph);
 }
 
 /* ---- convolutions turned round ---- */
@@ -449,7 +503,9 @@ static void test_batch_normalizations_of_every_rank_and_axis_are_the_references(
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_rows_of_all_last),
-      cmocka_unit_test(test_products_of_small_planes_are_cut_by_channels_where_these_come_first),
+      cmocka_unit_test(test_a_convolution_leaves_its_channels_side_by_side_for_the_next),
+      cmocka_unit_test(test_a_convolution_of_few_channels_leaves_planes),
+      cmocka_unit_test(test_products_of_small_planes_are_cut_by_channels),
       cmocka_unit_test(test_a_transposed_convolution_multiplies_each_element_with_each_tap_once),
       cmocka_unit_test(test_transposed_convolutions_of_any_stride_and_padding_are_the_references),
       cmocka_unit_test(test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_element),
