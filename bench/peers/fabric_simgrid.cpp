@@ -6,8 +6,8 @@
 //   fabric smpi FILE    a rank is a process of SMPI, a message an Isend and an Irecv, a step a Waitall; prints when the
 //                       last process is done
 //
-// bench/support/links_peer.c writes FILE.  Times are picoseconds since all ranks began.  A message of a step begins when both
-// its ranks have done all of the steps before, and not before its own time.
+// bench/support/links_peer.c writes FILE.  Times are picoseconds since all ranks began.  A message of a step begins
+// when both its ranks have done all of the steps before, and not before its own time.
 //
 // The network model is CM02, max-min fair, without the factors and the window of TCP that it has by default.  It gives
 // flows shares by the inverse of their latency; so that all are alike, each route has the latency of one hop, and a
