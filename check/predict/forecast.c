@@ -90,6 +90,12 @@ static int run_session(const struct pto_session_options *options, struct pto_for
   return code;
 }
 
+/* What a forecast says until its run has ended: a program may end the process. */
+static void begin_forecast(struct pto_forecast *forecast) {
+  *forecast = (struct pto_forecast){.exit_code = PTO_EXIT_FAILED, .status = PTO_EKERNEL};
+  snprintf(forecast->sentence, sizeof forecast->sentence, "the run ended its own process");
+}
+
 /* Without kernels, and where that is refused with them; of two refusals the second is the one that counts. */
 static void run_job(const struct pto_session_options *given, const struct pto_forecast_job *job,
                     struct pto_forecast *forecast) {
@@ -97,7 +103,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   struct pto_config config;
   struct pto_error error;
   bool needs_kernels = job->has_kernels;
-  memset(forecast, 0, sizeof *forecast);
+  begin_forecast(forecast);
   if (pto_session_copy_options(&options, &config, given, &error)) {
     forecast->exit_code = PTO_EXIT_USAGE;
     snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1, error.sentence);
@@ -117,7 +123,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;
   options.values = NULL;
-  memset(forecast, 0, sizeof *forecast);
+  begin_forecast(forecast);
   (void)run_session(&options, forecast, &needs_kernels);
   memcpy(forecast->why_run, why, sizeof why);
 }

@@ -146,6 +146,13 @@ static void test_a_run_that_fails_or_crashes_is_told(void **state) {
   json_decref(root);
 }
 
+static void test_a_program_that_ends_its_process_has_not_ended_well(void **state) {
+  pto_ptosim_run("predict %s/planted/planted_exit.so --chip tiny --runs 1", pto_ptosim_build());
+  pto_ptosim_assert_complaint(3, "the run ended its own process");
+  pto_ptosim_run("what-if %s/planted/planted_exit.so --chip tiny", pto_ptosim_build());
+  pto_ptosim_assert_complaint(3, "the run ended its own process");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_runs_are_those_of_run),
@@ -158,6 +165,7 @@ int main(void) {
       cmocka_unit_test(test_text_for_people),
       cmocka_unit_test(test_what_has_no_meaning_is_refused),
       cmocka_unit_test(test_a_run_that_fails_or_crashes_is_told),
+      cmocka_unit_test(test_a_program_that_ends_its_process_has_not_ended_well),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
 }
