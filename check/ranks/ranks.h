@@ -53,6 +53,7 @@ struct pto_ranks {
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
   const char *program;
+  const char *command; /* that does the run again; NULL: not known.  Borrowed; set it after init */
   double wall_seconds;
   uint64_t virtual_ps; /* the last rank's end */
   uint64_t trace_digest, output_digest;

@@ -182,7 +182,7 @@ function drawKernels(kernels, stats) {
   if (!section("kernels", kernels.length > 0)) return;
   const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
   const isThere = key => typeof kernels[0][key] === "number";
-  const split = ["compute_us", "memory_us", "contention_us"].filter(isThere).map(key => ({
+  const split = ["compute_us", "memory_us", "contention_us", "links_us", "ranks_us", "cores_us"].filter((key, i) => isThere(key) && (i < 3 || kernels.some(d => d[key]))).map(key => ({
     name: key.replace("_us", ""), value: d => d[key] / (d.total_us || 1), text: d => percentText(d[key] / (d.total_us || 1))}));
   const number = (name, key, text) => ({name, value: d => d[key], text: d => d[key] === null ? "" : text(d[key])});
   const digits = d => d3.format(",")(+d.toPrecision(3));

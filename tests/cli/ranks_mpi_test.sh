@@ -20,9 +20,10 @@ on() {
   shift
   timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
 }
-# As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
+# As `on` leaves them, but for wall times, and for what would help, which is told of one process alone; of one process that no launcher has started (0) or of several.
 told() {
-  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g'
+  sed -E '/ in half the time: |^ +ptosim run .* --chip-set |^ +each was run, /d' "$work/text.$1" | cat - "$work/json.$1" |
+    sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g; s/"gains":\[[^]]*\]//g; s/"why_no_gains":(null|"[^"]*")//g'
   grep '^ptosim: ' "$work/error.$1"
   true
 }
