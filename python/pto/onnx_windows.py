@@ -119,8 +119,8 @@ def lrn(call, x):
     squares = call.reshape(call("mul", x, x), [x.shape[0], 1, x.shape[1], math.prod(x.shape[2:])])
     padded = call("pad", squares, beginning_padding=[0, 0, (size - 1) // 2, 0], ending_padding=[0, 0, size // 2, 0], value=0)
     means = call.reshape(call("average_pool2d", padded, window_dimensions=[size, 1]), x.shape)
-    base = call("add", call("mul", means, call.scalar(call.attribute("alpha", 1e-4), x)), call.scalar(call.attribute("bias", 1.0), x))
-    return call("div", x, call("pow", base, call.scalar(call.attribute("beta", 0.75), x)))
+    base = call("add", call("mul", means, call.attribute("alpha", 1e-4)), call.attribute("bias", 1.0))
+    return call("div", x, call("pow", base, call.attribute("beta", 0.75)))
 
 
 def global_pool(name):
