@@ -2,7 +2,7 @@
 """Operations of ONNX as calls of a graph: a function a row of `operations`, which docs/from-onnx.md shows.
 
 A function takes the call and the values of the node's inputs, None for one that is left out, and gives the value of the
-result, or a list.  Windows (convolutions, pools, Resize) are in onnx_windows, LSTM and GRU in onnx_recurrent.
+result, or a list.  Those of more than a few calls are in the modules beside this one.
 """
 
 import math
@@ -17,7 +17,8 @@ from .onnx_fold import new_shape, parts, slices
 from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul, quantize
 from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
-from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool, resize
+from .onnx_resize import resize
+from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool
 
 # ---- elementwise ----
 

@@ -285,6 +285,47 @@ def test_a_quantized_convolution_has_a_scale_a_channel(device):
     assert abs(made - exact.clip(0, 255)).max() < 0.501
 
 
+@pytest.mark.parametrize("attributes, group, shape", ((dict(pads=[1, 0, 2, 0, 1, 1], strides=[2, 1, 2]), 1, (2, 4, 5, 6, 7)),
+                                                    (dict(dilations=[2, 1, 1]), 2, (1, 4, 6, 4, 4))))
+def test_a_convolution_of_three_dimensions_is_numpys(device, attributes, group, shape):
+    random = numpy.random.default_rng(0)
+    x, w, b = random.standard_normal(shape, numpy.float32), random.standard_normal((6, 4 // group, 3, 2, 3), numpy.float32), numpy.arange(6, dtype=numpy.float32)
+    pads, strides, dilations = (attributes.get(*each) for each in (("pads", [0] * 6), ("strides", [1] * 3), ("dilations", [1] * 3)))
+    wide = numpy.pad(x, ((0, 0), (0, 0), *zip(pads[:3], pads[3:])))
+    reach = [(kernel - 1) * dilation + 1 for kernel, dilation in zip(w.shape[2:], dilations)]
+    windows = numpy.lib.stride_tricks.sliding_window_view(wide, reach, (2, 3, 4))
+    windows = windows[(..., *(slice(None, None, each) for each in strides), *(slice(None, None, each) for each in dilations))]
+    windows = windows.reshape(shape[0], group, 4 // group, *windows.shape[2:])
+    wanted = numpy.einsum("ngcdhwxyz,gocxyz->ngodhw", windows, w.reshape(group, 6 // group, *w.shape[1:]))
+    wanted = wanted.reshape(shape[0], 6, *wanted.shape[3:]) + b[:, None, None, None]
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], group=group, **attributes)
+    numpy.testing.assert_allclose(result(device, node, 13, x, w=w, b=b), wanted, 1e-4, 1e-4)
+
+
+def test_an_average_of_three_dimensions_leaves_the_padding_out(device):
+    x = numpy.arange(60, dtype=numpy.float32).reshape(1, 1, 3, 4, 5)
+    made = result(device, helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 3, 3], pads=[1, 1, 1, 0, 1, 1], strides=[1, 2, 2]), 11, x)
+    for at in numpy.ndindex(made.shape[2:]):
+        begins = [each * stride - 1 for each, stride in zip(at, (1, 2, 2))]
+        box = tuple(slice(max(begin, 0), begin + size) for begin, size in zip(begins, (2, 3, 3)))
+        numpy.testing.assert_allclose(made[0, 0][at], x[0, 0][box].mean(), 1e-6)
+
+
+def test_resize_of_any_rank_and_what_it_refuses(device):
+    x = numpy.random.default_rng(0).standard_normal((3, 4, 5), numpy.float32)
+    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")
+    made = result(device, node, 13, x, s=numpy.array([5, 7, 2]))
+    places = [numpy.linspace(0, extent - 1, size) for extent, size in zip(x.shape, made.shape)]
+    wanted = x.astype(float)
+    for axis, at in enumerate(places):
+        wanted = numpy.apply_along_axis(lambda row: numpy.interp(at, numpy.arange(row.size), row), axis, wanted)
+    numpy.testing.assert_allclose(made, wanted, 1e-5, 1e-5)
+    for reason, more in (("antialias 1", dict(antialias=1)), ("of no whole size", {})):
+        node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners", **more)
+        with pytest.raises(Refused, match=reason):
+            result(device, node, 18, x, s=numpy.array([1, 1.3, 1], numpy.float32))
+
+
 def test_weights_of_4_bits_in_blocks(device):
     codes = numpy.array([[0, 1, 7, -8], [-1, 2, -3, 4]], numpy.int8)
     scales = numpy.array([[0.5, 2], [1, 0.25]], numpy.float32)
