@@ -89,7 +89,7 @@ static bool collect_costs(const struct collector *c) {
     const struct pto_trace_cost *cost = pto_trace_log_at(&c->trace->costs, i);
     struct pto_kernel_time *row = kernel_time(c->timeline, cost->kernel);
     if (!row) return false;
-    pto_roofline_add(&row->roofline, cost);
+    pto_roofline_add(&row->roofline, cost, &c->trace->rates);
   }
   pto_roofs_init(&c->timeline->roofs, c->trace, c->core_count);
   return true;
@@ -279,15 +279,25 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   }
 }
 
+/* So many digits, or all before the point, or four behind it. */
+static const char *digits_text(double value, int digits, char *text, size_t size) {
+  if (value >= 1000 || value < 0.1)
+    snprintf(text, size, "%.*f", value < 0.1 ? 4 : 0, value);
+  else
+    snprintf(text, size, "%.*g", digits, value);
+  return text;
+}
+
 /* What the time is made of, and how far it is from the least that the chip permits. */
 static void print_roof(const struct pto_kernel_time *row, FILE *to) {
   const struct pto_roofline *roofline = &row->roofline;
-  char text[TEXT];
+  char text[TEXT], intensity[TEXT], gops[TEXT];
   const char *bound = pto_roofline_bound(roofline, text, sizeof text);
   fprintf(to, "   %5.1f%% %5.1f%% %5.1f%%", percent(row->compute, row->total), percent(row->memory, row->total),
           percent(row->contention, row->total));
   if (bound)
-    fprintf(to, " %7.3g %7.4g %7.1f%% %s", pto_roofline_intensity(roofline), pto_roofline_gops(roofline, row->total),
+    fprintf(to, " %7s %7s %7.1f%% %s", digits_text(pto_roofline_intensity(roofline), 3, intensity, sizeof intensity),
+            digits_text(pto_roofline_gops(roofline, row->total), 4, gops, sizeof gops),
             percent(roofline->least_ps, row->total), bound);
 }
 
