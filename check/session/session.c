@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
+#include <check/session/named_kernels.h>
 #include <check/session/refusals.h>
 #include <pto/world.h>
 #include <runtime/base/base.h>
@@ -110,6 +111,7 @@ static int check_chip(struct pto_session *session) {
   if (made) session->chip = *made;
   if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
     session->chip.cluster_count = session->config.clusters;
+  if (session->chip.half_kernel[0]) session->config.record |= PTO_RECORD_GRAPH; /* which kernels there are */
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
   pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
                 program->min_clusters, session->chip.name, session->chip.cluster_count);
@@ -415,7 +417,8 @@ int pto_session_execute(struct pto_session *session) {
   result->has_time = true;
   result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
   free(seconds);
-  return code;
+  if (code != PTO_EXIT_OK || session->config.rank) return code; /* ranks are asked together */
+  return pto_session_check_kernels(session, 1, &result->error) ? end(session, PTO_EXIT_USAGE) : code;
 }
 
 /* ---- verify ---- */

@@ -31,6 +31,11 @@ static const struct {
 const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
 const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
 uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+uint32_t pto_activity_find(const char *name) {
+  uint32_t activity = 0;
+  while (activity < PTO_ACTIVITY_COUNT && strcmp(activities[activity].name, name) != 0) activity++;
+  return activity;
+}
 uint32_t pto_control_activity(const struct pto_trace_control *control) {
   if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
   switch (control->activity) {

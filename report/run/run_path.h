@@ -83,6 +83,8 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 const char *pto_activity_name(uint32_t activity);
 const char *pto_activity_text(uint32_t activity);
 uint32_t pto_activity_group(uint32_t activity);
+/* Of the name in JSON; PTO_ACTIVITY_COUNT: there is none of that name. */
+uint32_t pto_activity_find(const char *name);
 /* What the orchestration did, of the words of segments: a submit whole, or what it waited for. */
 uint32_t pto_control_activity(const struct pto_trace_control *control);
 /* Whether the group has an activity besides `activity` on the path. */

@@ -104,7 +104,7 @@ static bool collect_costs(const struct collector *c) {
     const struct pto_trace_cost *cost = pto_trace_log_at(&c->trace->costs, i);
     struct pto_kernel_time *row = kernel_time(c->timeline, cost->kernel);
     if (!row) return false;
-    pto_roofline_add(&row->roofline, cost);
+    pto_roofline_add(&row->roofline, cost, &c->trace->rates);
   }
   pto_roofs_init(&c->timeline->roofs, c->trace, c->core_count);
   return true;
@@ -295,16 +295,26 @@ static bool has_part(const struct pto_timeline_stats *t, uint32_t part) {
   return part <= PTO_KERNEL_contention;
 }
 
+/* So many digits, or all before the point, or four behind it. */
+static const char *digits_text(double value, int digits, char *text, size_t size) {
+  if (value >= 1000 || value < 0.1)
+    snprintf(text, size, "%.*f", value < 0.1 ? 4 : 0, value);
+  else
+    snprintf(text, size, "%.*g", digits, value);
+  return text;
+}
+
 /* What the time is made of, and how far it is from the least that the chip permits. */
 static void print_roof(const struct pto_timeline_stats *t, const struct pto_kernel_time *row, FILE *to) {
   const struct pto_roofline *roofline = &row->roofline;
-  char text[TEXT];
+  char text[TEXT], intensity[TEXT], gops[TEXT];
   const char *bound = pto_roofline_bound(roofline, text, sizeof text);
   fputs("  ", to);
   for (uint32_t part = 0; part < PTO_KERNEL_PARTS; part++)
     if (has_part(t, part)) fprintf(to, " %6.1f%%", percent(row->parts[part], row->total));
   if (bound)
-    fprintf(to, " %7.3g %7.4g %7.1f%% %s", pto_roofline_intensity(roofline), pto_roofline_gops(roofline, row->total),
+    fprintf(to, " %7s %7s %7.1f%% %s", digits_text(pto_roofline_intensity(roofline), 3, intensity, sizeof intensity),
+            digits_text(pto_roofline_gops(roofline, row->total), 4, gops, sizeof gops),
             percent(roofline->least_ps, row->total), bound);
 }
 

@@ -142,6 +142,20 @@ static void test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use(void
   expect_span(&bench, 2, 2, 543, 743);
   expect_span(&bench, 3, 3, 758, 1208);
   bench_end(&bench);
+  /* A kernel in half the time: half of what missed and half of what did not.  The cache sees all bytes. */
+  strcpy(chip.half_kernel, "other+script");
+  bench_begin(&bench, chip);
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0);
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0);
+  pto_script_tasks[2].payload.kernels[0] = &pto_script_kernels[PTO_OUTPUT];
+  dispatch(&bench, writes, 0);
+  dispatch(&bench, pto_script_message_of(0, 0, 400, a, &a_bytes), 0);
+  for (uint32_t i = 0; i < 4; i++) bench.port->ops->wait(bench.port);
+  expect_span(&bench, 0, 0, 13, 213);
+  expect_span(&bench, 1, 1, 228, 278);
+  expect_span(&bench, 2, 2, 293, 393);
+  expect_span(&bench, 3, 3, 408, 633);
+  bench_end(&bench);
 }
 
 /* Keys are fifties of bytes. */

@@ -229,16 +229,20 @@ static bool check_threads(json_t *root) {
   return fabs(makespan - wall) <= wall * 0.01 + BESIDE_US;
 }
 
-/* Of several ranks each has accounts of its own, and the path is of all. */
+/* Of several ranks each has accounts of its own, and the path is of all: both end when the last rank does. */
 static bool check_ranks(json_t *root) {
   json_t *results = json_object_get(root, "results"), *rank;
   size_t i;
+  long long last = 0;
   assert_true(json_array_size(results) > 1);
   json_array_foreach(results, i, rank) {
     json_t *stats = json_object_get(rank, "stats");
+    last = ps(rank, "virtual_us") > last ? ps(rank, "virtual_us") : last;
     assert_true(ps(stats, "makespan_us") == ps(rank, "virtual_us"));
     check_accounts(stats, moved_bytes(rank) > 0);
   }
+  assert_true(ps(root, "virtual_us") == last);
+  assert_true(ps(json_object_get(root, "path"), "makespan_us") == last);
   return true;
 }
 
