@@ -27,13 +27,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROW_LANES 32 /* partial sums */
+#define ROW_LANES 32   /* partial sums */
 #define ROWS_AT_ONCE 4 /* whose scales are in local memory */
 
 /* Rows that are contiguous, and what they are multiplied with. */
 struct rows {
   const char *w;
-  uint64_t row_bytes; /* from one row to the next */
+  uint64_t row_bytes;  /* from one row to the next */
   const float *scales; /* of int8 rows, one after another */
   const float *x;
   uint64_t count, cols, block;
@@ -139,7 +139,7 @@ struct work {
   struct product p;
   const struct row_set *set;
   const struct pto_loops *loops;
-  void *row; /* local, or NULL: rows are contiguous */
+  void *row;     /* local, or NULL: rows are contiguous */
   float *scales; /* local */
   struct rows rows;
 };

@@ -104,7 +104,8 @@ static const char *compiled_in(Dwarf_Die *unit) {
   return unit ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)) : NULL;
 }
 
-/* The unit that an address is of: by the table of addresses, or one by one where the compiler wrote none, as clang does. */
+/* The unit that an address is of: by the table of addresses, or one by one where the compiler wrote none, as clang
+ * does. */
 static Dwarf_Die *unit_of(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Addr *bias) {
   Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, bias) : NULL;
   Dwfl_Module *module = !unit && lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
