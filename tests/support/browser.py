@@ -406,7 +406,7 @@ def look_at_timeline(result, names):
                    "const all = [...s.begin.keys()].filter(i => s.task[i] === t), at = i => NAMES.names[s.name[i]];"
                    "const own = Math.max(run.tasks.submitted[t], ...all.filter(i => i < s.first[1] && names.includes(at(i))).map(i => s.end[i]));"
                    "const last = [...run.edges.producers.items.slice(run.edges.producers.first[t], run.edges.producers.first[t + 1])]"
-                   "  .map(p => s.end[run.lastSpanOf(p)]), ready = Math.max(own, ...last);"
+                   "  .map(p => run.lastSpanOf(p)).filter(i => i >= 0).map(i => s.end[i]), ready = Math.max(own, ...last);"
                    "const sent = Math.min(...all.filter(i => i < run.firstCall && at(i) === ACTIVITIES.dispatch).map(i => s.begin[i]));"
                    "return {took: run.timeText(own - run.tasks.submitted[t]),"
                    "  sent: sent > ready && sent < Infinity ? run.timeText(sent - ready) : null}", task)
