@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <orchestration/llm/kernels.h>
 #include <orchestration/llm/oracle.h>
@@ -380,8 +381,9 @@ static int host(struct pto_program_run *run) {
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {
     status = run_counted(&counted, &tokenizer);
-    /* The text has no line end of its own. */
-    pto_program_print(run, has_file(run) ? "\n" : "\n(by random weights: the text means nothing)\n");
+    /* The text has no line end of its own.  mpirun gives the output of its processes a terminal, the input none. */
+    if (isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
+      pto_program_print(run, has_file(run) ? "\n" : "\n(by random weights: the text means nothing)\n");
     pto_tokenizer_fini(&tokenizer);
   }
   if (status == PTO_OK && l->temperature == 0 && l->checked_steps) status = run_checking(&checking);
