@@ -157,7 +157,7 @@ $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
-$(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
+$(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI) '-DPTO_PAPI_LIBRARY="$(PAPI_LIBRARY)"'
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
 $(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
