@@ -159,7 +159,7 @@ $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI) '-DPTO_PAPI_LIBRARY="$(PAPI_LIBRARY)"'
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
-$(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(foreach l,$(HAVE_ALL),$(comma) $(l))"'
+$(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(HAVE_ALL)"'
 $(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of MPI is a plug-in of its own.
 MPI_PLUG_IN := $(if $(MPI_LIBS),$(if $(wildcard $(MPI_HOME)),$(B)/libpto_mpi.so))

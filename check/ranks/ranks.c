@@ -133,6 +133,27 @@ static void add_up(struct pto_ranks *ranks) {
   }
 }
 
+/* Of all processes together: that none runs a kernel is a mistake.  False: no memory. */
+static bool check_kernels(struct pto_ranks *ranks, bool has_run) {
+  struct pto_exchange_bytes out = {0}, in = {0};
+  struct pto_error error;
+  uint64_t found = 0;
+  int status = pto_session_check_kernels(ranks->sessions, ranks->rank_count, &found, &error);
+  if (ranks->processes) {
+    uint64_t *told = pto_exchange_bytes_add(&out, sizeof *told);
+    if (told) *told = found;
+    if (!pto_ranks_share(ranks, &out, &in, told != NULL)) return false;
+    for (size_t i = 0; i < in.count / sizeof *told; i++) found |= ((const uint64_t *)(const void *)in.data)[i];
+    pto_exchange_bytes_fini(&in);
+    status = pto_session_check_kernels(ranks->sessions, ranks->rank_count, &found, &error);
+  }
+  if (has_run && status) {
+    ranks->error = error;
+    end(ranks, PTO_EXIT_USAGE);
+  }
+  return true;
+}
+
 int pto_ranks_execute(struct pto_ranks *ranks) {
   const double begin = pto_clock_seconds();
   const int status = pto_world_run(ranks->world, run_rank, ranks);
@@ -148,10 +169,7 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     if (status == PTO_OK && ranks->wants_account && pto_session_take_account(&ranks->sessions[i], &error))
       pto_session_end(&ranks->sessions[i], PTO_EXIT_FAILED, &error);
   }
-  if (status == PTO_OK && !ranks->processes &&
-      pto_session_check_kernels(ranks->sessions, ranks->rank_count, &ranks->error))
-    end(ranks, PTO_EXIT_USAGE);
-  if (!pto_ranks_gather(ranks)) {
+  if (!check_kernels(ranks, status == PTO_OK) || !pto_ranks_gather(ranks)) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for what %" PRIu32 " ranks came to", ranks->rank_count);
     return end(ranks, PTO_EXIT_FAILED);
   }

@@ -20,21 +20,30 @@ static bool runs_kernel(const struct pto_session *session, const char *name, str
   return false;
 }
 
-int pto_session_check_kernels(const struct pto_session *sessions, uint32_t count, struct pto_error *error) {
-  char names[sizeof sessions->chip.half_kernel], *rest = names, *name, question[PTO_CLOSEST_TEXT];
-  uint64_t task_count = 0;
-  memcpy(names, sessions->chip.half_kernel, sizeof names);
-  for (uint32_t i = 0; i < count; i++)
-    task_count += pto_session_trace(&sessions[i]) ? pto_session_trace(&sessions[i])->tasks.count : 0;
-  if (!task_count) return PTO_OK; /* of a program that reports no context */
-  while ((name = strsep(&rest, "+")) != NULL && sessions->chip.half_kernel[0]) {
+/* That has recorded a task; NULL: none. */
+static const struct pto_session *first_recorded(const struct pto_session *sessions, uint32_t count) {
+  uint32_t i = 0;
+  while (i < count && !(pto_session_trace(&sessions[i]) && pto_session_trace(&sessions[i])->tasks.count)) i++;
+  return i < count ? &sessions[i] : NULL;
+}
+
+int pto_session_check_kernels(const struct pto_session *sessions, uint32_t count, uint64_t *found,
+                              struct pto_error *error) {
+  const struct pto_session *first = first_recorded(sessions, count);
+  char names[sizeof first->chip.half_kernel], *rest = names, *name, question[PTO_CLOSEST_TEXT];
+  int status = PTO_OK;
+  if (!first || !first->chip.half_kernel[0]) return PTO_OK; /* not recorded: of a program that reports no context */
+  memcpy(names, first->chip.half_kernel, sizeof names);
+  for (uint64_t bit = 1; (name = strsep(&rest, "+")) != NULL; bit <<= 1) {
     struct pto_closest closest;
-    bool is_there = false;
+    bool is_there = *found & bit;
     pto_closest_begin(&closest, name);
     for (uint32_t i = 0; i < count && !is_there; i++) is_there = runs_kernel(&sessions[i], name, &closest);
-    if (!is_there)
-      return pto_error_set(error, PTO_EINVAL, "half_kernel = %s: no task runs a kernel \"%s\"%s",
-                           sessions->chip.half_kernel, name, pto_closest_question(&closest, question));
+    if (is_there)
+      *found |= bit;
+    else if (status == PTO_OK)
+      status = pto_error_set(error, PTO_EINVAL, "half_kernel = %s: no task runs a kernel \"%s\"%s",
+                             first->chip.half_kernel, name, pto_closest_question(&closest, question));
   }
-  return PTO_OK;
+  return status;
 }

@@ -6,9 +6,10 @@
 
 #include <check/session/session.h>
 
-/* Whether each has run in one of the sessions, which are of one chip and recorded their graphs.  PTO_OK, also where
- * no task was recorded, or PTO_EINVAL with the sentence. */
-PTO_MUST_CHECK int pto_session_check_kernels(const struct pto_session *sessions, uint32_t count,
+/* Whether each has run in one of the sessions, which are of one chip and recorded their graphs, or has its bit in
+ * *found (bit i: the name i ran elsewhere), which gets the bits of those that ran here.  PTO_OK, also where no task was
+ * recorded, or PTO_EINVAL with the sentence. */
+PTO_MUST_CHECK int pto_session_check_kernels(const struct pto_session *sessions, uint32_t count, uint64_t *found,
                                              struct pto_error *error);
 
 #endif

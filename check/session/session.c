@@ -418,7 +418,8 @@ int pto_session_execute(struct pto_session *session) {
   result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
   free(seconds);
   if (code != PTO_EXIT_OK || session->config.rank) return code; /* ranks are asked together */
-  return pto_session_check_kernels(session, 1, &result->error) ? end(session, PTO_EXIT_USAGE) : code;
+  uint64_t found = 0;
+  return pto_session_check_kernels(session, 1, &found, &result->error) ? end(session, PTO_EXIT_USAGE) : code;
 }
 
 /* ---- verify ---- */

@@ -46,6 +46,7 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'experts on several ranks' alike 0 expert_parallel_moe --ranks 4 --case ragged
+holds 'a kernel that none runs' alike 2 all_reduce --ranks 4 --chip a2a3 --chip-set half_kernel=nosuch
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
 holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats
 timelines() { # ENDING FILE…: 3 processes write what one does
