@@ -41,7 +41,8 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   struct pto_error error;
   const struct pto_run_result *result = &session->result;
   struct pto_critical_path path;
-  if (pto_session_take_account(session, &error) || pto_critical_path_find(pto_session_trace(session), &path, &error))
+  if (pto_session_take_account(session, false, &error) ||
+      pto_critical_path_find(pto_session_trace(session), &path, &error))
     return pto_session_end(session, PTO_EXIT_FAILED, &error);
   const struct pto_timeline_stats *timeline = &session->timeline;
   if (timeline->dropped) {

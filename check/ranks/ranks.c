@@ -166,7 +166,8 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     if (!pto_world_rank(ranks->world, i)) continue;
     if (status == PTO_OK) (void)pto_session_judge(&ranks->sessions[i]);
     struct pto_error error;
-    if (status == PTO_OK && ranks->wants_account && pto_session_take_account(&ranks->sessions[i], &error))
+    if (status == PTO_OK && ranks->wants_account &&
+        pto_session_take_account(&ranks->sessions[i], ranks->wants_gains, &error))
       pto_session_end(&ranks->sessions[i], PTO_EXIT_FAILED, &error);
   }
   if (!check_kernels(ranks, status == PTO_OK) || !pto_ranks_gather(ranks)) {

@@ -497,13 +497,13 @@ static void drop_account(struct pto_session *session) {
   pto_label_groups_fini(&session->labels);
 }
 
-int pto_session_take_account(struct pto_session *session, struct pto_error *error) {
+int pto_session_take_account(struct pto_session *session, bool has_gains, struct pto_error *error) {
   const struct pto_trace *trace = pto_session_trace(session);
   const struct pto_export_info info = pto_session_info(session);
   drop_account(session);
   if (!trace || !(trace->record & PTO_RECORD_TIMELINE))
     return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
-  int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
+  int status = pto_timeline_stats_init(trace, info.cluster_count, has_gains, &session->timeline, error);
   if (status) return status;
   if (session->timeline.is_virtual && !session->config.made_chip) {
     status = pto_timeline_stats_take_chip(&session->timeline, session->config.chip, error);

@@ -251,6 +251,7 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
+    {"no-gains", NULL, "with --stats: makes no further runs of what would help", FLAG(no_gains), TAKER(run) | GRAPH},
     {"shard", "I/N", "runs the I-th of N parts, and writes JSON lines (--json) for `ptosim merge`", BY(set_shard),
      LISTS},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
@@ -388,8 +389,8 @@ static void note_again(struct pto_run_options *options, const char *name, const 
 
 /* What only tells of a run is not part of it. */
 static bool is_of_telling(const char *name) {
-  static const char *const names[] = {"stats",           "json",        "sarif", "junit",  "quiet", "help",
-                                      "counters",        "counters-by", "dump",  "output", "save",
+  static const char *const names[] = {"stats",           "no-gains",    "json", "sarif",  "junit", "quiet", "help",
+                                      "counters",        "counters-by", "dump", "output", "save",
 #define X(name, option, argument, help, record, write) option,
                                       PTO_EXPORT_LIST(X)
 #undef X

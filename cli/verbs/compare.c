@@ -192,16 +192,17 @@ static int take_result(struct side *side, const struct pto_child_result *child, 
 
 /* has_page: its timeline is to be in the page of the comparison. */
 static int run_once(struct side *side, bool has_page, struct pto_error *error) {
-  static char name[] = "ptosim", run[] = "run", run_graph[] = "--run", stats[] = "--stats", quiet[] = "--quiet",
-              json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report",
+  static char name[] = "ptosim", run[] = "run", run_graph[] = "--run", stats[] = "--stats", no_gains[] = "--no-gains",
+              quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report",
               page_path[] = PTO_CHILD_PAGE_PATH;
   const bool is_graph = strcmp(side->word[0], "graph") == 0, has_verb = is_graph || strcmp(side->word[0], run) == 0;
-  char *words[MOST_WORDS + 10] = {name, has_verb ? side->word[0] : run}, path[32];
+  char *words[MOST_WORDS + 11] = {name, has_verb ? side->word[0] : run}, path[32];
   size_t count = 2;
   struct pto_child_result child;
   for (size_t i = has_verb; i < side->word_count; i++) words[count++] = side->word[i];
   if (is_graph) words[count++] = run_graph;
   words[count++] = stats;
+  if (!has_page) words[count++] = no_gains;
   words[count++] = quiet;
   words[count++] = json;
   words[count++] = json_path;

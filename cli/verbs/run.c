@@ -275,11 +275,13 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
+  ranks.wants_gains = ranks.wants_account && !run->options->no_gains;
   ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
   ranks.command = run->options->again;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
-  if (code == PTO_EXIT_OK && ranks.wants_account) pto_gains_run_ranks(&ranks, asked, pto_at_once_default());
+  if (code == PTO_EXIT_OK && ranks.wants_gains) pto_gains_run_ranks(&ranks, asked, pto_at_once_default());
+  if (!ranks.wants_gains) snprintf(ranks.path.why_no_gains, sizeof ranks.path.why_no_gains, "--no-gains is given");
   if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);

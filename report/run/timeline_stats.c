@@ -119,14 +119,14 @@ static void collect_control(struct collector *c) {
   }
 }
 
-static int collect_graph(struct collector *c, struct pto_error *error) {
+static int collect_graph(struct collector *c, bool has_gains, struct pto_error *error) {
   struct pto_timeline_stats *t = c->timeline;
   struct pto_event_graph graph;
   int status = pto_event_graph_init(c->trace, &graph, error);
   if (status) return status;
   status = pto_accounts_init(&graph, t->core_count[AIC], &t->accounts, error);
   if (status == PTO_OK) status = pto_run_path_init(&graph, &t->path, error);
-  if (status == PTO_OK) status = pto_run_path_find_gains(&t->path, &graph, error);
+  if (status == PTO_OK && has_gains) status = pto_run_path_find_gains(&t->path, &graph, error);
   pto_event_graph_fini(&graph);
   return status;
 }
@@ -136,8 +136,8 @@ static int order_kernels(const void *left, const void *right) {
   return (a->total < b->total) - (a->total > b->total);
 }
 
-int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, struct pto_timeline_stats *timeline,
-                            struct pto_error *error) {
+int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, bool has_gains,
+                            struct pto_timeline_stats *timeline, struct pto_error *error) {
   memset(timeline, 0, sizeof *timeline);
   struct collector c = {.trace = trace, .timeline = timeline, .core_count = cluster_count * LANES};
   timeline->is_virtual = trace->is_virtual;
@@ -145,7 +145,8 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
   timeline->core_count[AIV] = cluster_count * (LANES - 1);
   timeline->dropped = pto_trace_dropped(trace);
   const bool is_complete = collect_spans(&c) && collect_segments(&c) && collect_costs(&c);
-  const int status = is_complete ? collect_graph(&c, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
+  const int status =
+      is_complete ? collect_graph(&c, has_gains, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   if (status) {
     pto_timeline_stats_fini(timeline);
     return status;

@@ -60,8 +60,8 @@ struct pto_timeline_stats {
   const char *command;         /* that does the run again; NULL: not known.  Borrowed */
 };
 
-/* PTO_OK or PTO_ENOMEM. */
-PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count,
+/* has_gains: finds what would make the path shorter, which takes longer than all else.  PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, bool has_gains,
                                            struct pto_timeline_stats *timeline, struct pto_error *error);
 /* Reads what the chip's file says, of which the verdict's proposals and the JSON are made.  PTO_OK, or as
  * pto_chip_load_sheet. */

@@ -246,7 +246,7 @@ static void test_a_suite_is_right_where_all_rows_are_as_expected(void **state) {
 }
 
 static void test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on(void **state) {
-  assert_int_equal(pto_ptosim_run("suite war_reuse vector_example --engine virtual --deps pto --policy lifo"), 1);
+  assert_int_equal(pto_ptosim_run("suite inplace_update vector_example --engine virtual --deps pto --policy lifo"), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "WRONG"));
   assert_non_null(strstr(strstr(pto_ptosim_last.out, "WRONG"), "vector_example"));
 }
