@@ -297,6 +297,9 @@ def look_at_accounts(stats):
             wanted = us / account["count"] / stats["makespan_us"] * scale
             holds(f"the bar of {name}, {activity} is as long as its time", bar and close(bar["width"], wanted, 1.5))
     holds("there is a bar for each time, and no other", count == len(bars))
+    holds("no name is wider than its bar", script(
+        "const width = e => e.getBBox().width; return [...document.querySelectorAll('#accounts g.part')].every(p => {"
+        " const name = p.querySelector('.inside'); return !name.textContent || width(name) <= width(p.querySelector('rect')); })"))
 
 
 def look_at_kernels(stats):
