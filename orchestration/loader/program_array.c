@@ -48,6 +48,14 @@ bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_a
   return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
 }
 
+void *pto_program_zeroed(uint64_t align, uint64_t size_bytes) {
+  void *block;
+  if (posix_memalign(&block, size_bytes < 2 * PTO_LARGE_PAGE_BYTES ? align : PTO_LARGE_PAGE_BYTES, size_bytes) != 0)
+    return NULL;
+  pto_ask_for_large_pages(block, size_bytes);
+  return memset(block, 0, size_bytes);
+}
+
 /* Zeroed memory for the array; false where there is none. */
 static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
   const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;

@@ -240,14 +240,6 @@ const char *pto_program_text(struct pto_program_run *run, const char *format, ..
   return kept ? memcpy(kept, text, bytes) : "";
 }
 
-void *pto_program_zeroed(uint64_t align, uint64_t size_bytes) {
-  void *block;
-  if (posix_memalign(&block, size_bytes < 2 * PTO_LARGE_PAGE_BYTES ? align : PTO_LARGE_PAGE_BYTES, size_bytes) != 0)
-    return NULL;
-  pto_ask_for_large_pages(block, size_bytes);
-  return memset(block, 0, size_bytes);
-}
-
 void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
   struct pto_program_block *block = NULL;
   if (size_bytes < UINT64_C(1) << 47)
