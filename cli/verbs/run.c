@@ -281,7 +281,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   ranks.command = run->options->again;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_OK && ranks.wants_gains) pto_gains_run_ranks(&ranks, asked, pto_at_once_default());
-  if (!ranks.wants_gains) snprintf(ranks.path.why_no_gains, sizeof ranks.path.why_no_gains, "--no-gains is given");
+  if (run->options->no_gains) snprintf(ranks.path.why_no_gains, sizeof ranks.path.why_no_gains, "--no-gains is given");
   if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
