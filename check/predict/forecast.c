@@ -36,7 +36,11 @@ static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
   return count;
 }
 
-/* What the run came to. */
+static uint64_t makespan_of(const struct pto_session *session) {
+  return session->result.stats.virtual_ps - session->chip.handshake_ps; /* measured runs begin behind it */
+}
+
+/* What the run came to, and what it consists of. */
 static int account(struct pto_session *session, struct pto_forecast *forecast) {
   struct pto_error error;
   const struct pto_run_result *result = &session->result;
@@ -49,7 +53,7 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
     pto_error_set(&error, PTO_ENOTSUP, "%" PRIu64 " records of the run did not fit into its logs", timeline->dropped);
     return pto_session_end(session, PTO_EXIT_FAILED, &error);
   }
-  forecast->makespan_ps = result->stats.virtual_ps - session->chip.handshake_ps; /* measured runs begin behind it */
+  forecast->makespan_ps = makespan_of(session);
   forecast->window_ps = session->chip.is_graph_prebuilt ? 0 : result->stats.orchestration_ps;
   forecast->tasks = result->stats.tasks;
   forecast->kernel_tasks = count_kernel_tasks(pto_session_trace(session));
@@ -71,7 +75,8 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   return PTO_EXIT_OK;
 }
 
-static int run_session(const struct pto_session_options *options, struct pto_forecast *forecast, bool *needs_kernels) {
+static int run_session(const struct pto_session_options *options, bool has_account, struct pto_forecast *forecast,
+                       bool *needs_kernels) {
   struct pto_session session;
   int code = pto_session_init(&session, options);
   if (code == PTO_EXIT_OK) code = pto_session_execute(&session);
@@ -81,7 +86,10 @@ static int run_session(const struct pto_session_options *options, struct pto_for
     pto_error_set(&error, PTO_ENOTSUP, "it has kernels that wait for other cores");
     code = pto_session_end(&session, PTO_EXIT_USAGE, &error);
   }
-  if (code == PTO_EXIT_OK) code = account(&session, forecast);
+  if (code == PTO_EXIT_OK && has_account)
+    code = account(&session, forecast);
+  else if (code == PTO_EXIT_OK)
+    forecast->makespan_ps = makespan_of(&session);
   *needs_kernels = is_priced && code == PTO_EXIT_USAGE;
   forecast->exit_code = code;
   forecast->status = session.result.error.status;
@@ -132,20 +140,20 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   config.jitter_seed = job->jitter_seed;
   config.no_compute = true;
   options.small_inputs = true;
+  config.record = 0; /* of what the caller's run records: a session adds what it needs */
   if (job->ranks) {
-    config.record = 0;
     (void)run_ranks(&options, job->ranks, forecast);
     return;
   }
-  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
-  if (!job->has_kernels && run_session(&options, forecast, &needs_kernels) == PTO_EXIT_OK) return;
+  if (!job->is_priced) config.record = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  if (!job->has_kernels && run_session(&options, !job->is_priced, forecast, &needs_kernels) == PTO_EXIT_OK) return;
   if (!needs_kernels || job->is_priced) return;
   char why[sizeof forecast->why_run];
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;
   options.values = NULL;
   begin_forecast(forecast);
-  (void)run_session(&options, forecast, &needs_kernels);
+  (void)run_session(&options, true, forecast, &needs_kernels);
   memcpy(forecast->why_run, why, sizeof why);
 }
 

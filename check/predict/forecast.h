@@ -45,9 +45,9 @@ struct pto_forecast_job {
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
   uint64_t window;  /* slots of each task ring; 0: what options.config names */
-  uint32_t ranks;   /* that the program runs on; 0: on one chip.  Then makespan_ps alone is told, with is_priced */
+  uint32_t ranks;   /* that the program runs on, with is_priced; 0: on one chip */
   bool has_kernels; /* run them, without a try to do without */
-  bool is_priced;   /* kernels are never run: refused where the program needs them */
+  bool is_priced;   /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
 };
 
 /* Runs all jobs, `at_once` processes at a time; forecasts[i] is that of jobs[i], the same with any number of processes.
