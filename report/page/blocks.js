@@ -34,12 +34,12 @@ class Column {
   get isAtEnd() { return this.at >= this.bytes.length; }
   /* Above 2^53 the last digits are lost: no time or size of a run is that long. */
   next() {
-    let value = 0;
-    for (let scale = 1;; scale *= 128) {
-      const byte = this.bytes[this.at++];
+    let byte = this.bytes[this.at++], value = byte & 127;
+    for (let scale = 128; byte >= 128; scale *= 128) {
+      byte = this.bytes[this.at++];
       value += (byte & 127) * scale;
-      if (byte < 128) return value;
     }
+    return value;
   }
   nextSigned() {
     const value = this.next();
@@ -53,30 +53,47 @@ class Column {
   }
 }
 
-/* All spans: begin and end by span, and of each track its first span (tracks.length + 1 numbers). */
-async function readSpans(prefix) {
-  const block = await openBlock(`${prefix}timeline`);
-  if (!block) return null;
-  const [counts, gaps, lengths, names, tasks, blocks] = block;
+/* Lets the browser answer its user, where that was not so for a while. */
+let lastBreath = performance.now();
+async function breathe() {
+  if (performance.now() - lastBreath < 30) return;
+  await new Promise(done => setTimeout(done));
+  lastBreath = performance.now();
+}
+
+/* What tracks consist of, begin, end and name of each, and of each track its first one (tracks.length + 1 numbers).
+ * readMore(list, i, isFirst): the rest of it, isFirst of its track. */
+async function readTracks([counts, gaps, lengths, names], more, readMore) {
   const first = [0];
   while (!counts.isAtEnd) first.push(first[first.length - 1] + counts.next());
   const count = first[first.length - 1];
-  const spans = {
-    first, count,
-    begin: new Float64Array(count), end: new Float64Array(count),
-    name: new Uint16Array(count), task: new Int32Array(count), block: new Uint32Array(count)
-  };
+  const list = {first, count, begin: new Float64Array(count), end: new Float64Array(count), name: new Uint16Array(count), ...more(count)};
   for (let track = 0; track + 1 < first.length; track++) {
-    let time = 0, task = 0;
+    let time = 0;
     for (let i = first[track]; i < first[track + 1]; i++) {
-      spans.begin[i] = time + gaps.nextSigned();
-      time = spans.end[i] = spans.begin[i] + lengths.next();
-      spans.name[i] = names.next();
-      spans.task[i] = (task += tasks.nextSigned()) - 1;
-      spans.block[i] = blocks.next();
+      list.begin[i] = time + gaps.nextSigned();
+      time = list.end[i] = list.begin[i] + lengths.next();
+      list.name[i] = names.next();
+      readMore(list, i, i === first[track]);
     }
+    await breathe();
   }
-  return spans;
+  return list;
+}
+
+/* Items of many spans, with the time in which they were busy; null where the page has no timeline. */
+async function readOverview(prefix) {
+  const block = await openBlock(`${prefix}overview`);
+  return block && readTracks(block, count => ({busy: new Float64Array(count)}), (items, i) => { items.busy[i] = block[4].next(); });
+}
+
+async function readSpans(prefix) {
+  const block = await openBlock(`${prefix}timeline`), [tasks, blocks] = block.slice(4);
+  let task = 0;
+  return readTracks(block, count => ({task: new Int32Array(count), block: new Uint32Array(count)}), (spans, i, isFirst) => {
+    spans.task[i] = (task = (isFirst ? 0 : task) + tasks.nextSigned()) - 1;
+    spans.block[i] = blocks.next();
+  });
 }
 
 async function readTasks(prefix, count) {

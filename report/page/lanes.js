@@ -14,17 +14,20 @@ class Run {
     this.names = documentOf(`${prefix}names`);
     this.result = result || {};
     this.colour = colourOf;
-    this.spans = this.tasks = this.edges = this.tensors = this.path = null;
+    this.overview = this.spans = this.tasks = this.edges = this.tensors = this.path = null;
     this.end = 1;
   }
 
   /* Whether there is anything to draw. */
   async open() {
-    this.spans = await readSpans(this.prefix);
-    if (!this.spans || !this.spans.count) return false;
-    for (const end of this.spans.end) this.end = Math.max(this.end, end);
+    this.overview = await readOverview(this.prefix);
+    if (!this.overview || !this.overview.count) return false;
+    for (const end of this.overview.end) this.end = Math.max(this.end, end);
     this.path = this.stepsOnTracks(this.result.stats && this.result.stats.path);
     return true;
+  }
+  async loadSpans() {
+    this.spans = await readSpans(this.prefix);
   }
   async loadTasks() {
     if (!this.tasks) this.tasks = await readTasks(this.prefix, this.names.tasks);
@@ -161,6 +164,7 @@ function bringIntoView({run, timeline}, span) {
 
 /* Selects a task's last span and brings it into view. */
 function goTo(task, lane = lanes[0]) {
+  if (!lane || !lane.run.spans) return; /* they are being read */
   const {run, timeline} = lane, span = run.lastSpanOf(task), [begin, end] = timeline.scale.domain();
   if (span >= 0 && (run.spans.begin[span] < begin || run.spans.end[span] > end)) bringIntoView(lane, span);
   if (span >= 0) timeline.select(span);
@@ -171,6 +175,7 @@ function goTo(task, lane = lanes[0]) {
 }
 
 function showTime(beginUs, endUs) {
+  if (!lanes.length) return;
   const {run, timeline} = lanes[0], units = run.names.units_per_us, margin = (endUs - beginUs) / 2 + 0.001;
   timeline.show(Math.max(0, (beginUs - margin) * units), Math.min(run.end, (endUs + margin) * units));
   document.getElementById("lanes").scrollIntoView();
@@ -230,6 +235,7 @@ function startSearch() {
     timeline.showsPath = form.elements.path.checked;
     timeline.draw();
   }));
+  if (form.elements.text.value) form.elements.text.dispatchEvent(new Event("input")); /* was asked while spans were read */
 }
 
 function findText(text) {
@@ -258,7 +264,11 @@ async function drawLanes(named, onView) {
   for (const lane of lanes) lane.timeline.peers = lanes.filter(other => other !== lane).map(other => other.timeline);
   performance.mark("first picture");
   await new Promise(requestAnimationFrame);
-  for (const lane of lanes) await lane.run.loadTasks();
+  for (const {run, timeline} of lanes) {
+    await run.loadTasks();
+    await run.loadSpans();
+    await timeline.refine();
+  }
   startSearch();
   window.addEventListener("resize", () => lanes.forEach(lane => lane.timeline.resize()));
   return true;

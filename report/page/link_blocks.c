@@ -5,8 +5,9 @@
 #include <inttypes.h>
 
 #include <pto/world.h>
-#include <report/page/columns.h>
+#include <report/page/block.h>
 #include <report/page/escaped_json.h>
+#include <report/page/timeline_block.h>
 
 struct links {
   const struct pto_trace_between *between;
@@ -19,15 +20,6 @@ static bool is_next_track(const struct pto_trace_link_flow *a, const struct pto_
   return a->link != b->link || a->lane != b->lane;
 }
 
-static int write_block(const struct pto_export_info *info, const char *id, struct pto_column *columns, uint32_t count,
-                       FILE *to) {
-  char name[PTO_BLOCK_ID];
-  fprintf(to, "<script type=\"text/plain\" id=\"%s\">", pto_block_id(info, id, name));
-  const int status = pto_columns_write(columns, count, to);
-  fputs("</script>\n", to);
-  return status;
-}
-
 static uint32_t name_of(struct links *links, const struct pto_trace_link_flow *flow) {
   uint32_t *name = &links->name_of[flow->source][flow->target];
   if (!*name) {
@@ -38,23 +30,17 @@ static uint32_t name_of(struct links *links, const struct pto_trace_link_flow *f
 }
 
 static int put_timeline(struct links *links, const struct pto_export_info *info, FILE *to) {
-  enum { COUNT, GAP, LENGTH, NAME, TASK, BLOCK, COLUMNS };
-  struct pto_column columns[COLUMNS] = {{0}};
+  struct pto_timeline_block timeline = {0};
   const struct pto_trace_between *between = links->between;
   for (size_t at = 0, first = 0; at < between->flow_count; first = at) {
-    uint64_t last_end = 0;
     for (; at < between->flow_count && !is_next_track(&between->flows[at], &between->flows[first]); at++) {
       const struct pto_trace_link_flow *flow = &between->flows[at];
-      pto_column_put_signed(&columns[GAP], (int64_t)(flow->begin - last_end));
-      pto_column_put(&columns[LENGTH], flow->end - flow->begin);
-      pto_column_put(&columns[NAME], name_of(links, flow));
-      pto_column_put_signed(&columns[TASK], 0);
-      pto_column_put(&columns[BLOCK], 0);
-      last_end = flow->end;
+      const struct pto_page_span span = {.begin = flow->begin, .end = flow->end, .name = name_of(links, flow)};
+      pto_timeline_block_add(&timeline, &span);
     }
-    pto_column_put(&columns[COUNT], at - first);
+    pto_timeline_block_end_track(&timeline);
   }
-  return write_block(info, "timeline", columns, COLUMNS, to);
+  return pto_timeline_block_write(&timeline, info, to);
 }
 
 static void put_names(struct pto_json_writer *w, const void *context) {
@@ -94,8 +80,8 @@ int pto_link_blocks_write(const struct pto_trace_between *between, const struct 
   struct pto_column none[TENSOR_COLUMNS] = {{0}};
   char id[PTO_BLOCK_ID];
   int status = put_timeline(&links, info, to);
-  if (status == PTO_OK) status = write_block(info, "tasks", none, TASK_COLUMNS, to);
-  if (status == PTO_OK) status = write_block(info, "edges", none, EDGE_COLUMNS, to);
-  if (status == PTO_OK) status = write_block(info, "tensors", none, TENSOR_COLUMNS, to);
+  if (status == PTO_OK) status = pto_block_write(info, "tasks", none, TASK_COLUMNS, to);
+  if (status == PTO_OK) status = pto_block_write(info, "edges", none, EDGE_COLUMNS, to);
+  if (status == PTO_OK) status = pto_block_write(info, "tensors", none, TENSOR_COLUMNS, to);
   return status == PTO_OK ? pto_escaped_json_write(pto_block_id(info, "names", id), put_names, &links, to) : status;
 }

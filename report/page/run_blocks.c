@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include <report/findings/source_lines.h>
-#include <report/page/columns.h>
+#include <report/page/block.h>
 #include <report/page/escaped_json.h>
+#include <report/page/timeline_block.h>
 #include <report/run/intervals.h>
 #include <report/run/label_groups.h>
 #include <report/run/run_path.h>
@@ -57,26 +58,22 @@ struct blocks {
 static uint32_t first_core(const struct blocks *b) { return 1 + b->has_resolver + b->scheduler_count; }
 
 static void write_block(struct blocks *b, const char *id, struct pto_column *columns, uint32_t count) {
-  char name[PTO_BLOCK_ID];
-  fprintf(b->to, "<script type=\"text/plain\" id=\"%s\">", pto_block_id(b->info, id, name));
-  const int status = pto_columns_write(columns, count, b->to);
-  fputs("</script>\n", b->to);
+  const int status = pto_block_write(b->info, id, columns, count, b->to);
   if (b->status == PTO_OK) b->status = status;
 }
 
 /* ---- timeline ---- */
 
 struct span {
-  uint64_t begin, end;
-  uint32_t track, task; /* task + 1; 0: none */
-  uint32_t name, block;
+  struct pto_page_span its;
+  uint32_t track;
 };
 
 static int compare_spans(const void *a, const void *b) {
   const struct span *x = a, *y = b;
   if (x->track != y->track) return x->track < y->track ? -1 : 1;
-  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  return x->end < y->end ? -1 : x->end > y->end;
+  if (x->its.begin != y->its.begin) return x->its.begin < y->its.begin ? -1 : 1;
+  return x->its.end < y->its.end ? -1 : x->its.end > y->its.end;
 }
 
 struct taken {
@@ -85,10 +82,10 @@ struct taken {
   size_t count, capacity;
 };
 
-static void take(struct taken *taken, struct span span) {
+static void take(struct taken *taken, uint32_t track, struct pto_page_span span) {
   struct span *at = pto_grow(&taken->spans, &taken->count, &taken->capacity, sizeof *at);
   if (at)
-    *at = span;
+    *at = (struct span){span, track};
   else
     taken->b->status = PTO_ENOMEM;
 }
@@ -100,12 +97,12 @@ static void take_calls(struct taken *taken) {
   const struct pto_trace_span *span;
   for (struct pto_span_walk walk = {0}; (span = pto_trace_next_span(trace, &walk)) != NULL;) {
     const struct pto_kernel *kernel = pto_trace_task_kernel(trace, span->task, span->role);
-    take(taken, (struct span){.begin = span->begin,
-                              .end = span->end,
-                              .track = first_core(taken->b) + span->core,
-                              .task = span->task + 1,
-                              .name = name_of(taken, kernel ? kernel->name : "task"),
-                              .block = span->block_index});
+    take(taken, first_core(taken->b) + span->core,
+         (struct pto_page_span){.begin = span->begin,
+                                .end = span->end,
+                                .task = span->task + 1,
+                                .name = name_of(taken, kernel ? kernel->name : "task"),
+                                .block = span->block_index});
   }
 }
 
@@ -114,26 +111,31 @@ static void take_control(struct taken *taken) {
   const struct pto_trace_log *log = &taken->b->trace->control;
   for (uint64_t i = 0; i < log->count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(log, i);
-    take(taken, (struct span){.begin = control->begin,
-                              .end = control->end,
-                              .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
-                              .name = name_of(taken, pto_activity_text(pto_control_activity(control)))});
+    const uint32_t activity = pto_control_activity(control);
+    take(taken, 0,
+         (struct pto_page_span){.begin = control->begin,
+                                .end = control->end,
+                                .task = control->activity == PTO_CONTROL_SUBMIT ? control->task + 1 : 0,
+                                .name = name_of(taken, pto_activity_text(activity)),
+                                .is_waiting = pto_activity_group(activity) == PTO_GROUP_WAIT});
   }
+}
+
+static uint32_t track_of(const struct blocks *b, struct pto_resource resource) {
+  if (resource.kind == PTO_RESOURCE_ORCHESTRATOR) return 0;
+  return resource.kind == PTO_RESOURCE_RESOLVER ? 1 : 1u + b->has_resolver + resource.index;
 }
 
 /* What the orchestrator and the schedulers did in virtual time, and what they waited for. */
 static void take_interval(void *context, const struct pto_interval *interval) {
   struct taken *taken = context;
-  const uint32_t kind = interval->resource.kind;
-  if (kind == PTO_RESOURCE_CORE) return; /* their calls say it */
-  take(taken,
-       (struct span){.begin = interval->begin,
-                     .end = interval->end,
-                     .track = kind == PTO_RESOURCE_ORCHESTRATOR ? 0
-                              : kind == PTO_RESOURCE_RESOLVER   ? 1
-                                                              : 1u + taken->b->has_resolver + interval->resource.index,
-                     .task = interval->task == PTO_SEGMENT_NO_TASK ? 0 : interval->task + 1,
-                     .name = name_of(taken, pto_activity_text(interval->activity))});
+  if (interval->resource.kind == PTO_RESOURCE_CORE) return; /* their calls say it */
+  take(taken, track_of(taken->b, interval->resource),
+       (struct pto_page_span){.begin = interval->begin,
+                              .end = interval->end,
+                              .task = interval->task == PTO_SEGMENT_NO_TASK ? 0 : interval->task + 1,
+                              .name = name_of(taken, pto_activity_text(interval->activity)),
+                              .is_waiting = pto_activity_group(interval->activity) == PTO_GROUP_WAIT});
 }
 
 static void take_intervals(struct taken *taken) {
@@ -148,8 +150,7 @@ static void take_intervals(struct taken *taken) {
 }
 
 static void put_timeline(struct blocks *b) {
-  enum { COUNT, GAP, LENGTH, NAME, TASK, BLOCK, COLUMNS };
-  struct pto_column columns[COLUMNS] = {{0}};
+  struct pto_timeline_block timeline = {0};
   struct taken taken = {.b = b};
   take_calls(&taken);
   if (b->trace->segments.count)
@@ -161,22 +162,12 @@ static void put_timeline(struct blocks *b) {
   if (count) qsort(spans, count, sizeof *spans, compare_spans);
   uint64_t at = 0;
   for (uint32_t track = 0; track < first_core(b) + b->info->cluster_count * LANES; track++) {
-    const uint64_t first = at;
-    uint64_t last_end = 0;
-    int64_t last_task = 0;
-    for (; at < count && spans[at].track == track; at++) {
-      pto_column_put_signed(&columns[GAP], (int64_t)(spans[at].begin - last_end));
-      pto_column_put(&columns[LENGTH], spans[at].end - spans[at].begin);
-      pto_column_put(&columns[NAME], spans[at].name);
-      pto_column_put_signed(&columns[TASK], (int64_t)spans[at].task - last_task);
-      pto_column_put(&columns[BLOCK], spans[at].block);
-      last_end = spans[at].end;
-      last_task = spans[at].task;
-    }
-    pto_column_put(&columns[COUNT], at - first);
+    for (; at < count && spans[at].track == track; at++) pto_timeline_block_add(&timeline, &spans[at].its);
+    pto_timeline_block_end_track(&timeline);
   }
   free(spans);
-  write_block(b, "timeline", columns, COLUMNS);
+  const int status = pto_timeline_block_write(&timeline, b->info, b->to);
+  if (b->status == PTO_OK) b->status = status;
 }
 
 /* ---- the graph ---- */
@@ -379,12 +370,6 @@ static void put_names(struct pto_json_writer *w, const void *context) {
     for (uint64_t i = 0; i < b->trace->tasks.count; i++) pto_json_string(w, pto_export_group(b->info, i));
     pto_json_array_end(w);
   }
-}
-
-const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]) {
-  if (!info->rank) return id;
-  snprintf(text, PTO_BLOCK_ID, "r%" PRIu32 "-%s", info->rank->index, id);
-  return text;
 }
 
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to) {

@@ -3,7 +3,8 @@
  * A recorded run as the page keeps it: names in JSON, and blocks of columns (report/page/columns.h) that the page opens
  * when it needs them.
  *
- *   timeline   the spans of all tracks, by track and begin
+ *   overview   spans of all tracks, 64 in one item (report/page/timeline_block.h)
+ *   timeline   the spans, by track and begin
  *   tasks      kernel, submit time and place of each task
  *   edges      of each task, its producers
  *   tensors    of each task, its parameters
@@ -12,11 +13,11 @@
  * Tracks are the orchestrator, a resolver, the schedulers and the cores.  In virtual time those before the cores are
  * what segments say; on threads the orchestrator's is what the control thread did, and there are no schedulers.
  *
- * Of a rank of a world the ids begin with "r" and its number: r3-timeline.  Links are a run of their own, with the
+ * Ids of blocks are in block.h.  Links are a run of their own, with the
  * number of ranks for one, whose tracks are lanes of links and whose spans are what they carried.
  *
  * Times are in the trace's unit; most are differences to what stands before.  Reads the trace only; memory is one
- * block's at a time, and 32 bytes a span for the sort.
+ * block's at a time, and 40 bytes a span for the sort.
  */
 #ifndef PTO_REPORT_PAGE_RUN_BLOCKS_H
 #define PTO_REPORT_PAGE_RUN_BLOCKS_H
@@ -25,14 +26,10 @@
 
 #include <report/export/trace_events.h>
 
-#define PTO_BLOCK_ID 32 /* characters, the end too */
-
-/* Writes <script> elements with the ids names, timeline, tasks, edges, tensors and samples.  PTO_OK or PTO_ENOMEM. */
+/* Writes <script> elements with the ids names, overview, timeline, tasks, edges, tensors and samples.  PTO_OK or
+ * PTO_ENOMEM. */
 int pto_run_blocks_write(const struct pto_trace *trace, const struct pto_export_info *info, FILE *to);
 /* The same of links. */
 int pto_link_blocks_write(const struct pto_trace_between *between, const struct pto_export_info *info, FILE *to);
-
-/* The id of a block; returns `id` where the chip is alone, else `text`.  Internal. */
-const char *pto_block_id(const struct pto_export_info *info, const char *id, char text[PTO_BLOCK_ID]);
 
 #endif

@@ -11,7 +11,7 @@
 
 static const struct {
   const char *id, *opening;
-} elements[] = {{"result", DOCUMENT}, {"names", DOCUMENT}, {"timeline", BLOCK},
+} elements[] = {{"result", DOCUMENT}, {"names", DOCUMENT}, {"overview", BLOCK}, {"timeline", BLOCK},
                 {"tasks", BLOCK},     {"edges", BLOCK},    {"tensors", BLOCK}};
 
 /* The text of an element, which has no tag in it. */

@@ -4,16 +4,18 @@
  *
  * Levels of detail: level 0 of a track has its spans, each next one an item for eight of the one before, with the time in
  * which they were busy.  What is drawn is the finest level whose items are about a pixel wide, so that a picture costs what
- * its pixels cost, whatever the number of spans.
+ * its pixels cost, whatever the number of spans.  Until the spans have been read, level 0 has the items of the overview.
  */
 
 const LEVEL = 8;
 const ROW = 18, LABEL_WIDTH = 150, AXIS_HEIGHT = 24;
 
-/* Levels above 0 of one track.  name: of the item's longest span.  isIdle, by name: waiting is no time that it is busy. */
-function levelsOf(spans, from, to, isIdle) {
-  const levels = [{begin: spans.begin.subarray(from, to), end: spans.end.subarray(from, to),
-                   name: spans.name.subarray(from, to), busy: null}];
+/* Levels of one track, of a list of spans or items.  name: of the item's longest span.  isIdle, by name: waiting is no
+ * time that it is busy. */
+function levelsOf(list, track, isIdle) {
+  const [from, to] = [list.first[track], list.first[track + 1]];
+  const levels = [{begin: list.begin.subarray(from, to), end: list.end.subarray(from, to), name: list.name.subarray(from, to),
+                   busy: list.busy ? list.busy.subarray(from, to) : null}];
   for (let below = levels[0]; below.begin.length > LEVEL; below = levels[levels.length - 1]) {
     const count = Math.ceil(below.begin.length / LEVEL);
     const level = {begin: new Float64Array(count), end: new Float64Array(count), name: new Uint16Array(count),
@@ -45,11 +47,11 @@ class Timeline {
     this.peers = []; /* timelines that show the same time */
     this.options = options;
     this.tracks = [];
-    const {spans} = this.run, isIdle = this.run.names.names.map(isWaiting);
-    for (let track = 0; track + 1 < spans.first.length; track++)
-      if (spans.first[track] < spans.first[track + 1])
-        this.tracks.push({track, name: this.run.names.tracks[track],
-                          levels: levelsOf(spans, spans.first[track], spans.first[track + 1], isIdle)});
+    const {overview} = this.run;
+    this.isIdle = this.run.names.names.map(isWaiting);
+    for (let track = 0; track + 1 < overview.first.length; track++)
+      if (overview.first[track] < overview.first[track + 1])
+        this.tracks.push({track, name: this.run.names.tracks[track], levels: levelsOf(overview, track, this.isIdle)});
     this.element = d3.select(element);
     this.canvas = this.element.append("canvas").attr("tabindex", 0).attr("role", "img")
       .attr("aria-label", "timeline of all cores");
@@ -69,6 +71,15 @@ class Timeline {
       .on("keydown", () => this.key(d3.event));
     this.tip = this.element.append("div").attr("class", "tip").style("display", "none");
     this.resize();
+  }
+
+  /* Draws the spans, which the run has read. */
+  async refine() {
+    for (const track of this.tracks) {
+      track.levels = levelsOf(this.run.spans, track.track, this.isIdle);
+      await breathe();
+    }
+    this.draw();
   }
 
   /* Spans for which `matches` says so stay as they are, others fade; null: none fades.  How many match. */
@@ -181,7 +192,7 @@ class Timeline {
       if (this.colours[name] !== colour) context.fillStyle = colour = this.colours[name];
       if (track.hits) context.globalAlpha = track.hits[depth][at] ? 1 : 0.15;
       context.fillRect(left, y + ROW - 2 - height, Math.max(width, 0.5), height);
-      if (depth > 0 || width <= 30) continue;
+      if (level.busy || width <= 30) continue;
       const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
       context.fillStyle = inkOn(colour);
       colour = null;
@@ -229,7 +240,7 @@ class Timeline {
   /* The span at a point of the canvas's box; -1: none. */
   spanAt(px, py) {
     const row = Math.floor((py - AXIS_HEIGHT) / ROW), {spans} = this.run;
-    if (row < 0 || row >= this.tracks.length || px < LABEL_WIDTH) return -1;
+    if (!spans || row < 0 || row >= this.tracks.length || px < LABEL_WIDTH) return -1;
     const {track, levels} = this.tracks[row], time = this.scale.invert(px), slack = this.scale.invert(px + 2) - time;
     /* On threads calls of a core may overlap; the last one is drawn on top. */
     const last = d3.bisectRight(levels[0].begin, time + slack) - 1;

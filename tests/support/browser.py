@@ -360,6 +360,12 @@ def look_at_tracks(stats, names):
         wanted = {words[activity]: round(us * names["units_per_us"]) for activity, us in account["us"].items()}
         holds(f"the track of {account['resource']} has the times of its account, {sums.get(account['resource'])}, {wanted}",
               sums.get(account["resource"]) == wanted)
+    parts = script("const sum = (list, of) => list.first.slice(1).map((end, track) => { let us = 0; for (let i = list.first[track]; i < end; i++)"
+                   " us += of(i); return us; }); const {overview: o, spans: s} = run, ends = list => list.first.slice(1).map((end, track) =>"
+                   " end > list.first[track] ? [list.begin[list.first[track]], Math.max(...list.end.subarray(list.first[track], end))] : []);"
+                   "return [[sum(o, i => o.busy[i]), ends(o), o.count], [sum(s, i => timeline.isIdle[s.name[i]] ? 0 : s.end[i] - s.begin[i]), ends(s),"
+                   " s.first.slice(1).reduce((items, end, track) => items + Math.ceil((end - s.first[track]) / 64), 0)]]")
+    holds("the overview has the spans' busy time on each track, and an item for 64", parts[0] == parts[1])
     waiting = script("return timeline.tracks.some(t => t.levels.slice(1).some(l => l.busy.some((busy, i) => busy > l.end[i] - l.begin[i] + 1)))")
     holds("nothing is busier than it is long", waiting is False)
 
