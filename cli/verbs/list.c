@@ -376,6 +376,10 @@ int pto_cmd_list(int argc, char **argv) {
     return PTO_EXIT_OK;
   }
   if (argc == 1) return list_programs(0, NULL);
+  const bool has_json = argc > 4 && strcmp(argv[1], "chips") == 0 && strcmp(argv[argc - 2], "--json") == 0;
+  for (int i = 1; i < (has_json ? argc - 2 : argc); i++)
+    if (argv[i][0] == '-')
+      return pto_complain(PTO_EXIT_USAGE, "list: there is no option %s here; --help lists what it takes", argv[i]);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) {
     if (strcmp(argv[1], lists[i].name) != 0) continue;
     if (argc > 2 && !lists[i].takes_names)

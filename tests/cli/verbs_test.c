@@ -84,6 +84,10 @@ static void test_a_mistyped_name_is_answered_with_the_nearest(void **state) {
   pto_ptosim_assert_complaint(2, "did you mean \"list\"?");
   pto_ptosim_run("run vector_example --statz");
   pto_ptosim_assert_complaint(2, "did you mean \"--stats\"?");
+  pto_ptosim_run("list kernels --quiet");
+  pto_ptosim_assert_complaint(2, "there is no option --quiet here");
+  pto_ptosim_run("list chips --json file");
+  pto_ptosim_assert_complaint(2, "there is no option --json here");
   pto_ptosim_run("regress some.list --jbos=3");
   pto_ptosim_assert_complaint(2, "did you mean \"--jobs\"?");
   pto_ptosim_run("check vector_example --statz"); /* check has no --stats */
