@@ -75,6 +75,33 @@ static void test_three_percent_of_one_kernel_are_named_in_virtual_time(void **st
   drop(&sides, &comparison);
 }
 
+/* Adds looks of a scheduler, all of them on the path, and that kernels only compute. */
+static json_t *with_looks(json_t *result, double us) {
+  json_t *kernel;
+  size_t i;
+  json_array_foreach(json_object_get(json_object_get(result, "stats"), "kernels"), i, kernel)
+      json_object_set(kernel, "compute_us", json_object_get(kernel, "total_us"));
+  json_t *stats = json_object_get(result, "stats"), *path = json_object_get(json_object_get(stats, "path"), "us");
+  json_array_append_new(json_object_get(stats, "accounts"),
+                        json_pack("{s:s, s:s, s:i, s:{s:f}}", "resource", "schedulers", "kind", "scheduler", "count", 1,
+                                  "us", "look", us));
+  json_object_set_new(path, "look", json_real(us));
+  json_object_set_new(stats, "makespan_us", json_real(json_real_value(json_object_get(stats, "makespan_us")) + us));
+  return result;
+}
+
+/* They follow from the order of events, which a slower kernel changes. */
+static void test_looks_are_no_cause_beside_a_kernel_that_changed(void **state) {
+  struct sides sides = {0};
+  struct pto_run_comparison comparison;
+  struct pto_error error;
+  add(&sides, 0, with_looks(result_of("virtual", 20, 4, 30), 2));
+  add(&sides, 1, with_looks(result_of("virtual", 20, 4.12, 30), 2.3));
+  assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
+  says(&comparison, "B takes 0.42 us longer (+0.64 %); kernel second +0.12 us (+3.0 %)");
+  drop(&sides, &comparison);
+}
+
 static void test_a_picosecond_counts_in_virtual_time_and_nothing_does_not(void **state) {
   struct sides sides = {0};
   struct pto_run_comparison comparison;
@@ -273,6 +300,7 @@ static void test_an_order_that_is_none_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_three_percent_of_one_kernel_are_named_in_virtual_time),
+      cmocka_unit_test(test_looks_are_no_cause_beside_a_kernel_that_changed),
       cmocka_unit_test(test_a_picosecond_counts_in_virtual_time_and_nothing_does_not),
       cmocka_unit_test(test_the_path_adds_up),
       cmocka_unit_test(test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is_not),

@@ -7,8 +7,8 @@
  * nanosecond decides which one is told.  What goes the other way than the makespan is no cause.
  *
  * A kernel whose calls take another time alone has been changed, whatever the run makes of it; what the control does is
- * often a consequence: another order of events has other looks and lists.  So an account is no cause beside a kernel
- * that changed by more, in time and in percent.
+ * often a consequence: another order of events has other looks and lists.  So beside a kernel that changed, waits and
+ * looks are no cause, and what the control does for itself is none if it changed by less, in time and in percent.
  */
 #include <check/compare/comparison.h>
 
@@ -85,7 +85,7 @@ static struct cause find_cause(const struct pto_run_comparison *c) {
   const double of_kernel = kernel ? fabs(effect_us(kernel)) : 0, of_account = account ? fabs(effect_us(account)) : 0;
   if (kernel && of_kernel >= least && of_kernel >= of_account)
     return (struct cause){PTO_COMPARED_KERNELS, kernel, NULL};
-  if (changed && fabs(alone_us(changed)) >= least && (!account || is_larger(changed, account)))
+  if (changed && fabs(alone_us(changed)) >= least && (!account || !account->is_own || is_larger(changed, account)))
     return (struct cause){PTO_COMPARED_KERNELS, changed, path};
   if (account && of_account >= least) return (struct cause){PTO_COMPARED_ACCOUNTS, account, NULL};
   const struct pto_compared *hidden = find_largest(c, PTO_COMPARED_KERNELS, plain_us, sign); /* a wait is a symptom */
