@@ -201,8 +201,9 @@ class Context:
     def dispatch(self, orchestrate, inputs, outputs, constants=(), consumed=()):
         """Queues one run of orchestrate(rt, *inputs, *outputs, *constants), in a scope of its own.
 
-        inputs, outputs: device tensors by name, in the order of the orchestration's parameters.  constants: tensors of
-        constant().  consumed: names of inputs that are given up; they alone may share their tensor with an output.
+        What it borrows is kept until sync().  inputs, outputs: device tensors by name, in the order of the orchestration's
+        parameters.  constants: tensors of constant().  consumed: names of inputs that are given up; they alone may share
+        their tensor with an output.
         """
         def shapes(tensors):
             return {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}

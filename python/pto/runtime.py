@@ -139,7 +139,7 @@ class Orchestrating:
     def __init__(self, c):
         self.c = c
         self._calls = {}  # by kernel, blocks, label and core
-        self._held = []  # arrays, as long as their registrations may last
+        self._held = []  # tensors of arrays, as long as they may be registered
         self.exception = None
 
     def check(self, status):
@@ -164,8 +164,8 @@ class Orchestrating:
     def tensor(self, array, dtype=None, label=None):
         """A numpy array, or what has __dlpack__ or a buffer, as a tensor: its memory, strides kept.
 
-        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the runtime is destroyed.  A
-        read-only one is refused as an output.
+        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the run ends; of a
+        tensor that is made outside a run, until the runtime is destroyed.  A read-only one is refused as an output.
         """
         made = of_array(self.c, array, dtype)
         self._held.append(made)
@@ -312,8 +312,10 @@ class Runtime(Orchestrating):
         def called(_, __):
             return self.called(orchestration, *arguments)
 
-        self.exception = None
-        return lib.pto_run(self.c, called, ffi.NULL)
+        self.exception, before = None, len(self._held)
+        status = lib.pto_run(self.c, called, ffi.NULL)
+        del self._held[before:]
+        return status
 
     def run(self, orchestration, *arguments):
         """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""

@@ -3,6 +3,7 @@
 
 import gc
 import re
+import weakref
 
 import numpy
 import pytest
@@ -123,17 +124,27 @@ def test_an_exception_of_a_kernel_ends_the_run_and_is_the_cause(settings):
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
 
-def test_arrays_stay_alive_as_long_as_the_runtime():
+def test_arrays_stay_alive_for_the_run_and_no_longer():
+    seen = []
+
     def orchestrate(rt):
         for value in range(20):
-            rt.submit(pto.kernels.add, rt.tensor(numpy.full(1000, value, numpy.float32)), total, total)
+            array = numpy.full(1000, value, numpy.float32)
+            seen.append(weakref.ref(array))
+            rt.submit(pto.kernels.add, rt.tensor(array), total, total)
+            del array
             value % 4 or gc.collect()
+        assert all(each() is not None for each in seen)
 
     result = numpy.zeros(1000, numpy.float32)
     with pto.Runtime() as rt:
         total = rt.tensor(result)
         rt.run(orchestrate)
-    assert (result == sum(range(20))).all()
+        gc.collect()
+        assert all(each() is None for each in seen)
+        seen.clear()
+        rt.run(orchestrate)  # a tensor made outside a run lasts for the next
+    assert (result == 2 * sum(range(20))).all()
 
 
 @ENGINES
