@@ -57,6 +57,7 @@ static struct {
   const void *calls[MOST_CALLS]; /* the fault's, as of runtime/base/call_stack.h */
   size_t call_count;
   const struct pto_message *message; /* of the kernel; NULL: in none */
+  const void *address;               /* of a fault that has one */
   pto_fault_describer *describer;
   void *describer_context;
 } faulted;
@@ -90,6 +91,7 @@ static void describe(int signal, const siginfo_t *info) {
   if (fault->has_address) {
     used = append(used, " at address ");
     used = append_address(used, (uintptr_t)info->si_addr);
+    faulted.address = info->si_addr;
     if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
@@ -169,9 +171,10 @@ _Noreturn static void explain(int fd) {
   signal(SIGALRM, SIG_DFL);
   alarm(PLACE_SECONDS);
   used = add_calls(text, sizeof text);
-  if (faulted.message && faulted.describer && used + 2 < sizeof text) {
-    snprintf(text + used, sizeof text - used, "; ");
-    faulted.describer(faulted.describer_context, faulted.message, text + used + 2, sizeof text - used - 2);
+  if (faulted.describer && used + 2 < sizeof text) {
+    char *const more = text + used + 2;
+    faulted.describer(faulted.describer_context, faulted.message, faulted.address, more, sizeof text - used - 2);
+    if (*more) memcpy(text + used, "; ", 2);
   }
   (void)!write(fd, text, strnlen(text, sizeof text));
   _exit(0);
@@ -219,6 +222,7 @@ int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_
   faulted.report = report;
   faulted.context = context;
   faulted.describer = NULL;
+  faulted.address = NULL;
   faulted.call_count = 0;
   atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);

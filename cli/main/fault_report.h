@@ -39,9 +39,11 @@ PTO_MUST_CHECK int pto_fault_report_init(pto_fault_reporter *report, void *conte
 /* Takes the handlers away and ends the reporter.  Also where init failed or was not called. */
 void pto_fault_report_fini(void);
 
-/* What is known of a kernel call besides, "tensors a, l": for a fault's sentence.  Called in a process forked off,
- * whose one thread it is on, with the message of the kernel that faulted.  NULL: nothing is. */
-typedef void pto_fault_describer(void *context, const struct pto_message *message, char *text, size_t size);
+/* What is known of a fault besides, "tensors a, l": for its sentence.  Called in a process forked off, whose one thread
+ * it is on, with the message of the kernel that faulted (NULL: none did) and the address of a memory fault (else NULL).
+ * NULL: nothing is. */
+typedef void pto_fault_describer(void *context, const struct pto_message *message, const void *address, char *text,
+                                 size_t size);
 void pto_fault_report_set_describer(pto_fault_describer *describer, void *context);
 
 /* For a signal handler: reports PTO_EINTERRUPTED.  False where nothing is installed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/run/request.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <check/predict/gains.h>
@@ -65,10 +66,45 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
   return asked;
 }
 
-void pto_describe_call(void *session, const struct pto_message *message, char *text, size_t size) {
+/* "param 1 z, which it ran off": of the kernel's, the last that begins in the array. */
+static size_t say_param(const struct pto_message *message, const struct pto_array *array, char *text, size_t size) {
+  const struct pto_kernel *kernel = message->payload->kernels[message->role];
+  const uint64_t begin = (uintptr_t)array->data;
+  uint32_t found = kernel->param_count;
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < message->tensor_count; i++)
+    if (kernel->params[i].mode != PTO_SCALAR &&
+        (uintptr_t)message->payload->tensors[t++].addr - begin < pto_max_u64(array->size_bytes, 1))
+      found = i;
+  if (found == kernel->param_count) return (size_t)snprintf(text, size, ", in which the task has no parameter");
+  const char *name = kernel->params[found].name;
+  return (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s is", found, name ? " " : "",
+                          name ? name : "");
+}
+
+/* "4 bytes behind array x (64 bytes)", where the address is beside one. */
+static size_t say_beside(const struct pto_session *session, const struct pto_message *message, uint64_t address,
+                         char *text, size_t size) {
+  const struct pto_array *array = session->run ? pto_program_run_array_beside(session->run, address) : NULL;
+  if (!address || !array) return 0;
+  const uint64_t begin = (uintptr_t)array->data, end = begin + array->size_bytes;
+  const bool is_before = address < begin;
+  size_t used = (size_t)snprintf(text, size, "the address is %" PRIu64 " bytes %s array %s (%" PRIu64 " bytes)",
+                                 is_before ? begin - address : address - end,
+                                 is_before ? "before" : "behind the end of", array->name, array->size_bytes);
+  if (message && used < size) used += say_param(message, array, text + used, size - used);
+  if (used < size)
+    used += (size_t)snprintf(text + used, size - used, ": `ptosim check --observe` tells its accesses%s",
+                             message ? "; " : "");
+  return used;
+}
+
+void pto_describe_call(void *context, const struct pto_message *message, const void *address, char *text, size_t size) {
+  struct pto_session *session = context;
+  size_t used = say_beside(session, message, (uintptr_t)address, text, size);
+  if (!message || used >= size) return;
   const struct pto_runtime *rt = pto_session_runtime(session);
   const char *label = rt ? pto_runtime_message_label(rt, message) : NULL;
-  size_t used = label ? (size_t)snprintf(text, size, "its label is \"%s\"; ", label) : 0;
+  if (label) used += (size_t)snprintf(text + used, size - used, "its label is \"%s\"; ", label);
   for (uint32_t i = 0; rt && i < message->tensor_count && used < size; i++) {
     char name[128];
     pto_runtime_name_bytes(rt, (uintptr_t)message->payload->tensors[i].addr, name, sizeof name);

@@ -17,8 +17,9 @@
 struct pto_session_options pto_run_options_session(const struct pto_run_options *options,
                                                    struct pto_config *config_out);
 
-/* For pto_fault_report_set_describer: labels of the task and of its tensors, of the session's runtime. */
-void pto_describe_call(void *session, const struct pto_message *message, char *text, size_t size);
+/* For pto_fault_report_set_describer: the array that the address is beside, and how far; labels of the task and of its
+ * tensors, of the session's runtime. */
+void pto_describe_call(void *session, const struct pto_message *message, const void *address, char *text, size_t size);
 
 /* What cannot be written afterwards is said before: PTO_OK, or PTO_EINVAL with the sentence. */
 PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error);

@@ -264,6 +264,7 @@ static int explore_program(struct explore_command *c) {
   const uint64_t count = c->schedules ? c->schedules : DEFAULT_SCHEDULES;
   struct pto_error error;
   if (pto_fault_report_init(last_words, c, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_set_describer(pto_describe_call, &c->explored.session);
   pto_progress_line_begin(c->options.programs.items[0], !c->options.quiet);
   int code = open_explored(c);
   const bool is_open = code == PTO_EXIT_OK;

@@ -60,7 +60,7 @@ struct pto_session_options {
   double rtol, atol; /* [the program's] */
   FILE *text;        /* where the program prints to [nowhere] */
   /* A power of two, at least a page: each array of the program has whole units of so many bytes for itself, and one in
-   * front of it and behind [as malloc gives it]. */
+   * front of it and behind [one without access on each side of most arrays, so that who runs off them ends there]. */
   uint64_t array_margin_bytes;
   /* With config->no_compute: kernels take their time and are not run, nothing is verified.  Elements that the
    * orchestration or a predicate reads are those of a file of format pto-values [none], else 0 where assume_zero. */

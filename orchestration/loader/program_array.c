@@ -10,6 +10,7 @@
 #include <runtime/base/base.h>
 #include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/memory_checker.h>
 
 #define ARRAY_ALIGN 64u
 #define MOST_SMALL_ELEMS (UINT64_C(1) << 20)
@@ -36,8 +37,7 @@ static bool array_size(struct pto_array *array) {
 
 static void slot_destroy(struct pto_array_slot *slot) {
   if (!slot) return;
-  free(slot->block);
-  pto_reserve_fini(&slot->reserve);
+  pto_array_memory_fini(&slot->memory);
   free(slot->array.golden);
   free(slot->remembered);
   free(slot);
@@ -48,28 +48,18 @@ bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_a
   return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
 }
 
-void *pto_program_zeroed(uint64_t align, uint64_t size_bytes) {
-  void *block;
-  if (posix_memalign(&block, size_bytes < 2 * PTO_LARGE_PAGE_BYTES ? align : PTO_LARGE_PAGE_BYTES, size_bytes) != 0)
-    return NULL;
-  pto_ask_for_large_pages(block, size_bytes);
-  return memset(block, 0, size_bytes);
+static enum pto_array_way way_of(const struct pto_program_run *run) {
+  if (run->no_compute) return PTO_ARRAY_PRICED;
+  if (run->margin_bytes) return PTO_ARRAY_SPACED;
+  return pto_memory_is_checked() ? PTO_ARRAY_PLAIN : PTO_ARRAY_GUARDED;
 }
 
 /* Zeroed memory for the array; false where there is none. */
-static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
-  const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;
-  if (run->no_compute) {
-    const bool is_there = pto_reserve_init(&slot->reserve, pto_max_u64(bytes, 1));
-    slot->array.data = slot->reserve.addr;
-    slot->is_filled = pto_program_run_fills(run, &slot->array);
-    return is_there;
-  }
-  /* Not a byte more than the array has, so that checkers see who runs off its end. */
-  const uint64_t all = margin ? pto_align_up(bytes, margin) + 2 * margin : pto_max_u64(bytes, 1);
-  slot->block = pto_program_zeroed(margin ? margin : ARRAY_ALIGN, all);
-  if (!slot->block) return false;
-  slot->array.data = (char *)slot->block + margin;
+static bool allocate(struct pto_program_run *run, struct pto_array_slot *slot) {
+  if (!pto_array_memory_init(&slot->memory, way_of(run), slot->array.size_bytes, run->margin_bytes, &run->pool))
+    return false;
+  slot->array.data = slot->memory.data;
+  slot->is_address_space = run->no_compute && !pto_program_run_fills(run, &slot->array);
   return true;
 }
 
@@ -112,6 +102,7 @@ struct pto_array *pto_program_array(struct pto_program_run *run, const char *nam
 
 void pto_program_arrays_fini(struct pto_program_run *run) {
   for (uint32_t i = 0; i < run->array_count; i++) slot_destroy(run->arrays[i]);
+  pto_array_pool_fini(&run->pool);
   free(run->arrays);
 }
 
@@ -207,7 +198,7 @@ void pto_array_set(struct pto_array *array, uint64_t index, double value) {
 
 void pto_array_fill(struct pto_array *array, double value) {
   const struct pto_array_slot *slot = (const void *)array;
-  if (!array || (slot->reserve.addr && !slot->is_filled)) return; /* address space */
+  if (!array || slot->is_address_space) return;
   for (uint64_t i = 0; i < array->numel; i++) pto_array_set(array, i, value);
 }
 

@@ -4,19 +4,26 @@
  * fills.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <orchestration/loader/array_memory.h>
 #include <orchestration/loader/program_run.h>
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/memory_checker.h>
 #include <runtime/base/reserve.h>
+#include <runtime/base/sanitizer.h>
 
 #define SEED 20240607u
 
@@ -86,6 +93,122 @@ static void test_sizes_count_bits_and_empty_arrays_are_legal(void **state) {
   struct pto_array *scalar = pto_program_array(run, "scalar", PTO_ARRAY_OUTPUT, PTO_INT64, 0, NULL);
   assert_int_equal(scalar->numel, 1);
   pto_program_run_digest(run);
+  pto_program_run_destroy(run);
+}
+
+/* ---- who runs off an array ---- */
+
+/* Whether a child that writes there ends by SIGSEGV. */
+static bool faults(char *at) {
+  int status;
+  fflush(NULL);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+    *at = 1;
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+static void test_behind_a_small_array_and_around_a_large_one_are_guards(void **state) {
+  if (pto_memory_is_checked() || PTO_HAS_SANITIZER) skip();
+  struct pto_program_run *run = run_new(0);
+  struct pto_array *small = array(run, "small", PTO_FLOAT32, 16), *none = array(run, "none", PTO_FLOAT32, 0);
+  struct pto_array *large = array(run, "large", PTO_INT8, 2 * PTO_LARGE_PAGE_BYTES);
+  assert_true(faults((char *)small->data + 64));
+  assert_false(faults((char *)small->data + 63));
+  assert_false(faults((char *)small->data - 1)); /* slack */
+  assert_true(faults((char *)small->data + 64 - sysconf(_SC_PAGESIZE) - 1));
+  assert_true(faults(none->data));
+  assert_false(faults((char *)none->data - 1));
+  assert_true(faults((char *)large->data - 1));
+  assert_true(faults((char *)large->data + large->size_bytes));
+  assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)small->data + 64), small);
+  assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)small->data - 1), small);
+  assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)large->data - 1), large);
+  assert_null(pto_program_run_array_beside(run, (uintptr_t)small->data));
+  assert_null(pto_program_run_array_beside(run, (uintptr_t)small->data + 63));
+  assert_null(pto_program_run_array_beside(run, 64));
+  assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)none->data - sysconf(_SC_PAGESIZE)), none);
+  pto_program_run_destroy(run);
+}
+
+static void expect_written(struct pto_array_memory *memory, int64_t lo, int64_t hi) {
+  int64_t found_lo, found_hi;
+  assert_true(pto_array_memory_take_written(memory, &found_lo, &found_hi));
+  assert_int_equal(found_lo, lo);
+  assert_int_equal(found_hi, hi);
+  assert_false(pto_array_memory_take_written(memory, &found_lo, &found_hi)); /* it is as before */
+}
+
+static void test_what_is_written_beside_an_array_is_found_to_the_byte(void **state) {
+  for (int is_fenced = 0; is_fenced < 2; is_fenced++) {
+    struct pto_array_pool pool = {.count = is_fenced ? PTO_GUARDED_ARRAYS : 0};
+    struct pto_array_memory memory;
+    int64_t lo, hi;
+    assert_true(pto_array_memory_init(&memory, PTO_ARRAY_GUARDED, 100, 0, &pool));
+    assert_int_equal(memory.block != NULL, is_fenced);
+    assert_int_equal((uintptr_t)memory.data % 64, 0);
+    assert_true(is_zero(memory.data, 100));
+    memset(memory.data, 1, 100);
+    assert_false(pto_array_memory_take_written(&memory, &lo, &hi));
+    memory.data[100] = 0;
+    expect_written(&memory, 100, 101);
+    memset(memory.data + 104, 0, 8);
+    expect_written(&memory, 104, 112);
+    memset(memory.data - 8, 0, 4);
+    expect_written(&memory, -8, -4);
+    memory.data[101] = memory.data[-1] = 0; /* the nearer side is told */
+    expect_written(&memory, -1, 0);
+    memory.data[100] = memory.data[-1] = 0;
+    expect_written(&memory, 100, 101);
+    pto_array_memory_fini(&memory);
+    pto_array_pool_fini(&pool);
+  }
+}
+
+static void test_unwritten_slack_is_no_number(void **state) {
+  struct pto_array_pool pool = {0};
+  struct pto_array_memory memory;
+  float value;
+  assert_true(pto_array_memory_init(&memory, PTO_ARRAY_GUARDED, 4, 0, &pool));
+  memcpy(&value, memory.data + 4, sizeof value);
+  assert_true(isnan(value));
+  assert_true(isnan(pto_fp16_to_f32(*(uint16_t *)(void *)(memory.data + 4))));
+  assert_true(isnan(pto_bf16_to_f32(*(uint16_t *)(void *)(memory.data - 2))));
+  pto_array_memory_fini(&memory);
+  pto_array_pool_fini(&pool);
+}
+
+static void test_an_array_whose_guards_are_refused_is_fenced(void **state) {
+  struct pto_array_pool pool = {0};
+  struct pto_array_memory memory;
+  pto_reserve_fail_countdown = 1;
+  assert_true(pto_array_memory_init(&memory, PTO_ARRAY_GUARDED, 100, 0, &pool));
+  assert_int_equal(pto_reserve_fail_countdown, 0);
+  assert_int_equal(memory.guard_bytes, 0);
+  assert_true(is_zero(memory.data, 100));
+  memory.data[100] = 0;
+  expect_written(&memory, 100, 101);
+  pto_array_memory_fini(&memory);
+}
+
+/* Of very many the later ones are fenced: they lie in the heap, and what is beside them is still told. */
+static void test_of_very_many_arrays_each_is_watched(void **state) {
+  if (pto_memory_is_checked()) skip();
+  struct pto_program_run *run = run_new(0);
+  struct pto_array *last = NULL;
+  char name[16];
+  for (int i = 0; i < (int)PTO_GUARDED_ARRAYS + 1; i++) {
+    if (last) assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)last->data + 64), last);
+    snprintf(name, sizeof name, "x%d", i);
+    last = array(run, name, PTO_INT8, 64);
+  }
+  assert_ptr_equal(pto_program_run_array_beside(run, (uintptr_t)last->data + 127), last);
+  assert_null(pto_program_run_array_beside(run, (uintptr_t)last->data + 128));
   pto_program_run_destroy(run);
 }
 
@@ -328,6 +451,11 @@ int main(void) {
       cmocka_unit_test(test_an_array_is_zeroed_aligned_and_found_by_its_name),
       cmocka_unit_test(test_what_is_large_is_zeroed_and_begins_with_a_large_page),
       cmocka_unit_test(test_sizes_count_bits_and_empty_arrays_are_legal),
+      cmocka_unit_test(test_behind_a_small_array_and_around_a_large_one_are_guards),
+      cmocka_unit_test(test_what_is_written_beside_an_array_is_found_to_the_byte),
+      cmocka_unit_test(test_unwritten_slack_is_no_number),
+      cmocka_unit_test(test_an_array_whose_guards_are_refused_is_fenced),
+      cmocka_unit_test(test_of_very_many_arrays_each_is_watched),
       cmocka_unit_test(test_impossible_arrays_are_refused_with_the_reason),
       cmocka_unit_test(test_what_was_not_declared_is_harmless_to_fill),
       cmocka_unit_test(test_narrow_floats_are_rounded_once_to_the_nearest),

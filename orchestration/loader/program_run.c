@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <orchestration/loader/program_run.h>
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,14 +101,31 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   return run->error.status != PTO_OK ? run->error.status : status;
 }
 
+/* Bytes beside an array that the run has written. */
+static int judge_slack(struct pto_program_run *run) {
+  for (uint32_t i = 0; i < run->array_count && run->error.status == PTO_OK; i++) {
+    const struct pto_array *array = &run->arrays[i]->array;
+    int64_t lo, hi;
+    if (!pto_array_memory_take_written(&run->arrays[i]->memory, &lo, &hi)) continue;
+    pto_error_set(&run->error, PTO_EKERNEL,
+                  "bytes [%" PRId64 ", %" PRId64 ") of array %s were written, which has %" PRIu64
+                  ": a kernel or the program itself ran off its %s; `ptosim check --observe` names the task",
+                  lo, hi, array->name, array->size_bytes, lo < 0 ? "beginning" : "end");
+  }
+  return run->error.status;
+}
+
 int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt) {
   if (run->error.status != PTO_OK) return run->error.status;
   run->has_counters = false;
   run->figure_count = 0;
   run->counters = (struct pto_context_counters){.size = sizeof run->counters};
-  if (run->program->host) return finish_step(run, "host function", run->program->host(run));
+  if (run->program->host) {
+    (void)finish_step(run, "host function", run->program->host(run));
+    return judge_slack(run);
+  }
   int status = pto_run(rt, orchestrate, run);
-  if (run->error.status != PTO_OK || status == PTO_OK) return run->error.status;
+  if (run->error.status != PTO_OK || status == PTO_OK) return judge_slack(run);
   return pto_error_set(&run->error, status, "%s", pto_last_error(rt));
 }
 
@@ -212,6 +230,18 @@ void pto_program_run_retry(struct pto_program_run *run) {
 }
 
 /* ---- questions ---- */
+
+const struct pto_array *pto_program_run_array_beside(const struct pto_program_run *run, uint64_t address) {
+  const struct pto_array *nearest = NULL;
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < run->array_count; i++) {
+    const uint64_t distance = pto_array_memory_distance(&run->arrays[i]->memory, address);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = &run->arrays[i]->array;
+  }
+  return nearest;
+}
 
 const struct pto_case *pto_program_run_case(const struct pto_program_run *run) { return run->chosen_case; }
 const struct pto_program *pto_program_run_program(const struct pto_program_run *run) { return run->program; }

@@ -31,7 +31,7 @@ struct pto_program_request {
   uint64_t seed;
   uint32_t rank, rank_count; /* 0: the chip is alone */
   /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
-   * it and behind, so that a tool that watches pages sees who runs off it.  0: as malloc gives it. */
+   * it and behind, so that a tool that watches pages sees who runs off it.  0: it is guarded (array_memory.h). */
   uint64_t margin_bytes;
   bool no_compute;                 /* arrays are address space, and fills do nothing */
   bool small_inputs;               /* but those of pto_program_run_fills */
@@ -57,7 +57,7 @@ PTO_MUST_CHECK int pto_program_run_prepare(struct pto_program_run *run);
 /* Runs the program's orchestrate on `rt` within a pto_run of its own, or its host function (rt may then be NULL:
  * pto_program_run_is_host). Returns what the run came to: PTO_OK, or the run's first error with its sentence, for the
  * caller to hold against program->expected_status.  A failure of the program itself (pto_program_fail, a wrong option)
- * is PTO_EINVAL. */
+ * is PTO_EINVAL, bytes written beside an array are PTO_EKERNEL. */
 PTO_MUST_CHECK int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt);
 bool pto_program_run_is_host(const struct pto_program_run *run);
 /* What the contexts that the host function reported have done since the last orchestrate began, and the workers of the
@@ -120,6 +120,8 @@ uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
 bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array);
 /* Arrays in order of declaration; NULL past the end. */
 struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
+/* The nearest array that the address is right before or behind, in what was put there to notice it; NULL: none is. */
+const struct pto_array *pto_program_run_array_beside(const struct pto_program_run *run, uint64_t address);
 
 /* The case in force (NULL: none) and the program. */
 const struct pto_case *pto_program_run_case(const struct pto_program_run *run);

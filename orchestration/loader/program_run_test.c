@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/memory_checker.h>
 #include <tests/support/failing_malloc.h>
 
 /* ---- a program to run ---- */
@@ -360,6 +361,28 @@ static void test_whichever_allocation_fails_nothing_is_lost(void **state) {
   assert_true(failures > 15);
 }
 
+static int writes_beside(struct pto_program_run *run) {
+  struct pto_array *inout = pto_program_find(run, "inout");
+  if (answer_of_orchestrate) ((int32_t *)inout->data)[4] = 0; /* of 4 */
+  return PTO_OK;
+}
+static void test_what_an_orchestration_writes_beside_an_array_fails_the_run(void **state) {
+  const struct pto_program off = {
+      .abi = PTO_PROGRAM_ABI, .name = "off", .prepare = prepare, .host = writes_beside, .expect = expect};
+  if (pto_memory_is_checked()) skip();
+  struct pto_program_run *run = run_of(&off, NULL, NULL);
+  assert_int_equal(pto_program_run_prepare(run), PTO_OK);
+  answer_of_orchestrate = 1;
+  assert_int_equal(pto_program_run_orchestrate(run, NULL), PTO_EKERNEL);
+  const char *sentence = pto_program_run_error(run)->sentence;
+  assert_non_null(strstr(sentence, "bytes [16, 20) of array inout were written, which has 16"));
+  assert_non_null(strstr(sentence, "--observe"));
+  pto_program_run_retry(run);
+  answer_of_orchestrate = 0;
+  assert_int_equal(pto_program_run_orchestrate(run, NULL), PTO_OK); /* told once */
+  pto_program_run_destroy(run);
+}
+
 static void test_destroying_nothing_is_harmless(void **state) { pto_program_run_destroy(NULL); }
 
 int main(void) {
@@ -382,6 +405,7 @@ int main(void) {
       cmocka_unit_test_setup(test_an_allocation_beyond_all_memory_fails_the_run, reset),
       cmocka_unit_test_setup(test_a_rewind_puts_back_all_but_the_inputs, reset),
       cmocka_unit_test_setup(test_whichever_allocation_fails_nothing_is_lost, reset),
+      cmocka_unit_test_setup(test_what_an_orchestration_writes_beside_an_array_fails_the_run, reset),
       cmocka_unit_test_setup(test_destroying_nothing_is_harmless, reset),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

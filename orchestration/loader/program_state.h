@@ -8,8 +8,8 @@
 #ifndef PTO_PROGRAM_STATE_H
 #define PTO_PROGRAM_STATE_H
 
+#include <orchestration/loader/array_memory.h>
 #include <orchestration/loader/program_run.h>
-#include <runtime/base/reserve.h>
 
 /* The value of one option, checked: text as given, and its meaning by type. */
 struct pto_option_slot {
@@ -23,10 +23,9 @@ struct pto_option_slot {
 
 struct pto_array_slot {
   struct pto_array array;
-  void *block;                /* what its data lies in */
-  struct pto_reserve reserve; /* instead of it, where arrays are address space */
-  void *remembered;           /* copy of the data for rewind, or NULL */
-  bool is_filled;             /* address space where fills work all the same */
+  struct pto_array_memory memory;
+  void *remembered;      /* copy of the data for rewind, or NULL */
+  bool is_address_space; /* fills do nothing */
 };
 
 /* A block of pto_program_alloc; the program's bytes follow. */
@@ -47,6 +46,7 @@ struct pto_program_run {
   uint32_t option_count;
   struct pto_array_slot **arrays;
   size_t array_count, array_capacity;
+  struct pto_array_pool pool;
   uint64_t margin_bytes; /* around each, as requested */
   bool no_compute, small_inputs;
   struct pto_program_block *blocks;
@@ -73,9 +73,6 @@ int pto_program_options_init(struct pto_program_run *run, const struct pto_progr
 void pto_program_options_fini(struct pto_program_run *run);
 /* The run fails with PTO_ENOMEM unless it has failed already. */
 void pto_program_out_of_memory(struct pto_program_run *run, const char *what);
-/* Zeroed memory at a multiple of `align`, which free() takes; where it is large, it begins with a large page.  NULL
- * where there is none. */
-void *pto_program_zeroed(uint64_t align, uint64_t size_bytes);
 void pto_program_arrays_fini(struct pto_program_run *run);
 
 static inline bool pto_array_is_output(const struct pto_array *array) {

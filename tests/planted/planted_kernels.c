@@ -12,6 +12,8 @@
   X(row_too_many_read, "the loop over rows reads one row more than the view has")                                      \
   X(row_too_many_written, "the loop over rows writes one row more than the view has")                                  \
   X(past_array, "the loop over rows reads one row past the last one of an array")                                      \
+  X(past_array_written, "the loop over rows writes one row past the last one of an array")                             \
+  X(before_array, "the loop over rows begins one row before the first one of an array")                                \
   X(past_output, "the loop over rows writes one row past the end of an output")                                        \
   X(dense_write, "the kernel takes a tile for dense and writes its rows one behind the other")                         \
   X(dense_read, "the kernel takes a transposed view for dense and reads it without its strides")                       \
@@ -79,6 +81,23 @@ static void row_too_many_written(struct planted *p) {
 static void past_array(struct planted *p) {
   struct pto_tensor x = array_x(p), rows = box(&x, 12, 0, 4, 16), z = slot(p, 0);
   put(p, PLAIN(sum_rows), PARAMS(pto_input(&rows), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+static void past_array_written(struct planted *p) {
+  struct pto_tensor x = array_x(p), rows = box(&x, 12, 0, 4, 16);
+  put(p, PLAIN(fill_rows), PARAMS(pto_output(&rows), pto_scalar_u64(p->is_buggy)));
+}
+/* z[i, j] = 7 from as many rows before z on as the scalar says. */
+static int fill_from_run(const struct pto_kernel_args *a) {
+  const struct pto_kernel_tensor *z = &a->tensors[0];
+  uint32_t *first = (uint32_t *)z->addr - a->scalars[0].u64 * z->strides[0];
+  for (uint32_t *at = first; at < WORD(z, z->shape[0], 0); at++) *at = 7;
+  return 0;
+}
+static const struct pto_kernel fill_from = AIV_KERNEL("fill_from", of_out_value, fill_from_run);
+
+static void before_array(struct planted *p) {
+  struct pto_tensor x = array_x(p), rows = box(&x, 0, 0, 4, 16);
+  put(p, PLAIN(fill_from), PARAMS(pto_output(&rows), pto_scalar_u64(p->is_buggy)));
 }
 static void past_output(struct planted *p) {
   struct pto_tensor z = fresh(p, 16, 16);
