@@ -20,13 +20,21 @@
 
 /* ---- one run ---- */
 
+/* For each other: those of REMOTE alone are run for what they tell other ranks. */
 static bool has_waiting_kernels(const struct pto_trace *trace) {
-  for (uint64_t i = 0; i < trace->tasks.count; i++) {
+  for (uint64_t i = 0; trace && i < trace->tasks.count; i++) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
     for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++)
-      if (task->kernels[role] && task->kernels[role]->flags & PTO_KERNEL_WAITS) return true;
+      if (task->kernels[role] && task->kernels[role]->flags & PTO_KERNEL_WAITS &&
+          !(task->kernels[role]->flags & PTO_KERNEL_REMOTE))
+        return true;
   }
   return false;
+}
+
+static int refuse_waiting(struct pto_error *error) {
+  pto_error_set(error, PTO_ENOTSUP, "it has kernels that wait for other cores");
+  return PTO_EXIT_USAGE;
 }
 
 static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
@@ -38,6 +46,12 @@ static uint64_t count_kernel_tasks(const struct pto_trace *trace) {
 
 static uint64_t makespan_of(const struct pto_session *session) {
   return session->result.stats.virtual_ps - session->chip.handshake_ps; /* measured runs begin behind it */
+}
+
+static void name_kernels(const struct pto_timeline_stats *timeline, struct pto_forecast *forecast) {
+  for (size_t i = 0; i < PTO_FORECAST_KERNELS && i < timeline->kernel_count; i++)
+    if (timeline->kernels[i].kernel)
+      snprintf(forecast->kernels[i], sizeof forecast->kernels[i], "%s", timeline->kernels[i].kernel->name);
 }
 
 /* What the run came to, and what it consists of. */
@@ -64,9 +78,7 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
     forecast->cores[kind] = timeline->core_count[kind];
     forecast->used[kind] = timeline->used_count[kind];
   }
-  for (size_t i = 0; i < PTO_FORECAST_KERNELS && i < timeline->kernel_count; i++)
-    if (timeline->kernels[i].kernel)
-      snprintf(forecast->kernels[i], sizeof forecast->kernels[i], "%s", timeline->kernels[i].kernel->name);
+  name_kernels(timeline, forecast);
   forecast->path_ps = path.length;
   forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
   forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
@@ -81,11 +93,8 @@ static int run_session(const struct pto_session_options *options, bool has_accou
   int code = pto_session_init(&session, options);
   if (code == PTO_EXIT_OK) code = pto_session_execute(&session);
   const bool is_priced = session.config.no_compute;
-  if (code == PTO_EXIT_OK && is_priced && has_waiting_kernels(pto_session_trace(&session))) {
-    struct pto_error error;
-    pto_error_set(&error, PTO_ENOTSUP, "it has kernels that wait for other cores");
-    code = pto_session_end(&session, PTO_EXIT_USAGE, &error);
-  }
+  if (code == PTO_EXIT_OK && is_priced && has_waiting_kernels(pto_session_trace(&session)))
+    code = refuse_waiting(&session.result.error);
   if (code == PTO_EXIT_OK && has_account)
     code = account(&session, forecast);
   else if (code == PTO_EXIT_OK)
@@ -100,18 +109,35 @@ static int run_session(const struct pto_session_options *options, bool has_accou
   return code;
 }
 
-/* The same on several ranks. */
-static int run_ranks(const struct pto_session_options *options, uint32_t count, struct pto_forecast *forecast) {
+/* The same on several ranks: of kernels those of the last one to end. */
+static int run_ranks(const struct pto_session_options *options, uint32_t count, struct pto_forecast *forecast,
+                     bool *needs_kernels) {
   struct pto_ranks ranks;
+  const bool is_priced = options->config->no_compute;
   int code = pto_ranks_init(&ranks, options, count, 1);
+  ranks.wants_account = options->config->record != 0;
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_FINDINGS) code = PTO_EXIT_OK; /* times are asked for */
+  for (uint32_t i = 0; code == PTO_EXIT_OK && i < ranks.rank_count; i++) {
+    const struct pto_session *session = &ranks.sessions[i];
+    if (is_priced && has_waiting_kernels(pto_session_trace(session))) code = refuse_waiting(&ranks.error);
+    if (session->result.stats.virtual_ps == ranks.virtual_ps && !forecast->kernels[0][0])
+      name_kernels(&session->timeline, forecast);
+  }
   if (code == PTO_EXIT_OK) forecast->makespan_ps = ranks.virtual_ps - ranks.sessions[0].chip.handshake_ps;
+  *needs_kernels = is_priced && code == PTO_EXIT_USAGE;
   forecast->exit_code = code;
   forecast->status = ranks.error.status;
   snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1,
            ranks.error.sentence);
   pto_ranks_fini(&ranks);
   return code;
+}
+
+static int run_any(const struct pto_session_options *options, const struct pto_forecast_job *job,
+                   struct pto_forecast *forecast, bool *needs_kernels) {
+  return job->ranks ? run_ranks(options, job->ranks, forecast, needs_kernels)
+                    : run_session(options, !job->is_priced, forecast, needs_kernels);
 }
 
 /* What a forecast says until its run has ended: a program may end the process. */
@@ -140,20 +166,16 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   config.jitter_seed = job->jitter_seed;
   config.no_compute = true;
   options.small_inputs = true;
-  config.record = 0; /* of what the caller's run records: a session adds what it needs */
-  if (job->ranks) {
-    (void)run_ranks(&options, job->ranks, forecast);
-    return;
-  }
-  if (!job->is_priced) config.record = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
-  if (!job->has_kernels && run_session(&options, !job->is_priced, forecast, &needs_kernels) == PTO_EXIT_OK) return;
+  /* What the caller's run records is not asked for; a session adds what it needs. */
+  config.record = job->is_priced ? 0 : PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  if (!job->has_kernels && run_any(&options, job, forecast, &needs_kernels) == PTO_EXIT_OK) return;
   if (!needs_kernels || job->is_priced) return;
   char why[sizeof forecast->why_run];
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;
   options.values = NULL;
   begin_forecast(forecast);
-  (void)run_session(&options, true, forecast, &needs_kernels);
+  (void)run_any(&options, job, forecast, &needs_kernels);
   memcpy(forecast->why_run, why, sizeof why);
 }
 

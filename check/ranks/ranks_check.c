@@ -11,6 +11,7 @@
 #include <check/ranks/world_order.h>
 #include <pto/collectives.h>
 #include <runtime/base/dtype.h>
+#include <runtime/tensor/region_runs.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
 
@@ -213,6 +214,121 @@ static bool check_windows(struct reporter *t) {
   return true;
 }
 
+/* ---- puts and gets, and what their tasks declare ---- */
+
+/* What a task declares of a window; offsets count from its begin. */
+struct declared {
+  struct pto_region regions[PTO_MAX_TENSORS];
+  uint32_t modes[PTO_MAX_TENSORS];
+  uint32_t count;
+};
+
+static struct declared declared_of(const struct pto_trace *trace, const struct pto_trace_task *task, uint64_t window,
+                                   uint64_t window_bytes) {
+  struct declared declared = {.count = 0};
+  for (uint32_t i = 0; i < task->param_count && declared.count < PTO_MAX_TENSORS; i++) {
+    const struct pto_trace_param *param = pto_trace_param_of(trace, task, i);
+    struct pto_region *region = &declared.regions[declared.count];
+    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, region);
+    if (pto_region_is_empty(region) || region->start < window || region->start - window >= window_bytes) continue;
+    region->start -= window;
+    region->end -= window;
+    declared.modes[declared.count++] = param->mode;
+  }
+  return declared;
+}
+
+static bool is_of_mode(uint32_t mode, bool is_write) {
+  return mode == PTO_INOUT || mode == (is_write ? PTO_OUTPUT : PTO_INPUT);
+}
+
+/* The first of the bytes lo … hi − 1 that no declared region of that mode has, up to the next that one may have. */
+static bool find_undeclared(const struct declared *declared, bool is_write, struct pto_region *bytes) {
+  bool has_some = false;
+  for (uint32_t i = 0; i < declared->count; i++) {
+    if (!is_of_mode(declared->modes[i], is_write)) continue;
+    const enum pto_overlap overlap = pto_region_overlap(&declared->regions[i], bytes, NULL);
+    if (overlap == PTO_EQUAL || overlap == PTO_COVERS) return false;
+    has_some |= overlap != PTO_DISJOINT;
+  }
+  if (!has_some || bytes->run_bytes == 1) return true;
+  const struct pto_region whole = *bytes;
+  bytes->end = whole.start + whole.run_bytes / 2;
+  bytes->run_bytes /= 2;
+  if (find_undeclared(declared, is_write, bytes)) return true;
+  bytes->start = whole.start + whole.run_bytes / 2;
+  bytes->end = whole.end;
+  bytes->run_bytes = whole.end - bytes->start;
+  return find_undeclared(declared, is_write, bytes);
+}
+
+static bool has_any(const struct declared *declared, const struct pto_region *bytes) {
+  for (uint32_t i = 0; i < declared->count; i++)
+    if (pto_region_intersects(&declared->regions[i], bytes, NULL)) return true;
+  return false;
+}
+
+static void report_undeclared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
+                              const struct declared *declared, const struct pto_region *bytes) {
+  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  const bool is_other = has_any(declared, bytes);
+  struct pto_finding finding = {
+      PTO_FINDING_OF_RUN(is_write ? (is_other ? PTO_FINDING_WRITE_INPUT : PTO_FINDING_WRITE_OUTSIDE)
+                                  : (is_other ? PTO_FINDING_READ_OUTPUT : PTO_FINDING_READ_OUTSIDE)),
+      .has_ranks = true};
+  char side[160], place[256] = "", text[300];
+  set_side(t, &finding, 0, rank, record->task);
+  finding.ranks[1] = PTO_FINDING_NONE;
+  finding.group = key_of(&finding, 0) ^ (uint64_t)is_own;
+  snprintf(finding.arrays[0], sizeof finding.arrays[0], "window of rank %" PRIu32 " in comm %" PRIu32, record->peer,
+           number_of(t, rank, record->comm));
+  if (finding.places[0].own.file[0])
+    snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
+  pto_findings_add(
+      t->findings, &finding,
+      is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
+      "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of the %s, which it %s", name_side(&finding, 0, side, sizeof side), place,
+      verbs[is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS) : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)],
+      bytes->start, bytes->end, finding.arrays[0],
+      !is_other  ? "does not declare"
+      : is_write ? "declares as an INPUT"
+                 : "declares as an OUTPUT");
+}
+
+/* By the byte.  A kernel may ask for a peer's window itself (pto_core_window): a task that declares nothing of it says
+ * nothing of it. */
+static void check_declared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record) {
+  const struct pto_trace *trace = trace_of(t, rank);
+  const struct pto_trace_task *task = task_of(t, rank, record->task);
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), record->comm);
+  const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
+  struct pto_region_runs runs = pto_region_runs(region);
+  struct pto_region run = {.run_bytes = region->run_bytes};
+  uint32_t place = 0;
+  if (!task || !comm) return;
+  while (comm->ranks[place] != record->peer) place++;
+  const struct declared declared =
+      declared_of(trace, task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place), comm->window_bytes);
+  if (record->peer != rank && declared.count == 0) return;
+  while (pto_region_runs_next(&runs, &run.start)) {
+    struct pto_region bytes = run;
+    bytes.end = run.start + run.run_bytes;
+    if (!find_undeclared(&declared, record->kind == PTO_REMOTE_WRITE, &bytes)) continue;
+    report_undeclared(t, rank, record, &declared, &bytes);
+    return;
+  }
+}
+
+static void check_all_declared(struct reporter *t) {
+  for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
+    const struct pto_trace_log *remotes = &trace_of(t, r)->remotes;
+    for (uint64_t i = 0; i < remotes->count; i++) {
+      const struct pto_trace_remote *record = pto_trace_log_at(remotes, i);
+      if (record->kind == PTO_REMOTE_READ || record->kind == PTO_REMOTE_WRITE) check_declared(t, r, record);
+    }
+  }
+}
+
 /* ---- signals that no kernel waits for ---- */
 
 /* A wait for the signal goes on for ever: what came of it is told there. */
@@ -402,6 +518,7 @@ static int check_all(struct reporter *t, struct pto_error *error) {
   check_all_participation(t);
   if (!check_windows(t))
     return pto_error_set(error, PTO_ENOMEM, "no memory to check %" PRIu32 " ranks", t->ranks->rank_count);
+  check_all_declared(t);
   report_unheard(t);
   return PTO_OK;
 }

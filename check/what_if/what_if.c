@@ -42,8 +42,10 @@ static struct pto_forecast_job *add_job(struct pto_what_if_plan *plan, struct pt
   const uint32_t at = plan->count++;
   plan->chips[at] = *chip;
   plan->runs[at] = run;
-  plan->jobs[at] =
-      (struct pto_forecast_job){.chip = &plan->chips[at], .has_kernels = plan->asked->plain.why_run[0] != '\0'};
+  plan->jobs[at] = (struct pto_forecast_job){.chip = &plan->chips[at],
+                                             .ranks = plan->asked->ranks,
+                                             .has_kernels = plan->asked->plain.why_run[0] != '\0',
+                                             .is_priced = plan->asked->ranks && !plan->asked->plain.why_run[0]};
   return &plan->jobs[at];
 }
 
@@ -72,7 +74,7 @@ static void plan_keys(struct pto_what_if_plan *plan, const char *label) {
   for (uint32_t i = 0; i < plan->sheet.count; i++) {
     const struct pto_chip_note *note = &plan->sheet.notes[i];
     const uint64_t value = pto_chip_key_number(note);
-    if (!value || strcmp(note->section, "fabric") == 0) continue; /* it runs one chip */
+    if (!value || (!plan->asked->ranks && strcmp(note->section, "fabric") == 0)) continue;
     struct pto_what_if_key *key = &plan->asked->keys[plan->asked->key_count++];
     key->note = *note;
     add_value(plan, note, value / 2, label, &key->half);
@@ -107,7 +109,7 @@ static void plan_parts(struct pto_what_if_plan *plan) {
   const struct pto_forecast *plain = &plan->asked->plain;
   const char *what, *keys;
   char set[sizeof plan->asked->parts[0].chip_set];
-  for (uint32_t i = 0; (what = pto_path_trial_at(i, &keys)) != NULL; i++)
+  for (uint32_t i = 0; (what = pto_path_trial_at(i, plan->asked->ranks > 0, &keys)) != NULL; i++)
     add_part(plan, "", what, pto_chip_keys_faster(&plan->sheet, keys, set, sizeof set));
   for (uint32_t i = 0; i < PTO_FORECAST_KERNELS && plain->kernels[i][0]; i++) {
     snprintf(set, sizeof set, "half_kernel=%s", plain->kernels[i]);
@@ -299,9 +301,11 @@ static int make_runs(struct pto_what_if_plan *plan, const char *label, struct pt
   return PTO_OK;
 }
 
-int pto_what_if_begin(const struct pto_session_options *options, struct pto_what_if *asked, struct pto_error *error) {
+int pto_what_if_begin(const struct pto_session_options *options, uint32_t ranks, struct pto_what_if *asked,
+                      struct pto_error *error) {
   struct pto_what_if_plan *plan = calloc(1, sizeof *plan);
   memset(asked, 0, sizeof *asked);
+  asked->ranks = ranks;
   asked->clusters.name = "clusters", asked->clusters.unit = "";
   asked->window.name = "window", asked->window.unit = "slots";
   if (!plan) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip description");
@@ -318,7 +322,7 @@ int pto_what_if_begin(const struct pto_session_options *options, struct pto_what
   snprintf(asked->chip, sizeof asked->chip, "%s", plan->plain.name);
   if (plan->config.clusters && plan->config.clusters < plan->plain.cluster_count)
     plan->plain.cluster_count = plan->config.clusters;
-  const struct pto_forecast_job plain = {.chip = &plan->plain};
+  const struct pto_forecast_job plain = {.chip = &plan->plain, .ranks = ranks};
   status = pto_forecast_all(&plan->options, &plain, 1, 1, &asked->plain, error);
   return status || asked->plain.exit_code != PTO_EXIT_OK ? status : make_runs(plan, label, error);
 }
@@ -425,6 +429,7 @@ static void print_curve(const struct pto_what_if *asked, const struct pto_what_i
 }
 
 void pto_what_if_print(const struct pto_what_if *asked, FILE *to) {
+  if (asked->ranks) fprintf(to, "%" PRIu32 " ranks of ", asked->ranks);
   fprintf(to, "%s: %.2f us in virtual time; %" PRIu32 " other runs, one thing changed in each\n", asked->chip,
           US(asked->makespan_ps), asked->run_count);
   if (asked->plain.why_run[0]) fprintf(to, "kernels are run in each: %s\n", asked->plain.why_run);
@@ -457,6 +462,7 @@ static void put_curve(const struct pto_what_if_curve *curve, struct pto_json_wri
 
 void pto_what_if_put(const struct pto_what_if *asked, struct pto_json_writer *w) {
   pto_json_put_string(w, "chip", asked->chip);
+  if (asked->ranks) pto_json_put_u64(w, "ranks", asked->ranks);
   pto_json_key(w, "virtual_us");
   pto_json_decimal(w, asked->makespan_ps, 6);
   pto_json_put_string(w, "kernels_run_because", asked->plain.why_run[0] ? asked->plain.why_run : NULL);

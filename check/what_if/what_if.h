@@ -48,6 +48,7 @@ struct pto_what_if_curve {
 
 struct pto_what_if {
   char chip[64];
+  uint32_t ranks;            /* 0: it is of one chip */
   struct pto_forecast plain; /* the run as it is; the rest is there where its exit_code is PTO_EXIT_OK */
   uint64_t makespan_ps;
   struct pto_what_if_part parts[32]; /* largest effect first, as the next */
@@ -61,10 +62,11 @@ struct pto_what_if {
   struct pto_what_if_curve clusters, window;
 };
 
-/* Runs the plain one, and finds out which others there are.  options.config names the chip; options are borrowed until
- * the others are run.  PTO_OK also where the program fails; fini is due in either case. */
-PTO_MUST_CHECK int pto_what_if_begin(const struct pto_session_options *options, struct pto_what_if *asked,
-                                     struct pto_error *error);
+/* Runs the plain one, on so many ranks or (0) on one chip, and finds out which others there are.  options.config names
+ * the chip; options are borrowed until the others are run.  PTO_OK also where the program fails; fini is due in either
+ * case. */
+PTO_MUST_CHECK int pto_what_if_begin(const struct pto_session_options *options, uint32_t ranks,
+                                     struct pto_what_if *asked, struct pto_error *error);
 /* Runs the others, `at_once` processes at a time: all, those of a shard, which are put, or none where `share` has them
  * already. */
 PTO_MUST_CHECK int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_share *share,

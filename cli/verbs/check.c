@@ -79,6 +79,11 @@ static int check(const struct check_options *options) {
   const char *refused = options->observes  ? pto_run_options_refused(&options->run, PTO_TAKER_OBSERVE)
                         : options->advises ? pto_run_options_refused(&options->run, PTO_TAKER_ADVISE)
                                            : NULL;
+  if (refused && options->observes && strcmp(refused, "ranks") == 0)
+    return pto_complain(PTO_EXIT_USAGE,
+                        "check: --observe does not take --ranks: it runs each kernel several times, and other "
+                        "ranks would hear of each; without it check holds puts and gets against what "
+                        "tasks declare");
   if (refused)
     return pto_complain(PTO_EXIT_USAGE, "check: %s does not take --%s", options->observes ? "--observe" : "--advise",
                         refused);

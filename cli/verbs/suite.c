@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/regress/one_result.h>
 #include <formats/units.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
@@ -110,7 +111,8 @@ static int add_program(struct suite *suite, const char *name, const char *path) 
   const struct pto_case *cases = subject.program->cases;
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines) && status == PTO_OK; e++) {
     if (!takes_engine(&suite->options, engines[e])) continue;
-    if (subject.program->ranks && !pto_engine_is_virtual(engines[e])) continue; /* several ranks have no other time */
+    /* Several ranks have no other time. */
+    if ((suite->options.ranks || subject.program->ranks) && !pto_engine_is_virtual(engines[e])) continue;
     if (!cases || !cases->name) status = add_row(suite, name, NULL, engines[e], subject.program);
     for (const struct pto_case *c = cases; c && c->name && status == PTO_OK; c++)
       if (!c->is_long || suite->with_long) status = add_row(suite, name, c->name, engines[e], subject.program);
@@ -186,6 +188,7 @@ static void make_words(const struct suite *suite, const struct row *row, struct 
   words->deps = pto_deps_rules_name(o->deps);
   if (o->has_deps) add_option(words, "--deps", words->deps.text);
   if (o->has_timeout) add_option(words, "--timeout", timeout);
+  if (o->ranks) add_number(words, "--ranks", o->ranks);
   if (o->workers) add_number(words, "--workers", o->workers);
   if (o->window) add_number(words, "--window", o->window);
   if (o->heap_bytes) add_number(words, "--heap", o->heap_bytes);
@@ -272,8 +275,10 @@ static void put_row(struct suite *suite, const struct row *row, const struct pto
 
 static void tell_row(struct suite *suite, struct row *row, const struct pto_child_result *child) {
   json_t *object = json_loads(child->json, 0, NULL);
+  json_t *one = pto_one_result(json_incref(object));
   print_row_head(suite, row);
-  print_figures(object);
+  print_figures(one);
+  json_decref(one);
   judge(suite, row, child, object);
   fflush(stdout);
   json_array_append_new(suite->results, object ? object : json_null());

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include <check/ranks/ranks.h>
 #include <check/what_if/what_if.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/at_once.h>
@@ -36,6 +37,7 @@ static void help(const struct pto_run_options *options) {
        "proposes it, and with each number of the chip halved and doubled, one at a time, largest effect first; and\n"
        "with 1 to all clusters and 16 to 16384 slots of a task ring.  Each is a run, exact; kernels\n"
        "are priced and not run, where the program allows that.  `ptosim run --chip-set KEY=VALUE` is one of them.\n"
+       "With --ranks N, or of a program for several ranks, each run is of all ranks.\n"
        "The heap stays as it is: `ptosim check --advise` tries windows and heaps.\n");
   pto_run_options_help(PTO_VERB_what_if, own_options);
   puts("\nExit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
@@ -70,8 +72,9 @@ static int what_if(struct what_if *v) {
   struct pto_error error = {.status = PTO_OK};
   if (!config.chip) config.chip = DEFAULT_CHIP;
   session.text = NULL;
+  const uint32_t ranks = options->ranks ? options->ranks : pto_ranks_wanted(&session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  int shared = PTO_EXIT_OK, status = pto_what_if_begin(&session, &asked, &error);
+  int shared = PTO_EXIT_OK, status = pto_what_if_begin(&session, ranks, &asked, &error);
   if (status == PTO_OK && asked.plain.exit_code == PTO_EXIT_OK) {
     shared = pto_shared_begin(options, asked.planned_count, asked.digest);
     if (shared == PTO_EXIT_OK) status = pto_what_if_run(&asked, v->at_once, &options->share, &error);

@@ -183,10 +183,12 @@ static const struct trial link_trials[] = {
      BIT(notify) | BIT(put) | BIT(get), NULL, 0},
     {"bytes on links", "package_bandwidth_mbps node_bandwidth_mbps nodes_bandwidth_mbps", BIT(put) | BIT(get), NULL,
      0}};
-const char *pto_path_trial_at(uint32_t index, const char **keys) {
-  if (index >= PTO_ARRAY_LENGTH(trials)) return NULL;
-  *keys = trials[index].keys;
-  return trials[index].what;
+const char *pto_path_trial_at(uint32_t index, bool of_ranks, const char **keys) {
+  const uint32_t of_one = PTO_ARRAY_LENGTH(trials);
+  if (index >= of_one + (of_ranks ? PTO_ARRAY_LENGTH(link_trials) : 0)) return NULL;
+  const struct trial *trial = index < of_one ? &trials[index] : &link_trials[index - of_one];
+  *keys = trial->keys;
+  return trial->what;
 }
 
 #define KERNEL_TRIALS 16u

@@ -62,8 +62,9 @@ struct pto_run_path {
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct pto_run_path *path,
                                      struct pto_error *error);
-/* What a trial of another run would halve: "lookups", of keys of the chip file; NULL at the end of the list. */
-const char *pto_path_trial_at(uint32_t index, const char **keys);
+/* What a trial of another run would halve: "lookups", of keys of the chip file; of ranks links too; NULL at the end of
+ * the list. */
+const char *pto_path_trial_at(uint32_t index, bool of_ranks, const char **keys);
 /* The trials that take most of a path over ranks of these times, by activity: the largest first, each with the most
  * that it can give.  Links are among them, kernels are not.  Returns how many. */
 uint32_t pto_path_find_trials(const uint64_t *times, struct pto_path_gain gains[PTO_PATH_GAINS]);

@@ -68,6 +68,8 @@ window ring_off_by_one 'waits: rank 0 task 0 \(talk "ring"\) .*left over: rank 3
 window group_split "waits: rank 0 .*; the next group of rank 3, task 1, submitted at $line, begins only after its own of this one"
 window wait_without_group 'failed: rank 0: .*pto_core_wait_signal: signal 0 of comm 0: the task is of no group of it'
 window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 of the window of rank 1 in comm 0; rank 3 task 40 \(talk "barrier"\) puts'
+window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at $line.*, writes bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
+window put_beyond "write outside: rank 0 task 0 \(talk \"give\"\), submitted at $line.*, puts bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 # Sixteen ranks that stall in the first exchange: what rank 7 did.
 line='(planted_moe_hang\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
 waits='16 of 16 ranks wait for ever; rank 0 task 1 \(dispatch_meta "moe.dispatch_meta"\)'

@@ -125,6 +125,20 @@ static void test_the_largest_effect_comes_first_and_elasticity_has_its_sign(void
   json_decref(root);
 }
 
+/* One of the runs, in a shard that has no other. */
+static void test_on_ranks_links_are_among_the_parts(void **state) {
+  json_t *run = ask("run all_reduce --ranks 2 --chip tiny --no-compute --quiet --chip-set "
+                    "package_latency_ps=50000,node_latency_ps=100000,nodes_latency_ps=500000");
+  assert_int_equal(pto_ptosim_run("what-if all_reduce --ranks 2 --chip tiny --shard 15/400 --quiet --json -"), 0);
+  json_t *item = pto_ptosim_parse(strchr(pto_ptosim_last.out, '\n') + 1);
+  assert_true(number(json_object_get(item, "result"), "makespan_ps") == round(1e6 * number(run, "virtual_us")));
+  json_decref(item);
+  json_decref(run);
+  assert_int_equal(pto_ptosim_run("suite all_reduce --ranks 2"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "virtual       2       0 ")); /* a task a rank */
+  assert_null(strstr(pto_ptosim_last.out, "threads"));
+}
+
 static void test_processes_change_nothing(void **state) {
   json_t *one = ask("what-if vector_example --jobs 1"), *three = ask("what-if vector_example --jobs 3");
   assert_true(json_equal(one, three));
@@ -239,6 +253,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_time_is_that_of_a_run),
       cmocka_unit_test(test_the_largest_effect_comes_first_and_elasticity_has_its_sign),
+      cmocka_unit_test(test_on_ranks_links_are_among_the_parts),
       cmocka_unit_test(test_processes_change_nothing),
       cmocka_unit_test(test_a_verdict_is_checked_by_what_it_names),
       cmocka_unit_test(test_a_verdict_names_the_activity_that_has_most_of_it),

@@ -29,7 +29,9 @@
   X(ring_off_by_one, "the last of a ring tells the second, not the first")                                             \
   X(group_split, "a rank asks in one group, and waits for the answer in the one before")                               \
   X(wait_without_group, "a kernel waits outside a group")                                                              \
-  X(barrier_twice, "a rank counts itself twice at a barrier")
+  X(barrier_twice, "a rank counts itself twice at a barrier")                                                          \
+  X(get_beyond, "a get goes to the slot behind the one that the task declares")                                        \
+  X(put_beyond, "a put goes to the slot behind the one that the task declares")
 
 #define STEPS 7u
 #define SLOT_ELEMS 16u
@@ -371,6 +373,18 @@ static void barrier_twice(struct planted *p) {
   talk(&t, "barrier", own_slots(&t, 0, t.ranks), NULL, meet);
   for (uint32_t i = 0; i < t.ranks; i++)
     if (i != t.rank) read_slot(&t, i, i);
+}
+
+/* From a slot that none writes; so only the bytes are wrong. */
+static void get_beyond(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  if (t.rank == 1) talk(&t, "fetch", own_slots(&t, p->is_buggy ? 0 : 1, 1), NULL, DO(GET(0, 1)));
+}
+
+static void put_beyond(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor window = pto_comm_peer(p->rt, t.comm, t.next, PTO_UINT32, 2, DO(16, SLOT_ELEMS));
+  talk(&t, "give", box(&window, p->is_buggy ? 0 : 1, 0, 1, SLOT_ELEMS), NULL, DO(PUT(t.next, 1)));
 }
 
 static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
