@@ -6,7 +6,6 @@
 
 #include <check/order/access_index.h>
 #include <runtime/base/grow.h>
-#include <runtime/deps/rules.h>
 #include <runtime/tensor/tensor_make.h>
 
 /* While it is made. */
@@ -17,6 +16,7 @@ struct maker {
   uint32_t *wrote;     /* by node: the host's write that last found it among the writers of its tensor */
   uint32_t *creator;   /* by space: the node that allocated it */
   uint32_t node;       /* being wired */
+  uint32_t entered;    /* the access that is being entered */
   uint32_t after_sync; /* the last sync before it, or the first node */
 };
 
@@ -117,6 +117,13 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
   *region = (struct pto_region){.start = host->begin, .end = host->end, .run_bytes = host->end - host->begin};
 }
 
+/* The address of the first byte of an access's buffer. */
+static uint64_t base_of(const struct pto_access_graph *graph, uint32_t access_index) {
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  if (access->param) return access->param->tensor.buffer.base;
+  return pto_graph_host(graph, access->node)->buffer_base;
+}
+
 /* ---- edges ---- */
 
 /* The rules once more, written out: an oracle for the runtime's table. */
@@ -159,12 +166,17 @@ static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
   return pto_deps_named_of(graph->rules) & rule;
 }
 
+/* Whether the rules find one of the accesses from the other, as far as memory goes. */
+static bool is_one_buffer(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+  return base_of(graph, earlier) == base_of(graph, later) || !has_rule(graph, PTO_DEPS_NAMED_BASE_ADDRESS);
+}
+
 static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
   const struct pto_access_graph *graph = m->graph;
   const struct pto_graph_access *later = &graph->accesses[later_index];
   for (uint32_t i = list; i != PTO_INDEX_NONE; i = m->index.accesses[i].next) {
     const uint32_t producer = m->index.accesses[i].node, access = m->index.accesses[i].access;
-    if (producer == m->node) continue;
+    if (producer == m->node || !is_one_buffer(graph, access, later_index)) continue;
     const bool is_creator = later->space && m->creator[later->space] == producer;
     const uint32_t reasons = pto_graph_reasons(graph->rules, &graph->accesses[access], later, is_creator);
     for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR; reason <<= 1) {
@@ -186,7 +198,8 @@ static bool mark_writers(struct maker *m, uint32_t access_index) {
   for (uint32_t h = 0; h < m->index.hit_count; h++)
     for (uint32_t i = m->index.regions[m->index.hits[h].region].writes; i != PTO_INDEX_NONE;
          i = m->index.accesses[i].next)
-      m->wrote[m->index.accesses[i].node] = m->node;
+      if (is_one_buffer(graph, m->index.accesses[i].access, access_index))
+        m->wrote[m->index.accesses[i].node] = m->node;
   if (space && m->creator[space] < m->node && has_rule(graph, PTO_DEPS_NAMED_CREATOR_EDGES))
     m->wrote[m->creator[space]] = m->node;
   return true;
@@ -254,13 +267,17 @@ static bool is_ordered(const struct pto_access_graph *graph, const struct pto_gr
   return !is_predicate(access) || !has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING);
 }
 
-const char *pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+enum pto_deps_named_index pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier,
+                                                uint32_t later) {
   const struct pto_graph_access *a = &graph->accesses[earlier], *b = &graph->accesses[later];
   if (graph->nodes[a->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING))
-    return "manual-enters-nothing";
+    return PTO_DEPS_NAMED_INDEX_MANUAL_ENTERS_NOTHING;
   const bool has_predicate = is_predicate(a) || is_predicate(b);
-  if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING)) return "predicate-orders-nothing";
-  return NULL;
+  if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING))
+    return PTO_DEPS_NAMED_INDEX_PREDICATE_ORDERS_NOTHING;
+  const bool would_order = !graph->nodes[b->node].is_manual && pto_graph_reasons(graph->rules, a, b, false);
+  return !would_order || is_one_buffer(graph, earlier, later) ? PTO_DEPS_NAMED_COUNT
+                                                              : PTO_DEPS_NAMED_INDEX_BASE_ADDRESS;
 }
 
 static bool add_creator(struct maker *m, uint32_t access_index) {
@@ -298,9 +315,9 @@ static void reduce(struct maker *m) {
 
 /* ---- the walk ---- */
 
-static bool has_no_edge(void *context, const struct pto_index_access *access) {
+static bool stays(void *context, const struct pto_index_access *access) {
   const struct maker *m = context;
-  return m->mark[access->node] != m->node;
+  return m->mark[access->node] != m->node || !is_one_buffer(m->graph, access->access, m->entered);
 }
 
 /* A write takes the place of the accesses that it covers and has an edge to.  Where no later task sees an access, it
@@ -314,12 +331,13 @@ static bool enter(struct maker *m, uint32_t access_index) {
   const bool keeps_reads = graph->rules == PTO_DEPS_EXACT || has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);
   if (!is_write && !keeps_reads) return true; /* nothing ever waits for it */
   struct pto_region region;
+  m->entered = access_index;
   pto_graph_region(graph, access, &region);
   if (pto_access_index_find(&m->index, access->space, &region)) return false;
   for (uint32_t h = 0; is_write && h < m->index.hit_count; h++) {
     const struct pto_index_hit hit = m->index.hits[h];
     if (hit.relation == PTO_EQUAL || hit.relation == PTO_COVERS)
-      pto_access_index_filter(&m->index, hit.region, has_no_edge, m);
+      pto_access_index_filter(&m->index, hit.region, stays, m);
   }
   return pto_access_index_add(&m->index, access->space, &region, is_write, m->node, access_index) == PTO_OK;
 }

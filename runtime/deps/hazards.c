@@ -193,9 +193,11 @@ struct lookup {
   struct pto_access_position position; /* where it was */
 };
 
-static inline void find_own(const struct pto_access_map *map, const struct pto_access *access, struct lookup *found) {
+/* `space`: the access's, or PTO_ANY_SPACE. */
+static PTO_INLINE void find_own(const struct pto_access_map *map, uint32_t space, const struct pto_access *access,
+                                struct lookup *found) {
   found->bucket = pto_access_map_bucket_at(map, access->geometry_hash, access->region.start);
-  found->own = pto_access_map_find_kind(map, &access->region, access->kind, found->bucket);
+  found->own = pto_access_map_find_kind(map, space, &access->region, access->kind, found->bucket);
 }
 
 /* An isolated entry overlaps no other.  The entry 0, which is none, has no flags. */
@@ -271,7 +273,6 @@ static inline void append(struct pto_hazards *hazards, struct pto_access_entry *
 static void settle(struct pto_hazards *hazards, const struct pto_access *access, const struct lookup *found) {
   struct pto_access_map *map = hazards->map;
   const bool is_write = access->tag & PTO_TAG_WRITE;
-  if (!is_write && !hazards->table.keeps_reads) return;
   const bool is_alone = settle_hits(hazards, access);
   uint32_t own = found->own;
   if (!own)
@@ -309,7 +310,7 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
                                          uint32_t count) {
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
     struct lookup found;
-    find_own(hazards->map, &accesses[i], &found);
+    find_own(hazards->map, accesses[i].space, &accesses[i], &found);
     find_others(hazards, &accesses[i], &found);
     order_all(hazards, &accesses[i], &found);
   }
@@ -317,7 +318,8 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
   if (!hazards->enters) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;
-    find_own(hazards->map, &accesses[i], &found);
+    if (!(accesses[i].tag & PTO_TAG_WRITE) && !hazards->table.keeps_reads) continue;
+    find_own(hazards->map, accesses[i].space, &accesses[i], &found);
     find_others(hazards, &accesses[i], &found);
     settle(hazards, &accesses[i], &found);
   }
@@ -333,7 +335,7 @@ void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *acc
   map->candidates += count; /* the own entry of each */
   for (const struct pto_access *access = accesses, *end = accesses + count; access < end; access++) {
     struct lookup found;
-    find_own(map, access, &found);
+    find_own(map, PTO_ANY_SPACE, access, &found); /* under exact */
     if (PTO_LIKELY(is_isolated(map, found.own))) {
       enter_isolated(hazards, access, &map->entries[found.own]);
     } else {

@@ -135,6 +135,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
   rt->hazards.is_reduced = rt->hazards.table.named & PTO_DEPS_NAMED_REDUCE_IMPLIED;
+  rt->buffers.by_base = rt->hazards.table.named & PTO_DEPS_NAMED_BASE_ADDRESS;
   if (config->record) rt->port->trace = &rt->trace;
   rt->port->meter = config->meter;
   rt->config.engine = rt->config.chip = NULL;

@@ -20,6 +20,7 @@ struct bytes {
 
 struct record {
   uint32_t task, space;
+  uint64_t base; /* where the buffer begins in its memory */
   bool reads, writes, is_fuzzy, is_creator, is_dead;
   uint16_t lo, hi;
   uint8_t bits[BITMAP_BYTES];
@@ -229,9 +230,15 @@ static bool conflicts(const struct interpreter *in, const struct record *r, bool
   return r->reads && writes && in->rules == PTO_DEPS_EXACT;
 }
 
-static bool record_overlaps(const struct record *r, uint32_t space, const struct bytes *b, bool is_fuzzy) {
-  if (r->is_dead || r->space != space || !b->count) return false;
-  return r->is_fuzzy || is_fuzzy ? r->lo < b->hi && b->lo < r->hi : bits_meet(r->bits, b->bits);
+/* By base-address memory that begins elsewhere is other memory. */
+static bool is_one_buffer(const struct interpreter *in, const struct record *r, const struct random_view *view) {
+  return r->space == view->buffer && (r->base == view->skip_bytes || !has_rule(in, PTO_DEPS_SWITCH_BASE_ADDRESS, true));
+}
+
+static bool record_overlaps(const struct interpreter *in, const struct record *r, const struct random_view *view,
+                            const struct bytes *b) {
+  if (r->is_dead || !is_one_buffer(in, r, view) || !b->count) return false;
+  return r->is_fuzzy || view->fuzzy ? r->lo < b->hi && b->lo < r->hi : bits_meet(r->bits, b->bits);
 }
 
 /* What the parameter does: the OUTPUT of an in-place pair is the pair's INOUT, its INPUT is nothing of its own. */
@@ -276,8 +283,7 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
     access_of(op, i, &reads, &writes);
     for (uint32_t r = 0; r < in->record_count; r++) {
       const struct record *record = &in->records[r];
-      if (!is_visible(in, record->task) ||
-          !record_overlaps(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
+      if (!is_visible(in, record->task) || !record_overlaps(in, record, &op->params[i].view, &in->bytes[i]) ||
           !conflicts(in, record, reads, writes))
         continue;
       if (is_manual)
@@ -299,21 +305,22 @@ static void enter_accesses(struct interpreter *in, uint32_t at) {
   for (uint32_t i = 0; i < op->param_count; i++) {
     bool reads, writes;
     access_of(op, i, &reads, &writes);
-    uint32_t space = op->params[i].view.buffer;
-    if (writes && !op->params[i].view.fuzzy)
+    const struct random_view *view = &op->params[i].view;
+    if (writes && !view->fuzzy)
       for (uint32_t r = 0; r < before; r++) {
         struct record *old = &in->records[r];
-        if (!old->is_dead && old->space == space && !old->is_fuzzy && in->has_edge[old->task] &&
+        if (!old->is_dead && is_one_buffer(in, old, view) && !old->is_fuzzy && in->has_edge[old->task] &&
             bits_cover(in->bytes[i].bits, old->bits))
           old->is_dead = true;
       }
     if (!(reads || writes) || !in->bytes[i].count || is_unseen(in, op, i)) continue;
     struct record *record = &in->records[in->record_count++];
     *record = (struct record){.task = at,
-                              .space = space,
+                              .space = view->buffer,
+                              .base = view->skip_bytes,
                               .reads = reads,
                               .writes = writes,
-                              .is_fuzzy = op->params[i].view.fuzzy,
+                              .is_fuzzy = view->fuzzy,
                               .is_creator = op->params[i].allocates,
                               .lo = in->bytes[i].lo,
                               .hi = in->bytes[i].hi};
