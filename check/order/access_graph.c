@@ -126,6 +126,10 @@ static uint64_t base_of(const struct pto_access_graph *graph, uint32_t access_in
 
 /* ---- edges ---- */
 
+static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
+  return pto_deps_named_of(graph->rules) & rule;
+}
+
 /* The rules once more, written out: an oracle for the runtime's table. */
 _Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here too");
 uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier, const struct pto_graph_access *later,
@@ -145,7 +149,8 @@ static bool add_edge(struct maker *m, const struct pto_graph_edge *edge) {
   struct pto_graph_edge *fresh = pto_grow(&graph->edges, &graph->edge_count, &graph->edge_capacity, sizeof *fresh);
   if (!fresh) return false;
   *fresh = *edge;
-  m->mark[edge->producer] = m->node;
+  const bool is_by_bytes = edge->reason & (PTO_EDGE_RAW | PTO_EDGE_WAW | PTO_EDGE_WAR);
+  if (is_by_bytes || !has_rule(graph, PTO_DEPS_NAMED_REDUCE_IMPLIED)) m->mark[edge->producer] = m->node;
   return true;
 }
 
@@ -160,10 +165,6 @@ static bool add_explicit(struct maker *m) {
     if (!add_edge(m, &explicit_one)) return false;
   }
   return true;
-}
-
-static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
-  return pto_deps_named_of(graph->rules) & rule;
 }
 
 /* Whether the rules find one of the accesses from the other, as far as memory goes. */

@@ -50,9 +50,16 @@ static PTO_INLINE void wire(struct pto_hazards *hazards, uint32_t producer, bool
     connect(hazards, producer);
 }
 
+/* Of what is found so far by no byte: a write replaces nothing by these edges alone, as a record lacks those of them that
+ * are dropped, and the order of tasks is the same. */
+static uint32_t unmark_known(struct pto_hazards *hazards) {
+  for (uint32_t i = 0; i < hazards->found_count; i++) hazards->marks[hazards->found[i]] = hazards->serial - 1;
+  return hazards->found_count;
+}
+
 /* An edge goes where another producer comes after this one: by the map of ancestors of each, the last 64 tasks before
- * it.  What is further back keeps its edge. */
-static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
+ * it.  What is further back keeps its edge.  The first `known` were found by no byte, and some once more by bytes. */
+static PTO_NOINLINE void reduce(struct pto_hazards *hazards, uint32_t known) {
   struct pto_task_cold *cold = hazards->rings->cold, *own = &cold[consumer_slot(hazards)];
   uint64_t producers = 0, implied = 0;
   own->number = hazards->next_number++;
@@ -65,7 +72,8 @@ static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
   own->ancestors = producers | implied;
   hazards->dropped = producers & implied;
   for (uint32_t i = 0; i < hazards->found_count; i++)
-    if (!pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
+    if ((i >= known || hazards->marks[hazards->found[i]] != hazards->serial) &&
+        !pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
       connect(hazards, hazards->found[i]);
   hazards->found_count = 0;
 }
@@ -308,13 +316,14 @@ static PTO_NOINLINE void enter(struct pto_hazards *hazards, const struct pto_acc
 
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
+  const uint32_t known = hazards->is_reduced ? unmark_known(hazards) : 0;
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
     struct lookup found;
     find_own(hazards->map, accesses[i].space, &accesses[i], &found);
     find_others(hazards, &accesses[i], &found);
     order_all(hazards, &accesses[i], &found);
   }
-  if (hazards->is_reduced) reduce(hazards);
+  if (hazards->is_reduced) reduce(hazards, known);
   if (!hazards->enters) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;

@@ -55,6 +55,7 @@ struct interpreter {
   uint32_t tasks[RANDOM_MAX_OPS]; /* operations that became tasks, in order */
   uint32_t task_count, record_count;
   bool has_edge[RANDOM_MAX_OPS];                    /* to the current one, as found */
+  bool is_met[RANDOM_MAX_OPS];                      /* of these, by bytes */
   bool comes_after[RANDOM_MAX_OPS][RANDOM_MAX_OPS]; /* of every task, each that leads to it by edges as found */
   uint32_t task_number[RANDOM_MAX_OPS];             /* of an operation that became a task */
   uint32_t creator[SPACES];                         /* the operation that allocated a buffer */
@@ -269,6 +270,7 @@ static bool is_reduced(const struct interpreter *in, uint32_t producer, uint32_t
 static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
   const struct random_op *op = &in->program->ops[at];
   memset(in->has_edge, 0, sizeof in->has_edge);
+  memset(in->is_met, 0, sizeof in->is_met);
   in->plan->after_count[at] = 0;
   for (uint32_t k = 0; k < op->after_count; k++)
     if (op->after[k] <= in->task_count && is_visible(in, in->tasks[in->task_count - op->after[k]]))
@@ -289,7 +291,7 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
       if (is_manual)
         add_after(in, at, record->task); /* nothing else would order it */
       else
-        in->has_edge[record->task] = true;
+        in->has_edge[record->task] = in->is_met[record->task] = true;
     }
   }
   for (uint32_t t = 0; t < at; t++)
@@ -300,6 +302,7 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
 
 static void enter_accesses(struct interpreter *in, uint32_t at) {
   const struct random_op *op = &in->program->ops[at];
+  const bool *edges = has_rule(in, PTO_DEPS_SWITCH_REDUCE_IMPLIED, false) ? in->is_met : in->has_edge;
   uint32_t before = in->record_count;
   if (enters_nothing(in, in->kinds[in->depth] == PTO_SCOPE_MANUAL)) return;
   for (uint32_t i = 0; i < op->param_count; i++) {
@@ -309,7 +312,7 @@ static void enter_accesses(struct interpreter *in, uint32_t at) {
     if (writes && !view->fuzzy)
       for (uint32_t r = 0; r < before; r++) {
         struct record *old = &in->records[r];
-        if (!old->is_dead && is_one_buffer(in, old, view) && !old->is_fuzzy && in->has_edge[old->task] &&
+        if (!old->is_dead && is_one_buffer(in, old, view) && !old->is_fuzzy && edges[old->task] &&
             bits_cover(in->bytes[i].bits, old->bits))
           old->is_dead = true;
       }

@@ -192,8 +192,7 @@ static uint32_t draw_earlier_task(struct pto_rng *rng, const struct random_progr
 }
 
 uint32_t random_program_weak_rules(struct pto_rng *rng) {
-  const uint32_t others = below(rng, PTO_DEPS_NAMED_BASE_ADDRESS) << PTO_DEPS_SWITCH_SHIFT;
-  return PTO_DEPS_PTO | others | (below(rng, 2) ? PTO_DEPS_SWITCH_BASE_ADDRESS : 0);
+  return PTO_DEPS_PTO | below(rng, 1 << PTO_DEPS_NAMED_COUNT) << PTO_DEPS_SWITCH_SHIFT;
 }
 
 void random_program_make(struct random_program *program, uint64_t seed) {
