@@ -50,8 +50,8 @@ static PTO_INLINE void wire(struct pto_hazards *hazards, uint32_t producer, bool
     connect(hazards, producer);
 }
 
-/* Of what is found so far by no byte: a write replaces nothing by these edges alone, as a record lacks those of them that
- * are dropped, and the order of tasks is the same. */
+/* Of what is found so far by no byte: a write replaces nothing by these edges alone, as a record lacks those of them
+ * that are dropped, and the order of tasks is the same.  What bytes find too is found twice. */
 static uint32_t unmark_known(struct pto_hazards *hazards) {
   for (uint32_t i = 0; i < hazards->found_count; i++) hazards->marks[hazards->found[i]] = hazards->serial - 1;
   return hazards->found_count;

@@ -71,7 +71,7 @@ struct pto_hazards {
   bool replaces_all;      /* of what it covers: table.orders_writes, in no manual scope */
   bool has_creator_edges; /* the rule, in no manual scope */
   bool is_reduced;        /* the rule reduce-implied */
-  uint32_t *found;        /* is_reduced: slots of the task's producers; borrowed, a place for every slot */
+  uint32_t *found;        /* is_reduced: slots of the task's producers; borrowed, two places for every slot */
   uint32_t found_count;
   uint64_t dropped;      /* of the last task's edges: bit i, to the task i + 1 before it */
   uint64_t next_number;  /* is_reduced: of the task that is submitted next */
