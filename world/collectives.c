@@ -44,13 +44,12 @@ static uint32_t block_count_of(struct pto_runtime *rt, enum pto_collective kind,
 
 struct request {
   enum pto_collective kind;
-  const struct pto_kernel *moe; /* NULL: that of `kind` */
-  uint64_t bytes;               /* of the largest tensor */
-  uint64_t reduction, root;
+  const struct pto_kernel *moe;                            /* NULL: that of `kind` */
+  uint64_t bytes;                                          /* of the largest tensor */
   struct pto_param params[MOST_TENSORS + PTO_MOE_SCALARS]; /* the tensors; `submit` adds the window and scalars */
   uint32_t tensor_count, scalar_count;
   uint64_t scalars[PTO_MOE_SCALARS - PTO_COLLECTIVE_SCALARS]; /* behind those that all have */
-  const void *call;                                           /* where the program asks for it */
+  struct pto_comm_request asked;
 };
 
 static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *request, struct pto_task *task_out) {
@@ -74,8 +73,8 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *
                                                     [PTO_COLLECTIVE_PLACE] = its->place,
                                                     [PTO_COLLECTIVE_EPOCH] = epoch,
                                                     [PTO_COLLECTIVE_HALF] = half,
-                                                    [PTO_COLLECTIVE_REDUCTION] = request->reduction,
-                                                    [PTO_COLLECTIVE_ROOT] = request->root};
+                                                    [PTO_COLLECTIVE_REDUCTION] = request->asked.reduction,
+                                                    [PTO_COLLECTIVE_ROOT] = request->asked.root};
   struct pto_param *params = request->params;
   uint32_t count = request->tensor_count;
   params[count++] = pto_inout(&window);
@@ -84,10 +83,7 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *
   const struct pto_launch launch = {.size = sizeof launch,
                                     .aiv0 = request->moe ? request->moe : pto_collective_kernels[request->kind],
                                     .block_count = block_count_of(rt, request->kind, its->size)};
-  const void *const place = rt->place;
-  rt->place = request->call;
-  const int status = pto_submit_group(rt, comm, &launch, params, count, task_out);
-  rt->place = place;
+  const int status = pto_comm_submit(rt, comm, &launch, params, count, &request->asked, task_out);
   if (status == PTO_OK) its->collective_count++;
   return status;
 }
@@ -119,8 +115,7 @@ int pto_submit_all_reduce(struct pto_runtime *rt, struct pto_comm comm, const st
   if (status) return status;
   const struct request request = {
       .kind = (enum pto_collective)((uint32_t)PTO_COLLECTIVE_ALL_REDUCE_ONE_PHASE + (uint32_t)algorithm),
-      .reduction = reduction,
-      .call = PTO_CALLER(rt)};
+      .asked = {.call = PTO_CALLER(rt), .reduction = reduction}};
   return submit_pair(rt, comm, request, in, out);
 }
 
@@ -132,8 +127,8 @@ int pto_submit_reduce_scatter(struct pto_runtime *rt, struct pto_comm comm, cons
                               : 0;
   const int status = check_sizes(rt, "a reduce-scatter", in, count, out);
   if (status) return status;
-  const struct request request = {
-      .kind = PTO_COLLECTIVE_REDUCE_SCATTER, .reduction = reduction, .call = PTO_CALLER(rt)};
+  const struct request request = {.kind = PTO_COLLECTIVE_REDUCE_SCATTER,
+                                  .asked = {.call = PTO_CALLER(rt), .reduction = reduction}};
   return submit_pair(rt, comm, request, in, out);
 }
 
@@ -141,7 +136,8 @@ int pto_submit_all_gather(struct pto_runtime *rt, struct pto_comm comm, const st
                           const struct pto_tensor *out) {
   const int status = check_sizes(rt, "an all-gather", in, numel(in) * pto_comm_size(rt, comm), out);
   if (status) return status;
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_GATHER, .call = PTO_CALLER(rt)}, in, out);
+  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_GATHER, .asked.call = PTO_CALLER(rt)}, in,
+                     out);
 }
 
 int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -150,8 +146,9 @@ int pto_submit_broadcast(struct pto_runtime *rt, struct pto_comm comm, const str
   if (status) return status;
   if (root >= pto_comm_size(rt, comm))
     return PTO_REFUSE(rt, PTO_EINVAL, "a broadcast from place %" PRIu32 " of %" PRIu32, root, pto_comm_size(rt, comm));
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_BROADCAST, .root = root, .call = PTO_CALLER(rt)},
-                     in, out);
+  return submit_pair(
+      rt, comm, (struct request){.kind = PTO_COLLECTIVE_BROADCAST, .asked = {.call = PTO_CALLER(rt), .root = root}}, in,
+      out);
 }
 
 int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const struct pto_tensor *in,
@@ -162,11 +159,12 @@ int pto_submit_all_to_all(struct pto_runtime *rt, struct pto_comm comm, const st
   if (size && (numel(in) % size || (pto_dtype_is_four_bit(in->dtype) && numel(in) % (2 * size))))
     return PTO_REFUSE(rt, PTO_EINVAL, "an all-to-all of %" PRIu64 " elements on %" PRIu64 " ranks: parts are equal",
                       numel(in), size);
-  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_TO_ALL, .call = PTO_CALLER(rt)}, in, out);
+  return submit_pair(rt, comm, (struct request){.kind = PTO_COLLECTIVE_ALL_TO_ALL, .asked.call = PTO_CALLER(rt)}, in,
+                     out);
 }
 
 int pto_submit_comm_barrier(struct pto_runtime *rt, struct pto_comm comm, struct pto_task *task_out) {
-  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER, .call = PTO_CALLER(rt)}, task_out);
+  return submit(rt, comm, &(struct request){.kind = PTO_COLLECTIVE_BARRIER, .asked.call = PTO_CALLER(rt)}, task_out);
 }
 
 /* ---- mixture of experts ---- */
@@ -240,7 +238,7 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
       .tensor_count = 4,
       .scalar_count = PTO_MOE_SCALARS - PTO_COLLECTIVE_SCALARS,
       .scalars = {recv_x->shape[1], x->shape[1], x->dtype},
-      .call = PTO_CALLER(rt)};
+      .asked.call = PTO_CALLER(rt)};
   status = submit(rt, comm, &meta, NULL);
   if (status) return status;
   struct request data = {
@@ -249,7 +247,7 @@ int pto_submit_moe_dispatch(struct pto_runtime *rt, struct pto_comm comm, const 
       .bytes = bytes,
       .params = {pto_input(x), pto_inout(recv_x), pto_input(&handle->counts), pto_input(&handle->order)},
       .tensor_count = 4,
-      .call = PTO_CALLER(rt)};
+      .asked.call = PTO_CALLER(rt)};
   return submit(rt, comm, &data, &handle->dispatch);
 }
 
@@ -279,6 +277,6 @@ int pto_submit_moe_combine(struct pto_runtime *rt, struct pto_comm comm, const s
                             .params = {pto_input(y), pto_output(out), pto_input(topk_weights),
                                        pto_input(&handle->counts), pto_input(&handle->order)},
                             .tensor_count = 5,
-                            .call = PTO_CALLER(rt)};
+                            .asked.call = PTO_CALLER(rt)};
   return submit(rt, comm, &request, NULL);
 }

@@ -308,9 +308,10 @@ static bool is_too_old(const struct pto_runtime *rt, struct pto_task task) {
   return (task.id & (UINT64_MAX >> 2)) < ring->tail;
 }
 
-int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
-                     const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
-  const void *const place = rt->place, *const call = PTO_CALLER(rt);
+int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
+                    const struct pto_param *params, uint32_t count, const struct pto_comm_request *request,
+                    struct pto_task *task_out) {
+  const void *const place = rt->place, *const call = request->call;
   struct pto_rank *rank = rank_of(rt);
   struct pto_rank_comm *own = pto_rank_comm_at(rank, comm.id);
   struct pto_task after[MOST_AFTER], task;
@@ -350,12 +351,19 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
                                                   .comm = own->uid,
                                                   .sequence = own->group_count - 1,
                                                   .task = (uint32_t)group->task_number,
-                                                  .peer = own->size});
+                                                  .peer = own->size,
+                                                  .signal = request->root,
+                                                  .value = (int32_t)request->reduction});
   rank->rt = rt;
   own->last_group = task;
   own->last_run = rank->run;
   if (task_out) *task_out = task;
   return PTO_OK;
+}
+
+int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
+                     const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
+  return pto_comm_submit(rt, comm, launch, params, count, &(struct pto_comm_request){.call = PTO_CALLER(rt)}, task_out);
 }
 
 uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number) {

@@ -328,6 +328,15 @@ struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid
 /* Where the window of the rank at that place is, for this rank: only its own has memory. */
 void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place);
 pto_rank_take pto_rank_take_join;
+/* What a rank asks of a group, and its parameters do not say. */
+struct pto_comm_request {
+  const void *call;         /* where the program asks for it */
+  uint32_t reduction, root; /* of a collective: enum pto_reduction, a place; else 0 */
+};
+/* As pto_submit_group. */
+PTO_MUST_CHECK int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
+                                   const struct pto_param *params, uint32_t count,
+                                   const struct pto_comm_request *request, struct pto_task *task_out);
 void pto_rank_comm_destroy(struct pto_rank_comm *comm);
 /* Which group of the rank the task is of, from 0 on; UINT64_MAX: none. */
 uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number);

@@ -22,15 +22,8 @@ static const char *text_of(json_t *object, const char *key) {
   return text ? text : "";
 }
 
-/* PTO_ACTIVITY_COUNT: there is none of that name. */
-static uint32_t activity_of(const char *name) {
-  uint32_t activity = 0;
-  while (activity < PTO_ACTIVITY_COUNT && strcmp(pto_activity_name(activity), name) != 0) activity++;
-  return activity;
-}
-
 static const char *activity_text(const char *name) {
-  const uint32_t activity = activity_of(name);
+  const uint32_t activity = pto_activity_find(name);
   return activity < PTO_ACTIVITY_COUNT ? pto_activity_text(activity) : name;
 }
 
@@ -41,7 +34,7 @@ static bool add_path(struct reading *r, json_t *stats, int side, uint32_t run) {
   json_t *us;
   json_object_foreach(json_object_get(json_object_get(stats, "path"), "us"), name, us) {
     struct pto_gathered *row = pto_gathered_find(&r->tables[PTO_COMPARED_PATH], activity_text(name));
-    const uint32_t activity = activity_of(name);
+    const uint32_t activity = pto_activity_find(name);
     if (!row) return false;
     row->times[side][run] += pto_ps_of(us);
     if (run == 0 && activity < PTO_ACTIVITY_COUNT) r->path[activity] += pto_ps_of(us);
@@ -114,7 +107,7 @@ static bool add_account(struct reading *r, json_t *accounts, json_t *account, in
   json_t *us;
   char row_name[128];
   json_object_foreach(json_object_get(account, "us"), name, us) {
-    const uint32_t activity = activity_of(name);
+    const uint32_t activity = pto_activity_find(name);
     if (!is_told(account, activity)) continue;
     snprintf(row_name, sizeof row_name, "%s, %s", resource, activity_text(name));
     struct pto_gathered *row = pto_gathered_find(&r->tables[PTO_COMPARED_ACCOUNTS], row_name);

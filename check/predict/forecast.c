@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <check/ranks/ranks.h>
 #include <check/session/session.h>
 #include <report/run/critical_path.h>
 #include <report/run/timeline_stats.h>
@@ -40,7 +41,8 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
   struct pto_error error;
   const struct pto_run_result *result = &session->result;
   struct pto_critical_path path;
-  if (pto_session_take_account(session, &error) || pto_critical_path_find(pto_session_trace(session), &path, &error))
+  if (pto_session_take_account(session, false, &error) ||
+      pto_critical_path_find(pto_session_trace(session), &path, &error))
     return pto_session_end(session, PTO_EXIT_FAILED, &error);
   const struct pto_timeline_stats *timeline = &session->timeline;
   if (timeline->dropped) {
@@ -90,6 +92,20 @@ static int run_session(const struct pto_session_options *options, struct pto_for
   return code;
 }
 
+/* The same on several ranks. */
+static int run_ranks(const struct pto_session_options *options, uint32_t count, struct pto_forecast *forecast) {
+  struct pto_ranks ranks;
+  int code = pto_ranks_init(&ranks, options, count, 1);
+  if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_OK) forecast->makespan_ps = ranks.virtual_ps - ranks.sessions[0].chip.handshake_ps;
+  forecast->exit_code = code;
+  forecast->status = ranks.error.status;
+  snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1,
+           ranks.error.sentence);
+  pto_ranks_fini(&ranks);
+  return code;
+}
+
 /* What a forecast says until its run has ended: a program may end the process. */
 static void begin_forecast(struct pto_forecast *forecast) {
   *forecast = (struct pto_forecast){.exit_code = PTO_EXIT_FAILED, .status = PTO_EKERNEL};
@@ -114,9 +130,14 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   if (job->window) config.window = job->window;
   config.jitter_ppm = job->jitter_ppm;
   config.jitter_seed = job->jitter_seed;
-  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   config.no_compute = true;
   options.small_inputs = true;
+  if (job->ranks) {
+    config.record = 0;
+    (void)run_ranks(&options, job->ranks, forecast);
+    return;
+  }
+  config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   if (!job->has_kernels && run_session(&options, forecast, &needs_kernels) == PTO_EXIT_OK) return;
   if (!needs_kernels || job->is_priced) return;
   char why[sizeof forecast->why_run];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/ranks/ranks_state.h>
+#include <check/session/named_kernels.h>
 #include <runtime/base/clock.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
@@ -125,10 +126,32 @@ static void add_up(struct pto_ranks *ranks) {
     ranks->trace_digest = join_digests(ranks->trace_digest, result->trace_digest);
     ranks->output_digest = join_digests(ranks->output_digest, result->output_digest);
     ranks->has_run &= result->has_run;
+    ranks->virtual_ps = pto_max_u64(ranks->virtual_ps, result->stats.virtual_ps);
     if (result->verified == PTO_VERDICT_FALSE || ranks->verified == PTO_VERDICT_NONE)
       ranks->verified = result->verified;
     if (result->exit_code != PTO_EXIT_OK && ranks->exit_code == PTO_EXIT_OK) end_as_rank(ranks, i);
   }
+}
+
+/* Of all processes together: that none runs a kernel is a mistake.  False: no memory. */
+static bool check_kernels(struct pto_ranks *ranks, bool has_run) {
+  struct pto_exchange_bytes out = {0}, in = {0};
+  struct pto_error error;
+  uint64_t found = 0;
+  int status = pto_session_check_kernels(ranks->sessions, ranks->rank_count, &found, &error);
+  if (ranks->processes) {
+    uint64_t *told = pto_exchange_bytes_add(&out, sizeof *told);
+    if (told) *told = found;
+    if (!pto_ranks_share(ranks, &out, &in, told != NULL)) return false;
+    for (size_t i = 0; i < in.count / sizeof *told; i++) found |= ((const uint64_t *)(const void *)in.data)[i];
+    pto_exchange_bytes_fini(&in);
+    status = pto_session_check_kernels(ranks->sessions, ranks->rank_count, &found, &error);
+  }
+  if (has_run && status) {
+    ranks->error = error;
+    end(ranks, PTO_EXIT_USAGE);
+  }
+  return true;
 }
 
 int pto_ranks_execute(struct pto_ranks *ranks) {
@@ -140,15 +163,14 @@ int pto_ranks_execute(struct pto_ranks *ranks) {
     end(ranks, pto_exit_of_run(status));
   }
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
-    const struct pto_rank *rank = pto_world_rank(ranks->world, i);
-    if (!rank) continue;
+    if (!pto_world_rank(ranks->world, i)) continue;
     if (status == PTO_OK) (void)pto_session_judge(&ranks->sessions[i]);
     struct pto_error error;
-    if (status == PTO_OK && ranks->wants_account && pto_session_take_account(&ranks->sessions[i], &error))
+    if (status == PTO_OK && ranks->wants_account &&
+        pto_session_take_account(&ranks->sessions[i], ranks->wants_gains, &error))
       pto_session_end(&ranks->sessions[i], PTO_EXIT_FAILED, &error);
-    if (pto_rank_clock_ps(rank) > ranks->virtual_ps) ranks->virtual_ps = pto_rank_clock_ps(rank);
   }
-  if (!pto_ranks_gather(ranks)) {
+  if (!check_kernels(ranks, status == PTO_OK) || !pto_ranks_gather(ranks)) {
     pto_error_set(&ranks->error, PTO_ENOMEM, "no memory for what %" PRIu32 " ranks came to", ranks->rank_count);
     return end(ranks, PTO_EXIT_FAILED);
   }

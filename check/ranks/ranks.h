@@ -39,6 +39,7 @@ struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here, is_judged;
   bool wants_account;    /* set it after init: of where each rank's time went */
+  bool wants_gains;      /* the same: and what would make it shorter */
   bool wants_path;       /* the same: of what bounds all of them */
   bool wants_comm_stats; /* the same: of what went between them */
   struct pto_world *world;
@@ -53,6 +54,7 @@ struct pto_ranks {
   struct pto_rank_text texts[PTO_MAX_RANKS];
   struct pto_exchange_bytes told; /* where they are */
   const char *program;
+  const char *command; /* that does the run again; NULL: not known.  Borrowed; set it after init */
   double wall_seconds;
   uint64_t virtual_ps; /* the last rank's end */
   uint64_t trace_digest, output_digest;

@@ -9,6 +9,9 @@
 #include <check/order/access_text.h>
 #include <check/order/happens_before.h>
 #include <check/ranks/world_order.h>
+#include <pto/collectives.h>
+#include <runtime/base/dtype.h>
+#include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
 
 struct reporter {
@@ -245,69 +248,111 @@ static void report_unheard(struct reporter *t) {
 
 /* ---- collectives that are not the same ---- */
 
-/* What a rank submits as its n-th group; NULL: nothing. */
-static const struct pto_trace_task *group_of(const struct reporter *t, uint32_t rank, uint64_t uid, size_t n) {
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), uid);
-  return comm && n < comm->group_count ? task_of(t, rank, comm->groups[n].task_number) : NULL;
+/* A rank's n-th group of a communicator: what the rank said of it, and its task. */
+struct said {
+  const struct pto_trace *trace;
+  const struct pto_trace_remote *group; /* NULL: it has submitted none */
+  const struct pto_trace_task *task;    /* NULL: the same */
+};
+
+/* The next of that communicator, from *at on. */
+static struct said next_said(const struct reporter *t, uint32_t rank, uint64_t uid, uint64_t *at) {
+  struct said said = {.trace = trace_of(t, rank)};
+  while (*at < said.trace->remotes.count && !said.group) {
+    const struct pto_trace_remote *remote = pto_trace_log_at(&said.trace->remotes, (*at)++);
+    if (remote->kind == PTO_REMOTE_GROUP && remote->comm == uid) said.group = remote;
+  }
+  if (said.group) said.task = task_of(t, rank, said.group->task);
+  return said;
 }
 
-static bool is_collective(const struct reporter *t, uint32_t rank, uint64_t uid, size_t n) {
-  const struct pto_trace_task *task = group_of(t, rank, uid, n);
-  return task && pto_task_is_collective(task);
-}
+static bool is_collective(const struct said *said) { return said->task && pto_task_is_collective(said->task); }
 
-/* Of collectives whose sizes are those of all ranks: in, out and the window.  Those of MoE have more. */
+/* Of collectives that say one count: in, out and the window.  Those of MoE have more. */
 #define MOST_PARAMS 3u
 
-/* Bytes of the larger of `in` and `out`, as far as it has them: of all ranks alike, but for rows of MoE. */
-static uint64_t size_of(const struct reporter *t, uint32_t rank, const struct pto_trace_task *task) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < 2; i++) {
-    const struct pto_trace_param *param = pto_trace_param_of(trace_of(t, rank), task, i);
-    uint64_t elems = param ? pto_dtype_size(param->tensor.dtype) : 0;
-    for (uint32_t d = 0; param && d < param->tensor.ndims; d++) elems *= param->tensor.shape[d];
-    bytes = pto_max_u64(bytes, elems);
-  }
-  return bytes;
+static uint64_t elems_of(const struct pto_tensor *tensor, uint32_t first_dim) {
+  uint64_t elems = 1;
+  for (uint32_t d = first_dim; d < tensor->ndims; d++) elems *= tensor->shape[d];
+  return elems;
 }
 
-static bool is_same(const struct reporter *t, uint32_t rank, const struct pto_trace_task *a, uint32_t other,
-                    const struct pto_trace_task *b) {
-  if (!b || a->kernels[PTO_ROLE_AIV0] != b->kernels[PTO_ROLE_AIV0]) return false;
-  return a->param_count > MOST_PARAMS || size_of(t, rank, a) == size_of(t, other, b);
+/* Elements that are as many on all ranks: of the larger of in and out; of each tensor of MoE, but for rows that are one
+ * a token. */
+static uint64_t count_of(const struct said *said, uint32_t index) {
+  const struct pto_trace_param *first = pto_trace_param_of(said->trace, said->task, index);
+  const bool is_moe = said->task->param_count > MOST_PARAMS;
+  const uint64_t elems = elems_of(&first->tensor, is_moe && first->tensor.ndims == 2);
+  if (is_moe || index > 0) return elems;
+  const struct pto_trace_param *other = pto_trace_param_of(said->trace, said->task, 1);
+  return other ? pto_max_u64(elems, elems_of(&other->tensor, 0)) : elems;
 }
 
-static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, size_t n, uint32_t rank,
-                                 uint32_t other) {
-  const struct pto_trace_task *a = group_of(t, rank, comm->uid, n), *b = group_of(t, other, comm->uid, n);
+/* ", of f32, not fp16": how `b` differs from `a` in a tensor.  "": in nothing. */
+static void say_tensor(const struct said *a, const struct said *b, uint32_t index, char *text, size_t size) {
+  const struct pto_trace_param *own = pto_trace_param_of(a->trace, a->task, index),
+                               *its = pto_trace_param_of(b->trace, b->task, index);
+  const bool is_moe = a->task->param_count > MOST_PARAMS;
+  char which[32] = "";
+  if (!own || !its) return;
+  if (is_moe) snprintf(which, sizeof which, "param %" PRIu32 " ", index);
+  if (own->tensor.dtype != its->tensor.dtype)
+    snprintf(text, size, ", %sof %s, not %s", which, pto_dtype_name(its->tensor.dtype),
+             pto_dtype_name(own->tensor.dtype));
+  else if (count_of(a, index) != count_of(b, index))
+    snprintf(text, size, ", %sof %" PRIu64 " elements%s, not %" PRIu64, which, count_of(b, index),
+             is_moe && own->tensor.ndims == 2 ? " a row" : "", count_of(a, index));
+}
+
+/* False: `b` is the same collective as `a`, which is one, and says the same of it.  `text` is what it says else. */
+static bool differs(const struct said *a, const struct said *b, char *text, size_t size) {
+  static const char *const reductions[] = {[PTO_REDUCE_SUM] = "sum",
+                                           [PTO_REDUCE_PRODUCT] = "product",
+                                           [PTO_REDUCE_MAXIMUM] = "maximum",
+                                           [PTO_REDUCE_MINIMUM] = "minimum"};
+  const bool is_moe = a->task->param_count > MOST_PARAMS;
+  text[0] = '\0';
+  if (!b->task || a->task->kernels[PTO_ROLE_AIV0] != b->task->kernels[PTO_ROLE_AIV0]) return true;
+  if (a->group->value != b->group->value)
+    snprintf(text, size, ", a %s, not a %s", reductions[b->group->value], reductions[a->group->value]);
+  else if (a->group->signal != b->group->signal)
+    snprintf(text, size, ", from place %" PRIu32 ", not %" PRIu32, b->group->signal, a->group->signal);
+  for (uint32_t i = 0; !text[0] && i + 1 < a->task->param_count; i++) /* the last is the window */
+    if (is_moe || i == 0) say_tensor(a, b, i, text, size);
+  return text[0] != '\0';
+}
+
+static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, uint64_t n,
+                                 const uint32_t *ranks, const struct said *a, const struct said *b, const char *how) {
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_PARTICIPATION), .has_ranks = true};
-  char first[160], second[160], place[512], size[64] = "";
-  set_side(t, &finding, 0, rank, a->number);
-  set_side(t, &finding, 1, other, b ? b->number : UINT64_MAX);
+  char first[160], second[160], place[512];
+  set_side(t, &finding, 0, ranks[0], a->task->number);
+  set_side(t, &finding, 1, ranks[1], b->task ? b->task->number : UINT64_MAX);
   finding.group = key_of(&finding, 0) ^ n;
-  if (b && a->kernels[PTO_ROLE_AIV0] == b->kernels[PTO_ROLE_AIV0])
-    snprintf(size, sizeof size, ", of %" PRIu64 " bytes, not %" PRIu64, size_of(t, other, b), size_of(t, rank, a));
-  pto_findings_add(t->findings, &finding, NULL, "%s is collective %zu of comm %" PRIu32 "; %s%s%s%s",
+  pto_findings_add(t->findings, &finding, NULL, "%s is collective %" PRIu64 " of comm %" PRIu32 "; %s%s%s%s",
                    name_side(&finding, 0, first, sizeof first), n, comm->number,
                    name_side(&finding, 1, second, sizeof second),
-                   b ? " is that of its own" : " has submitted none that is", size,
+                   b->task ? " is that of its own" : " has submitted none that is", how,
                    pto_finding_say_places(&finding, place, sizeof place));
 }
 
 /* The first that differs, of one communicator: `comm` as its first rank has it. */
 static void check_participation(struct reporter *t, const struct pto_rank_comm *comm) {
-  size_t most = 0;
-  for (uint32_t i = 0; i < comm->size; i++) {
-    const struct pto_rank_comm *its = pto_rank_comm_of(pto_world_rank(t->ranks->world, comm->ranks[i]), comm->uid);
-    if (its && its->group_count > most) most = its->group_count;
-  }
-  for (size_t n = 0; n < most; n++) {
-    uint32_t first = 0;
-    while (first < comm->size && !is_collective(t, comm->ranks[first], comm->uid, n)) first++;
+  uint64_t at[PTO_MAX_RANKS] = {0};
+  struct said said[PTO_MAX_RANKS];
+  char how[160];
+  for (uint64_t n = 0;; n++) {
+    uint32_t first = comm->size, submitted = 0;
+    for (uint32_t i = 0; i < comm->size; i++) {
+      said[i] = next_said(t, comm->ranks[i], comm->uid, &at[i]);
+      submitted += said[i].group != NULL;
+      if (first == comm->size && is_collective(&said[i])) first = i;
+    }
+    if (submitted == 0) return;
     for (uint32_t i = 0; first < comm->size && i < comm->size; i++) {
-      const uint32_t rank = comm->ranks[first], other = comm->ranks[i];
-      if (is_same(t, rank, group_of(t, rank, comm->uid, n), other, group_of(t, other, comm->uid, n))) continue;
-      report_participation(t, comm, n, rank, other);
+      if (!differs(&said[first], &said[i], how, sizeof how)) continue;
+      const uint32_t ranks[] = {comm->ranks[first], comm->ranks[i]};
+      report_participation(t, comm, n, ranks, &said[first], &said[i], how);
       return;
     }
   }

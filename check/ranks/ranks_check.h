@@ -5,7 +5,7 @@
  *   each rank's own order (check/order/order_check.h), as of one chip; explicit edges that can go are not told, as
  *     pto_submit_group adds some itself
  *   accesses of two ranks to the same bytes of a window that nothing orders (world_order.h)
- *   collectives of a communicator that are not the same on all ranks
+ *   collectives of a communicator that are not the same on all ranks: which, reduction, root, dtype, elements
  *   what waits for ever, where the run did
  *   signals that were notified and not waited for: notes
  *

@@ -18,7 +18,7 @@
 
 #include <formats/json_writer.h>
 #include <pto/world.h>
-#include <report/run/run_path.h>
+#include <report/run/gains.h>
 
 struct pto_ranks_path {
   uint64_t makespan; /* ps; 0: there is no path */
@@ -28,6 +28,10 @@ struct pto_ranks_path {
   uint32_t group;                                    /* that takes most of it */
   struct pto_rank_step *steps;
   size_t step_count, step_capacity;
+  /* What pto_gains_run_ranks has found (check/predict/gains.h). */
+  struct pto_path_gain gains[PTO_PATH_GAINS];
+  uint32_t gain_count;
+  char why_no_gains[256]; /* "": they were run */
 };
 
 struct pto_ranks;
@@ -38,8 +42,9 @@ PTO_MUST_CHECK int pto_ranks_path_init(const struct pto_ranks *ranks, struct pto
 /* Takes a zeroed one. */
 void pto_ranks_path_fini(struct pto_ranks_path *path);
 
-void pto_ranks_path_print(const struct pto_ranks_path *path, FILE *to);
+/* `gains`: of the path, with what their commands need. */
+void pto_ranks_path_print(const struct pto_ranks_path *path, const struct pto_gains *gains, FILE *to);
 /* The key "path" and its object. */
-void pto_ranks_path_put(const struct pto_ranks_path *path, struct pto_json_writer *w);
+void pto_ranks_path_put(const struct pto_ranks_path *path, const struct pto_gains *gains, struct pto_json_writer *w);
 
 #endif

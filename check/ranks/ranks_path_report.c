@@ -68,7 +68,7 @@ static double percent(const struct pto_ranks_path *path, uint64_t time) {
 static const char *time_text(uint64_t ps, char *text) { return pto_format_seconds((double)ps * 1e-12, text, TEXT); }
 
 static void print_activities(const struct pto_ranks_path *path, FILE *to) {
-  uint64_t told = 0;
+  uint64_t told = 0, left = path->makespan;
   fputs("  path     ", to);
   for (uint32_t count = 0; count < MOST_PRINTED; count++) { /* the largest that has not been told */
     uint32_t next = PTO_ACTIVITY_COUNT;
@@ -77,12 +77,14 @@ static void print_activities(const struct pto_ranks_path *path, FILE *to) {
         next = i;
     if (next == PTO_ACTIVITY_COUNT) break;
     told |= UINT64_C(1) << next;
+    left -= path->times[next];
     fprintf(to, "%s%s %.1f %%", count ? ", " : "", pto_activity_text(next), percent(path, path->times[next]));
   }
+  if (left) fprintf(to, ", others %.1f %%", percent(path, left));
   fprintf(to, "; %zu steps\n", path->step_count);
 }
 
-void pto_ranks_path_print(const struct pto_ranks_path *path, FILE *to) {
+void pto_ranks_path_print(const struct pto_ranks_path *path, const struct pto_gains *gains, FILE *to) {
   char text[TEXT], more[TEXT], name[TEXT];
   if (!path->makespan) return;
   const struct part most = find_most(path);
@@ -91,15 +93,20 @@ void pto_ranks_path_print(const struct pto_ranks_path *path, FILE *to) {
           time_text(path->groups[path->group], text), time_text(path->makespan, more),
           name_of(&most, name, sizeof name));
   fprintf(to, "%s)\n", time_text(most.time, text));
+  pto_gains_print(gains, to);
+  if (path->why_no_gains[0]) fprintf(to, "             in half the time: not told, as %s\n", path->why_no_gains);
   print_activities(path, to);
   struct part part = {0};
+  uint64_t left = path->makespan;
   const char *label = "           on ";
   for (uint32_t i = 0; i < MOST_PRINTED; i++) {
     part = find_next(path, &part, true, true);
     if (!part.time) break;
     fprintf(to, "%s%s %.1f %%", label, name_of(&part, name, sizeof name), percent(path, part.time));
     label = ", ";
+    left -= part.time;
   }
+  if (left) fprintf(to, ", others %.1f %%", percent(path, left));
   putc('\n', to);
 }
 
@@ -133,7 +140,7 @@ static void put_step(struct pto_json_writer *w, const struct pto_rank_step *step
   pto_json_object_end(w);
 }
 
-void pto_ranks_path_put(const struct pto_ranks_path *path, struct pto_json_writer *w) {
+void pto_ranks_path_put(const struct pto_ranks_path *path, const struct pto_gains *gains, struct pto_json_writer *w) {
   if (!pto_json_try_key(w, "path", path->makespan > 0)) return;
   const struct part most = find_most(path);
   pto_json_object_begin(w);
@@ -142,6 +149,8 @@ void pto_ranks_path_put(const struct pto_ranks_path *path, struct pto_json_write
   put_us(w, "makespan_us", path->makespan);
   pto_json_key(w, "most");
   put_part(w, &most);
+  pto_gains_put(gains, w);
+  pto_json_put_string(w, "why_no_gains", path->why_no_gains[0] ? path->why_no_gains : NULL);
   pto_json_put_object(w, "us");
   for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++)
     if (path->times[i]) put_us(w, pto_activity_name(i), path->times[i]);

@@ -44,6 +44,15 @@ static void print_links(const struct pto_ranks *ranks, FILE *to) {
   if (used > told) fprintf(to, "           and %" PRIu32 " more that carried less, or as much\n", used - told);
 }
 
+static struct pto_gains gains_of(const struct pto_ranks *ranks) {
+  struct pto_gains gains = {
+      .items = ranks->path.gains, .count = ranks->path.gain_count, .makespan = ranks->path.makespan};
+  for (uint32_t i = 0; i < ranks->rank_count && !gains.chip; i++)
+    if (ranks->sessions[i].result.timeline) gains.chip = ranks->sessions[i].result.timeline->chip;
+  gains.command = ranks->command;
+  return gains;
+}
+
 /* What bounds all, and where the time of the rank went that ends last, where that was asked. */
 static void print_account(const struct pto_ranks *ranks, FILE *to) {
   uint32_t last = 0;
@@ -51,7 +60,8 @@ static void print_account(const struct pto_ranks *ranks, FILE *to) {
     if (ranks->sessions[i].result.stats.virtual_ps > ranks->sessions[last].result.stats.virtual_ps) last = i;
   const struct pto_run_result *result = &ranks->sessions[last].result;
   if (!ranks->wants_account) return;
-  pto_ranks_path_print(&ranks->path, to);
+  const struct pto_gains gains = gains_of(ranks);
+  pto_ranks_path_print(&ranks->path, &gains, to);
   if (!result->timeline) return;
   fprintf(to, "rank %" PRIu32 ", the last to end\n", last);
   pto_timeline_stats_print_accounts(result->timeline, &result->stats, to);
@@ -121,7 +131,8 @@ void pto_ranks_put(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "exit", (uint64_t)ranks->exit_code);
   pto_json_put_string(w, "error", ranks->error.sentence[0] ? ranks->error.sentence : NULL);
   if (ranks->world) put_links(w, ranks);
-  if (ranks->wants_account) pto_ranks_path_put(&ranks->path, w);
+  const struct pto_gains gains = gains_of(ranks);
+  if (ranks->wants_account) pto_ranks_path_put(&ranks->path, &gains, w);
   if (ranks->wants_comm_stats) pto_comm_stats_put(&ranks->comm_stats, w);
   pto_json_put_array(w, "results");
   for (uint32_t i = 0; i < ranks->rank_count; i++) {

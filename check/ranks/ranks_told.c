@@ -76,7 +76,7 @@ static bool gather_links(struct pto_ranks *ranks) {
 /* Of a rank, and its object in JSON behind it, up to a multiple of 8 bytes.  Pointers of the result are another
  * process's. */
 struct told {
-  uint64_t rank, virtual_ps, json_bytes;
+  uint64_t rank, json_bytes;
   struct pto_run_result result;
   char json[];
 };
@@ -98,7 +98,6 @@ static bool tell(const struct pto_ranks *ranks, uint32_t rank, struct pto_exchan
   close(fd);
   if (!is_well) return false;
   told->rank = rank;
-  told->virtual_ps = ranks->virtual_ps;
   told->json_bytes = bytes;
   told->result = *result;
   return true;
@@ -106,7 +105,6 @@ static bool tell(const struct pto_ranks *ranks, uint32_t rank, struct pto_exchan
 
 static void take(struct pto_ranks *ranks, const struct told *told) {
   const struct pto_run_result *result = &told->result;
-  ranks->virtual_ps = pto_max_u64(ranks->virtual_ps, told->virtual_ps);
   if (pto_world_rank(ranks->world, (uint32_t)told->rank)) return;
   ranks->texts[told->rank] = (struct pto_rank_text){told->json, told->json_bytes - 1}; /* but for the line's end */
   ranks->sessions[told->rank].result = (struct pto_run_result){.stats = result->stats,

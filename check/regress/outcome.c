@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <report/file/output_file.h>
+#include <report/run/run_path.h>
 #include <formats/json_read.h>
 #include <runtime/base/base.h>
 #include <runtime/base/text.h>
@@ -167,10 +168,21 @@ static const char *find_most_changed(json_t *from, json_t *then, json_t *now, co
   return most;
 }
 
+/* "kernel matmul", "schedulers, consumers notified": a part in the words of `ptosim compare`. */
+static const char *part_text(const char *name, const char *kind, const char *resource, char *text, size_t size) {
+  const char *what = name + strlen(kind);
+  const uint32_t activity = pto_activity_find(what);
+  if (!resource || activity == PTO_ACTIVITY_COUNT) return name;
+  snprintf(text, size, "%s, %s", resource, pto_activity_text(activity));
+  return text;
+}
+
 void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text, json_t *parts, char *sentence,
                            size_t size) {
   static const char *const kinds[] = {"kernel ", "orchestrator ", "link ", "scheduler "};
+  static const char *const resources[] = {NULL, "orchestrator", "host link", "schedulers"};
   json_t *then = json_object_get(json_object_get(baseline->cases, text), "parts");
+  char part[128];
   sentence[0] = '\0';
   if (!then || !parts) return;
   const bool has_accounts = json_object_get(then, "orchestrator submit"); /* a baseline of before has none */
@@ -180,7 +192,8 @@ void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text
     name = find_most_changed(parts, then, parts, kinds[i], name, &change);
     if (!name) continue;
     const double before = (double)json_integer_value(json_object_get(then, name));
-    pto_text_append(sentence, size, "; %s %+.2f us", name, (double)change / PS_PER_US);
+    pto_text_append(sentence, size, "; %s %+.2f us", part_text(name, kinds[i], resources[i], part, sizeof part),
+                    (double)change / PS_PER_US);
     if (before > 0) pto_text_append(sentence, size, " (%+.1f %%)", 100 * (double)change / before);
   }
 }
@@ -252,7 +265,12 @@ int pto_regress_compare(const struct pto_baseline *baseline, const char *text,
                                        are_kernels_allowed(parts, parts_then, parts, allowed));
   if (!differs(outcome, &then, allowed, sentence, sizeof sentence)) {
     if (are_same) return PTO_OK;
-    snprintf(sentence, sizeof sentence, "the run takes as long, and a kernel does not");
+    if (outcome->virtual_ps == then.virtual_ps) {
+      snprintf(sentence, sizeof sentence, "the run takes as long, and a kernel does not");
+    } else {
+      say_time(&(struct sentence){sentence, sizeof sentence}, outcome->virtual_ps, then.virtual_ps);
+      pto_text_append(sentence, sizeof sentence, ", which is allowed; what a kernel takes is not");
+    }
   }
   return pto_error_set(error, PTO_EINVAL, "%s", sentence);
 }

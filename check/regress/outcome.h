@@ -63,7 +63,7 @@ PTO_MUST_CHECK int pto_regress_compare(const struct pto_baseline *baseline, cons
  * dispatch", "link to_device").  NULL where it has none. */
 json_t *pto_regress_parts_of_run(json_t *result);
 /* Which kernel and which activity of each resource changed most since the baseline: "; kernel matmul +7.12 us (+3.0 %);
- * orchestrator submit +1.9 us (+3.0 %)".  "" where it knows no parts of the case. */
+ * orchestrator, submits +1.9 us (+3.0 %)".  "" where it knows no parts of the case. */
 void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text, json_t *parts, char *sentence,
                            size_t size);
 

@@ -15,7 +15,11 @@
 #include <runtime/base/text.h>
 
 /* argv[1] is the folder of the package; what follows are the words of pto.onnx. */
-#define IMPORT "import sys; sys.path.insert(0, sys.argv[1]); from pto.onnx import main; sys.exit(main(sys.argv[2:]))"
+#define IMPORT                                                                                                         \
+  "import sys; sys.path.insert(0, sys.argv[1])\n"                                                                      \
+  "try: from pto.onnx import main\n"                                                                                   \
+  "except ImportError as error: sys.exit(f'the Python package does not load (`make python` builds it): {error}')\n"    \
+  "sys.exit(main(sys.argv[2:]))"
 
 static const char folder_template[] = "/tmp/pto-onnx-XXXXXX";
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
+#include <check/session/named_kernels.h>
 #include <check/session/refusals.h>
 #include <pto/world.h>
 #include <runtime/base/base.h>
@@ -110,6 +111,7 @@ static int check_chip(struct pto_session *session) {
   if (made) session->chip = *made;
   if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
     session->chip.cluster_count = session->config.clusters;
+  if (session->chip.half_kernel[0]) session->config.record |= PTO_RECORD_GRAPH; /* which kernels there are */
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
   pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
                 program->min_clusters, session->chip.name, session->chip.cluster_count);
@@ -415,7 +417,9 @@ int pto_session_execute(struct pto_session *session) {
   result->has_time = true;
   result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
   free(seconds);
-  return code;
+  if (code != PTO_EXIT_OK || session->config.rank) return code; /* ranks are asked together */
+  uint64_t found = 0;
+  return pto_session_check_kernels(session, 1, &found, &result->error) ? end(session, PTO_EXIT_USAGE) : code;
 }
 
 /* ---- verify ---- */
@@ -493,13 +497,13 @@ static void drop_account(struct pto_session *session) {
   pto_label_groups_fini(&session->labels);
 }
 
-int pto_session_take_account(struct pto_session *session, struct pto_error *error) {
+int pto_session_take_account(struct pto_session *session, bool has_gains, struct pto_error *error) {
   const struct pto_trace *trace = pto_session_trace(session);
   const struct pto_export_info info = pto_session_info(session);
   drop_account(session);
   if (!trace || !(trace->record & PTO_RECORD_TIMELINE))
     return pto_error_set(error, PTO_ENOTSUP, "%s: the timeline of the run was not recorded", session->result.program);
-  int status = pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, error);
+  int status = pto_timeline_stats_init(trace, info.cluster_count, has_gains, &session->timeline, error);
   if (status) return status;
   if (session->timeline.is_virtual && !session->config.made_chip) {
     status = pto_timeline_stats_take_chip(&session->timeline, session->config.chip, error);

@@ -113,9 +113,9 @@ const char *pto_session_array_at(void *session, uint64_t base);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
 
-/* Where the time of the last round went; result.timeline and result.groups are set then.  PTO_OK, or PTO_ENOTSUP or
- * PTO_ENOMEM with the sentence. */
-PTO_MUST_CHECK int pto_session_take_account(struct pto_session *session, struct pto_error *error);
+/* Where the time of the last round went; result.timeline and result.groups are set then.  has_gains: and what would
+ * make it shorter (pto_timeline_stats_init).  PTO_OK, or PTO_ENOTSUP or PTO_ENOMEM with the sentence. */
+PTO_MUST_CHECK int pto_session_take_account(struct pto_session *session, bool has_gains, struct pto_error *error);
 /* Whether the graph of the last round was recorded: PTO_OK, or PTO_ENOTSUP with the sentence. */
 PTO_MUST_CHECK int pto_session_has_graph(const struct pto_session *session, struct pto_error *error);
 /* Pairs of conflicting accesses that nothing orders under `rules`, of what the last round has recorded; in sentences,

@@ -84,7 +84,7 @@ void pto_session_print_result(const struct pto_session *session, FILE *to) {
 
 int pto_session_account(struct pto_session *session, char *sentence, size_t sentence_size) {
   struct pto_error error;
-  return pto_session_take_account(session, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+  return pto_session_take_account(session, true, &error) ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
 /* ---- baselines ---- */

@@ -12,7 +12,7 @@
 #include <kernels/levels/level.h>
 #include <pto/version.h>
 
-/* The optional libraries that scripts/probe found, each behind a comma; the Makefile says so to this file alone. */
+/* The libraries that scripts/probe found, each behind ", "; the Makefile says so to this file alone. */
 #ifndef PTO_LIBRARIES
 #define PTO_LIBRARIES ""
 #endif

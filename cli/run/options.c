@@ -174,7 +174,8 @@ OPTION(dump) {
 #define ANY (ALL | COMPARE | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define FINDS (TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
-#define JUDGES (FINDS | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
+#define JUDGES                                                                                                         \
+  (FINDS | COMPARE | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT (TAKER(predict) | TAKER(what_if))
 #define LISTS (MANY_RUNS | TAKER(regress) | TAKER(what_if)) /* whatever runs a list of independent items */
@@ -250,6 +251,7 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
+    {"no-gains", NULL, "with --stats: makes no further runs of what would help", FLAG(no_gains), TAKER(run) | GRAPH},
     {"shard", "I/N", "runs the I-th of N parts, and writes JSON lines (--json) for `ptosim merge`", BY(set_shard),
      LISTS},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path),
@@ -387,8 +389,8 @@ static void note_again(struct pto_run_options *options, const char *name, const 
 
 /* What only tells of a run is not part of it. */
 static bool is_of_telling(const char *name) {
-  static const char *const names[] = {"stats",           "json",        "sarif", "junit",  "quiet", "help",
-                                      "counters",        "counters-by", "dump",  "output", "save",
+  static const char *const names[] = {"stats",           "no-gains",    "json", "sarif",  "junit", "quiet", "help",
+                                      "counters",        "counters-by", "dump", "output", "save",
 #define X(name, option, argument, help, record, write) option,
                                       PTO_EXPORT_LIST(X)
 #undef X
@@ -431,6 +433,17 @@ static int set_chip(struct pto_run_options *options, struct pto_error *error) {
   return PTO_OK;
 }
 
+/* Why a verb has none of the files that most have. */
+static const char *why_no_file(const char *name) {
+  static const char *const reasons[][2] = {{"json", "what it makes is a file"},
+                                           {"junit", "it judges nothing"},
+                                           {"sarif", "it finds nothing that has a place in a source file"},
+                                           {"report", "a page would show no more than its text"}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(reasons); i++)
+    if (strcmp(reasons[i][0], name) == 0) return reasons[i][1];
+  return NULL;
+}
+
 int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const struct pto_option_spec *extra,
                           void *extra_target, struct pto_run_options *options, struct pto_error *error) {
   struct option table[PTO_OPTION_SPECS_MAX + 1];
@@ -470,6 +483,8 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   const char *refused = options->help ? NULL : find_refused(options, verb);
   if (!options->chip) note_again(options, "chip", pto_chip_name_at(0));
   if (!refused) return set_chip(options, error);
+  if (why_no_file(refused))
+    return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)

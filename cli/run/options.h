@@ -54,7 +54,7 @@ struct pto_run_options {
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   uint32_t jitter_ppm; /* 0: none */
-  bool poison, stats, comm_stats, quiet, help, no_compute, assume_zero;
+  bool poison, stats, no_gains, comm_stats, quiet, help, no_compute, assume_zero;
   const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */

@@ -108,9 +108,9 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
   if (!session->result.has_run) return;
   session->result.command = options->again;
   if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session)) {
-    if (pto_session_take_account(session, &error))
+    if (pto_session_take_account(session, !options->no_gains, &error))
       note_failure(session, &error);
-    else
+    else if (!options->no_gains)
       run_gains(session, options);
   }
   write_exports(session, options->exports, NULL);
@@ -121,7 +121,7 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
   const char *paths[PTO_EXPORT_COUNT] = {[PTO_EXPORT_page] = options->exports[PTO_EXPORT_page]};
   struct pto_error error;
   if (!paths[PTO_EXPORT_page] || !pto_session_trace(session)) return;
-  if (pto_session_take_account(session, &error)) note_failure(session, &error);
+  if (pto_session_take_account(session, true, &error)) note_failure(session, &error);
   write_exports(session, paths, findings);
 }
 

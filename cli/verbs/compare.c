@@ -26,6 +26,7 @@
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
+#include <cli/run/judgement.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
@@ -191,16 +192,17 @@ static int take_result(struct side *side, const struct pto_child_result *child, 
 
 /* has_page: its timeline is to be in the page of the comparison. */
 static int run_once(struct side *side, bool has_page, struct pto_error *error) {
-  static char name[] = "ptosim", run[] = "run", run_graph[] = "--run", stats[] = "--stats", quiet[] = "--quiet",
-              json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report",
+  static char name[] = "ptosim", run[] = "run", run_graph[] = "--run", stats[] = "--stats", no_gains[] = "--no-gains",
+              quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH, report[] = "--report",
               page_path[] = PTO_CHILD_PAGE_PATH;
   const bool is_graph = strcmp(side->word[0], "graph") == 0, has_verb = is_graph || strcmp(side->word[0], run) == 0;
-  char *words[MOST_WORDS + 10] = {name, has_verb ? side->word[0] : run}, path[32];
+  char *words[MOST_WORDS + 11] = {name, has_verb ? side->word[0] : run}, path[32];
   size_t count = 2;
   struct pto_child_result child;
   for (size_t i = has_verb; i < side->word_count; i++) words[count++] = side->word[i];
   if (is_graph) words[count++] = run_graph;
   words[count++] = stats;
+  if (!has_page) words[count++] = no_gains;
   words[count++] = quiet;
   words[count++] = json;
   words[count++] = json_path;
@@ -273,12 +275,26 @@ static int write_page(const struct compare *c, const struct told *told, int exit
   return pto_complain(PTO_EXIT_FAILED, "compare: %s", error.sentence);
 }
 
+/* A testcase: that nothing changed. */
+static int write_junit(const struct compare *c, const struct told *told, int exit_code) {
+  char name[512], text[1024];
+  snprintf(name, sizeof name, "%s | %s", c->sides[0].text, c->sides[1].text);
+  snprintf(text, sizeof text, "%s", told->error->sentence);
+  if (told->comparison) pto_run_comparison_verdict(told->comparison, text, sizeof text);
+  if (told->baselines && told->baselines->count)
+    snprintf(text, sizeof text, "%zu changed, first %s: %s", told->baselines->count, told->baselines->cases[0].text,
+             told->baselines->cases[0].sentence);
+  const struct pto_judgement judgement = {.verb = "compare", .program = name, .error = text, .exit_code = exit_code};
+  return pto_write_judgement(&c->options, &judgement);
+}
+
 static int tell(const struct compare *c, struct told *told) {
   const bool has_text = !c->options.quiet && !pto_run_options_take_stdout(&c->options);
   if (has_text && told->comparison) pto_run_comparison_print(told->comparison, stdout);
   if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
-  const int code = pto_write_report(c->options.json_path, put, told, told->exit_code);
-  return write_page(c, told, code);
+  int code = pto_write_report(c->options.json_path, put, told, told->exit_code);
+  code = write_page(c, told, code);
+  return write_junit(c, told, code);
 }
 
 static int fail(const struct compare *c, const struct pto_error *error) {

@@ -125,11 +125,12 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
 static int run_words(const struct regress *r, const struct pto_regress_case *c, bool with_stats,
                      struct pto_child_result *child, struct pto_error *error) {
   static char name[] = "ptosim", quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH,
-              stats[] = "--stats";
-  char *words[PTO_REGRESS_WORDS + 6] = {name};
+              stats[] = "--stats", no_gains[] = "--no-gains";
+  char *words[PTO_REGRESS_WORDS + 7] = {name};
   size_t count = 1;
   for (size_t i = 0; i < c->word_count; i++) words[count++] = c->words[i];
   if (with_stats) words[count++] = stats;
+  if (with_stats) words[count++] = no_gains;
   words[count++] = quiet;
   words[count++] = json;
   words[count++] = json_path;

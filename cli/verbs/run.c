@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <check/predict/gains.h>
 #include <check/ranks/ranks.h>
 #include <check/ranks/ranks_trace.h>
+#include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -273,9 +275,13 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
+  ranks.wants_gains = ranks.wants_account && !run->options->no_gains;
   ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
+  ranks.command = run->options->again;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
+  if (code == PTO_EXIT_OK && ranks.wants_gains) pto_gains_run_ranks(&ranks, asked, pto_at_once_default());
+  if (run->options->no_gains) snprintf(ranks.path.why_no_gains, sizeof ranks.path.why_no_gains, "--no-gains is given");
   if (code == PTO_EXIT_OK) write_ranks_files(run, &ranks);
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);

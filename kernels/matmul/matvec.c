@@ -10,8 +10,9 @@
  * Order of a row's sum: element i is added to partial sum i mod 32 in order of i, beginning with +0; then lane l takes
  * lane l + 16, l + 8, l + 4, l + 2, l + 1.  A term is w·x, or (q·x)·s; each product and each sum is rounded to f32,
  * none is fused, so a row's result depends on the row and x alone: not on the rows beside it, the layout or the
- * instruction set.  Any strides; rows that are contiguous are read where they lie, and of floats those that come next
- * are asked for meanwhile, as memory is what such a product waits for.  Any thread.
+ * instruction set.  Any strides; rows that are contiguous are read where they lie, one after another from begin to end:
+ * memory is what such a product waits for, and the processor fetches ahead of one stream better than of several.  Any
+ * thread.
  */
 #include <kernels/levels/level.h>
 #include <kernels/levels/level_sets.h>
@@ -26,21 +27,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROW_LANES 32 /* partial sums */
-#define ROWS_AT_ONCE 4
+#define ROW_LANES 32   /* partial sums */
+#define ROWS_AT_ONCE 4 /* whose scales are in local memory */
 
 /* Rows that are contiguous, and what they are multiplied with. */
 struct rows {
-  const void *w[ROWS_AT_ONCE];
-  const float *scales[ROWS_AT_ONCE]; /* of int8 rows */
+  const char *w;
+  uint64_t row_bytes;  /* from one row to the next */
+  const float *scales; /* of int8 rows, one after another */
   const float *x;
-  uint64_t cols, block;
+  uint64_t count, cols, block;
   float *sums; /* a result a row */
 };
-typedef void rows_loop(const struct rows *rows);
-/* Loops of one row, and of ROWS_AT_ONCE. */
+/* A loop a dtype. */
 struct row_set {
-  rows_loop *one[PTO_DTYPE_COUNT], *some[PTO_DTYPE_COUNT];
+  void (*sum[PTO_DTYPE_COUNT])(const struct rows *rows);
 };
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -111,9 +112,11 @@ static int check(const struct pto_kernel_args *args, const char *kernel) {
                           kernel, p.cols, p.blocks, ROW_LANES);
 }
 
-/* x, and of each row that is worked on a copy of its scales; of one that is not contiguous, a copy. */
+/* x, a row that is not contiguous, and the scales of the rows that are worked on. */
 static uint64_t x_bytes(const struct product *p) { return pto_local_bytes(p->cols * sizeof(float)); }
-static uint64_t scale_bytes(const struct product *p) { return pto_local_bytes(p->blocks * sizeof(float)); }
+static uint64_t scale_bytes(const struct product *p) {
+  return pto_local_bytes(ROWS_AT_ONCE * p->blocks * sizeof(float));
+}
 
 /* A multiplication and an addition a weight, and one more for its scale. */
 static struct pto_cost cost_of(const struct pto_kernel_args *args) {
@@ -121,7 +124,7 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args) {
   struct pto_cost cost = {.bytes_out = pto_kernel_bytes(p.y), .vector_elems = p.rows * p.cols * (p.scale ? 3 : 2)};
   for (uint32_t i = 0; i + 1 < args->tensor_count; i++) cost.bytes_in += pto_kernel_bytes(&args->tensors[i]);
   if (p.rows == 0) return cost;
-  cost.local_bytes = 2 * x_bytes(&p) + ROWS_AT_ONCE * scale_bytes(&p);
+  cost.local_bytes = 2 * x_bytes(&p) + scale_bytes(&p);
   return cost;
 }
 static struct pto_cost accumulate_cost(const struct pto_kernel_args *args) {
@@ -136,7 +139,8 @@ struct work {
   struct product p;
   const struct row_set *set;
   const struct pto_loops *loops;
-  float *row, *scales[ROWS_AT_ONCE]; /* local */
+  void *row;     /* local, or NULL: rows are contiguous */
+  float *scales; /* local */
   struct rows rows;
 };
 
@@ -159,39 +163,44 @@ static void store_sums(const struct product *p, uint64_t row, const float *sums,
   }
 }
 
-/* Rows `row` … `row + count`, count 1 or ROWS_AT_ONCE. */
-static void do_rows(struct work *work, uint64_t row, uint64_t count) {
-  const struct product *p = &work->p;
-  float sums[ROWS_AT_ONCE];
-  work->rows.sums = sums;
-  for (uint64_t i = 0; i < count; i++) {
-    work->rows.w[i] = row_at(p->w, row + i);
-    if (!p->scale) continue;
-    load(work, p->scale, row_at(p->scale, row + i), p->blocks, work->scales[i]);
-    work->rows.scales[i] = work->scales[i];
-  }
-  (count == 1 ? work->set->one : work->set->some)[p->w->dtype](&work->rows);
-  store_sums(p, row, sums, count);
+/* The scales of rows `row` … `row + rows.count`. */
+static void load_scales(struct work *work, uint64_t row) {
+  const struct pto_kernel_tensor *scale = work->p.scale;
+  const uint64_t blocks = work->p.blocks, count = work->rows.count;
+  const bool is_dense = blocks > 0 && scale->strides[0] == blocks && scale->strides[1] == 1;
+  const uint64_t step = is_dense ? count : 1;
+  for (uint64_t i = 0; i < count; i += step)
+    load(work, scale, row_at(scale, row + i), step * blocks, work->scales + i * blocks);
 }
 
-/* A row of any stride: its elements are brought together first, int8 ones as they are. */
-static void do_strided_row(struct work *work, uint64_t row) {
+/* A row of any stride: its elements are brought together, int8 ones as they are. */
+static void gather_row(const struct work *work, uint64_t row) {
   const struct product *p = &work->p;
-  float sum;
-  work->rows.sums = &sum;
-  work->rows.w[0] = work->row;
-  if (p->scale) {
-    int8_t *to = (int8_t *)(void *)work->row;
-    const int8_t *from = (const int8_t *)row_at(p->w, row);
-    for (uint64_t i = 0; i < p->cols; i++) to[i] = from[i * p->w->strides[1]];
-    load(work, p->scale, row_at(p->scale, row), p->blocks, work->scales[0]);
-    work->rows.scales[0] = work->scales[0];
-    work->set->one[PTO_INT8](&work->rows);
-  } else {
+  if (!p->scale) {
     load(work, p->w, row_at(p->w, row), p->cols, work->row);
-    work->set->one[PTO_FLOAT32](&work->rows);
+    return;
   }
-  store_sums(p, row, &sum, 1);
+  int8_t *to = (int8_t *)work->row;
+  const int8_t *from = (const int8_t *)row_at(p->w, row);
+  for (uint64_t i = 0; i < p->cols; i++) to[i] = from[i * p->w->strides[1]];
+}
+
+/* Rows `row` … `row + count`, at most ROWS_AT_ONCE, and one of those that are not contiguous. */
+static void do_rows(struct work *work, uint64_t row, uint64_t count) {
+  const struct product *p = &work->p;
+  enum pto_dtype dtype = p->w->dtype;
+  float sums[ROWS_AT_ONCE];
+  work->rows.w = row_at(p->w, row);
+  work->rows.sums = sums;
+  work->rows.count = count;
+  if (work->row) {
+    gather_row(work, row);
+    work->rows.w = work->row;
+    dtype = p->scale ? PTO_INT8 : PTO_FLOAT32;
+  }
+  if (p->scale) load_scales(work, row);
+  work->set->sum[dtype](&work->rows);
+  store_sums(p, row, sums, count);
 }
 
 static int run(const struct pto_kernel_args *args, bool is_accumulated) {
@@ -205,21 +214,15 @@ static int run(const struct pto_kernel_args *args, bool is_accumulated) {
     x = pto_local_take(&local, p->cols * sizeof(float));
     load(&work, p->x, p->x->addr, p->cols, x);
   }
-  const bool is_contiguous = p->cols <= 1 || p->w->strides[1] == 1;
-  if (!is_contiguous) work.row = pto_local_take(&local, p->cols * sizeof(float));
-  for (uint32_t i = 0; p->scale && i < ROWS_AT_ONCE; i++)
-    work.scales[i] = pto_local_take(&local, p->blocks * sizeof(float));
+  if (p->cols > 1 && p->w->strides[1] != 1) work.row = pto_local_take(&local, p->cols * sizeof(float));
+  if (p->scale) work.scales = pto_local_take(&local, ROWS_AT_ONCE * p->blocks * sizeof(float));
+  work.rows.scales = work.scales;
   work.rows.x = x;
+  work.rows.row_bytes = p->w->strides[0] * pto_dtype_size(p->w->dtype);
   work.rows.cols = p->cols;
   work.rows.block = p->blocks ? p->cols / p->blocks : 0;
-  uint64_t row = 0;
-  if (is_contiguous)
-    for (; row + ROWS_AT_ONCE <= p->rows; row += ROWS_AT_ONCE) do_rows(&work, row, ROWS_AT_ONCE);
-  for (; row < p->rows; row++)
-    if (is_contiguous)
-      do_rows(&work, row, 1);
-    else
-      do_strided_row(&work, row);
+  const uint64_t step = work.row ? 1 : ROWS_AT_ONCE;
+  for (uint64_t row = 0; row < p->rows; row += step) do_rows(&work, row, row + step < p->rows ? step : p->rows - row);
   return 0;
 }
 

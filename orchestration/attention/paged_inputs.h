@@ -224,8 +224,12 @@ static void paged_multiply_plain(const struct paged_product *m) { paged_multiply
 __attribute__((target("avx2,fma"))) static void paged_multiply_avx2(const struct paged_product *m) {
   paged_multiply(m, 4);
 }
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-paged_multiply_avx512(const struct paged_product *m) {
+#if defined(__clang__)
+#define PAGED_AVX512 "avx512f"
+#else
+#define PAGED_AVX512 "avx512f,prefer-vector-width=512"
+#endif
+__attribute__((target(PAGED_AVX512))) static void paged_multiply_avx512(const struct paged_product *m) {
   paged_multiply(m, 8);
 }
 #endif

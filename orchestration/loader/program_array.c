@@ -48,6 +48,14 @@ bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_a
   return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
 }
 
+void *pto_program_zeroed(uint64_t align, uint64_t size_bytes) {
+  void *block;
+  if (posix_memalign(&block, size_bytes < 2 * PTO_LARGE_PAGE_BYTES ? align : PTO_LARGE_PAGE_BYTES, size_bytes) != 0)
+    return NULL;
+  pto_ask_for_large_pages(block, size_bytes);
+  return memset(block, 0, size_bytes);
+}
+
 /* Zeroed memory for the array; false where there is none. */
 static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
   const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;
@@ -59,12 +67,8 @@ static bool allocate(const struct pto_program_run *run, struct pto_array_slot *s
   }
   /* Not a byte more than the array has, so that checkers see who runs off its end. */
   const uint64_t all = margin ? pto_align_up(bytes, margin) + 2 * margin : pto_max_u64(bytes, 1);
-  if (posix_memalign(&slot->block, margin ? margin : ARRAY_ALIGN, all) != 0) {
-    slot->block = NULL;
-    return false;
-  }
-  pto_ask_for_large_pages(slot->block, all);
-  memset(slot->block, 0, margin ? all : bytes);
+  slot->block = pto_program_zeroed(margin ? margin : ARRAY_ALIGN, all);
+  if (!slot->block) return false;
   slot->array.data = (char *)slot->block + margin;
   return true;
 }
@@ -123,7 +127,7 @@ struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t in
 
 double *pto_array_golden(struct pto_program_run *run, struct pto_array *array) {
   if (array && !array->golden) {
-    array->golden = calloc(array->numel + 1, sizeof *array->golden);
+    array->golden = pto_program_zeroed(ARRAY_ALIGN, (array->numel + 1) * sizeof *array->golden);
     if (!array->golden) pto_program_out_of_memory(run, array->name);
   }
   return array ? array->golden : NULL;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/reserve.h>
 
 #define SEED 20240607u
 
@@ -53,6 +54,25 @@ static void test_an_array_is_zeroed_aligned_and_found_by_its_name(void **state) 
   assert_ptr_equal(pto_program_run_array(run, 0), x);
   assert_null(pto_program_run_array(run, 1));
   assert_string_equal(x->name, "x");
+  pto_program_run_destroy(run);
+}
+
+static bool is_zero(const void *data, uint64_t size_bytes) {
+  const unsigned char *bytes = data;
+  return size_bytes == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size_bytes - 1) == 0);
+}
+
+static void test_what_is_large_is_zeroed_and_begins_with_a_large_page(void **state) {
+  struct pto_program_run *run = run_new(0);
+  struct pto_array *large = array(run, "large", PTO_INT8, 2 * PTO_LARGE_PAGE_BYTES + 1);
+  struct pto_array *half = array(run, "half", PTO_FLOAT32, PTO_LARGE_PAGE_BYTES / 4); /* its golden alone is large */
+  assert_int_equal((uintptr_t)large->data % PTO_LARGE_PAGE_BYTES, 0);
+  assert_true(is_zero(large->data, large->size_bytes));
+  assert_int_equal((uintptr_t)half->data % 64, 0);
+  assert_true(is_zero(half->data, half->size_bytes));
+  const double *golden = pto_array_golden(run, half);
+  assert_int_equal((uintptr_t)golden % PTO_LARGE_PAGE_BYTES, 0);
+  assert_true(is_zero(golden, half->numel * sizeof *golden));
   pto_program_run_destroy(run);
 }
 
@@ -306,6 +326,7 @@ static void test_a_fill_gives_one_value_to_all(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_array_is_zeroed_aligned_and_found_by_its_name),
+      cmocka_unit_test(test_what_is_large_is_zeroed_and_begins_with_a_large_page),
       cmocka_unit_test(test_sizes_count_bits_and_empty_arrays_are_legal),
       cmocka_unit_test(test_impossible_arrays_are_refused_with_the_reason),
       cmocka_unit_test(test_what_was_not_declared_is_harmless_to_fill),

@@ -243,14 +243,11 @@ const char *pto_program_text(struct pto_program_run *run, const char *format, ..
 void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
   struct pto_program_block *block = NULL;
   if (size_bytes < UINT64_C(1) << 47)
-    block = aligned_alloc(_Alignof(struct pto_program_block),
-                          pto_align_up(sizeof *block + size_bytes, _Alignof(struct pto_program_block)));
+    block = pto_program_zeroed(_Alignof(struct pto_program_block), sizeof *block + size_bytes);
   if (!block) {
     pto_program_out_of_memory(run, "memory of its own");
     return NULL;
   }
-  pto_ask_for_large_pages(block, sizeof *block + size_bytes);
-  memset(block, 0, sizeof *block + size_bytes);
   block->size_bytes = size_bytes;
   block->next = run->blocks;
   run->blocks = block;

@@ -73,6 +73,9 @@ int pto_program_options_init(struct pto_program_run *run, const struct pto_progr
 void pto_program_options_fini(struct pto_program_run *run);
 /* The run fails with PTO_ENOMEM unless it has failed already. */
 void pto_program_out_of_memory(struct pto_program_run *run, const char *what);
+/* Zeroed memory at a multiple of `align`, which free() takes; where it is large, it begins with a large page.  NULL
+ * where there is none. */
+void *pto_program_zeroed(uint64_t align, uint64_t size_bytes);
 void pto_program_arrays_fini(struct pto_program_run *run);
 
 static inline bool pto_array_is_output(const struct pto_array *array) {

@@ -157,10 +157,13 @@ static inline bool is_clear_choice(const struct moe *moe, const struct pto_array
   return true;
 }
 
-/* x gets the first tokens of `name` whose choice no rounding can change: nearly all of them are such. */
+/* x gets the first tokens of `name` whose choice no rounding can change: nearly all of them are such.  Nothing where
+ * kernels are priced alone: then no one reads them. */
 static inline int make_tokens(struct pto_program_run *run, const struct moe *moe, struct pto_array *x,
                               const char *name) {
+  const struct pto_config *config = pto_program_config(run);
   uint64_t drawn_count = moe->tokens + moe->tokens / 4 + 64, taken = 0;
+  if (config && config->no_compute) return PTO_OK;
   struct pto_array *drawn =
       pto_program_array(run, name, PTO_ARRAY_SCRATCH, moe->dtype, 2, (uint64_t[]){drawn_count, moe->dim});
   double *logits = pto_program_alloc(run, moe->experts * sizeof *logits);

@@ -87,6 +87,8 @@ def _options(pointer, given):
             value = _number(dtype_code(value) if name in _dtypes else value)
         elif kind.kind == "struct":
             values = [_word(struct, name, each) for each in value]
+            if kind.cname != "struct pto_f32_list" and not all(0 <= each < 2 ** 32 for each in values):
+                raise errors.EINVAL(f"{name}: {list(value)} has a number that is not within 0 to {2 ** 32 - 1}")
             kept.append(ffi.new("float[]" if kind.cname == "struct pto_f32_list" else "uint32_t[]", values or 1))
             value = {"values": kept[-1], "count": len(values)}
         else:

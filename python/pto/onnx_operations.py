@@ -2,19 +2,23 @@
 """Operations of ONNX as calls of a graph: a function a row of `operations`, which docs/from-onnx.md shows.
 
 A function takes the call and the values of the node's inputs, None for one that is left out, and gives the value of the
-result, or a list.  Windows (convolutions, pools, Resize) are in onnx_windows, LSTM and GRU in onnx_recurrent.
+result, or a list.  Those of more than a few calls are in the modules beside this one.
 """
 
 import math
 
 import numpy
-import onnx
 
+from .onnx_composed import (acos, acosh, asin, asinh, atan, atanh, bit_shift, celu, compress, cosh, eye_like, hardmax,
+                            mean_variance_normalization, mod, negative_log_likelihood, one_hot, reverse_sequence, selu, shrink,
+                            sinh, softmax_cross_entropy, thresholded_relu, top_k)
 from .onnx_einsum import einsum
 from .onnx_fold import new_shape, parts, slices
-from .onnx_recurrent import gru, lstm
+from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul, quantize
+from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
-from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool, resize
+from .onnx_resize import resize
+from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool
 
 # ---- elementwise ----
 
@@ -34,7 +38,7 @@ def chain(name, scale=None):
         made = values[0] if len(values) > 1 else call("identity", values[0])
         for each in values[1:]:
             made = call(name, made, each)
-        return call("mul", made, call.scalar(1 / len(values), made)) if scale and len(values) > 1 else made
+        return call("mul", made, 1 / len(values)) if scale and len(values) > 1 else made
     return chained
 
 
@@ -43,15 +47,14 @@ def is_inf(call, x):
     if signs == (1, 1):
         return call("is_infinite", x, dtype=bool)
     call.refuse_unless(any(signs), "it detects nothing")
-    return call("equal", x, call.scalar(numpy.inf if signs[1] else -numpy.inf, x), dtype=bool)
+    return call("equal", x, numpy.inf if signs[1] else -numpy.inf, dtype=bool)
 
 
 def gelu(call, x):
     if call.only("approximate", "none", "tanh") == "none":
         return call("gelu", x)
-    cube = call("pow", x, call.scalar(3, x))
-    inner = call("mul", call("add", x, call("mul", cube, call.scalar(0.044715, x))), call.scalar(math.sqrt(2 / math.pi), x))
-    return call("mul", call("mul", x, call.scalar(0.5, x)), call("add", call("tanh", inner), call.scalar(1, x)))
+    inner = call("mul", call("add", x, call("mul", call("pow", x, 3), 0.044715)), math.sqrt(2 / math.pi))
+    return call("mul", call("mul", x, 0.5), call("add", call("tanh", inner), 1))
 
 
 def clip(call, x, low=None, high=None):
@@ -91,7 +94,10 @@ def where(call, condition, x, y):
 
 
 def dropout(call, x, ratio=None, training=None):
-    call.refuse_unless(training is None or not call.known(training, "training_mode").any(), "training has no counterpart")
+    is_training = training is not None and call.known(training, "training_mode").any()
+    if is_training:
+        is_training = call.attribute("ratio", 0.5) if ratio is None else call.known(ratio, "ratio").any()
+    call.refuse_unless(not is_training, "training has no counterpart")
     made = [call("identity", x, dtype=x.dtype)]
     return made + [Value(numpy.ones(x.shape, bool))] if call.is_used(1) else made
 
@@ -122,12 +128,24 @@ def gemm(call, a, b, c=None):
 
 
 def batch_normalization(call, x, scale, bias, mean, variance):
-    call.only("training_mode", 0)
     call.only("spatial", 1)
+    if call.attribute("training_mode", 0):
+        return _of_the_batch(call, x, scale, bias, mean, variance)
     if x.scaled is not None and call.is_used_once(0) and all(each.array is not None for each in (scale, bias, mean, variance)):
         factor = scale.array / numpy.sqrt(variance.array.astype(numpy.float64) + call.attribute("epsilon", 1e-5))
         return x.scaled(factor, bias.array - mean.array * factor)
     return call("batch_normalization", x, mean, variance, scale=scale, bias=bias, epsilon=call.attribute("epsilon", 1e-5))
+
+
+def _of_the_batch(call, x, scale, bias, mean, variance):
+    """BatchNormalization in training: by mean and variance of x, which move the running ones."""
+    axes, kept = [axis for axis in range(x.rank) if axis != 1], call.attribute("momentum", 0.9)
+    here = call("reduce_mean", x, axes=axes, keep_dimensions=True)
+    distance = call("sub", x, here)
+    spread = call("reduce_mean", call("mul", distance, distance), axes=axes)
+    here = call.reshape(here, [x.shape[1]])
+    made = call("batch_normalization", x, here, spread, scale=scale, bias=bias, epsilon=call.attribute("epsilon", 1e-5))
+    return [made, *(call("add", call("mul", old, kept), call("mul", new, 1 - kept)) for old, new in ((mean, here), (variance, spread)))]
 
 
 def layer_normalization(call, x, scale, bias=None):
@@ -142,7 +160,7 @@ def layer_normalization(call, x, scale, bias=None):
         return [made, mean]
     distance = call("sub", x, mean)
     variance = call("reduce_mean", call("mul", distance, distance), axes=axes, keep_dimensions=True)
-    return [made, mean, call("reciprocal", call("sqrt", call("add", variance, call.scalar(epsilon, x))))]
+    return [made, mean, call("reciprocal", call("sqrt", call("add", variance, epsilon)))]
 
 
 def along(call, x, function):
@@ -178,7 +196,7 @@ def arg(name):
         if not call.attribute("select_last_index", 0):
             return call(name, x, **options)
         made = call(name, call("reverse", x, axes=[axis]), **options)
-        return call("sub", call.scalar(x.shape[axis] - 1, made), made)
+        return call("sub", x.shape[axis] - 1, made)
     return found
 
 
@@ -296,7 +314,10 @@ def blocks(to_space):
 
 def gather(name):
     def gathered(call, x, indices):
-        call.only("batch_dims", 0)
+        for axis in reversed(range(call.attribute("batch_dims", 0))):
+            places = numpy.arange(x.shape[axis], dtype=indices.dtype).reshape([-1 if at == axis else 1 for at in range(indices.rank)])
+            places = Value(numpy.ascontiguousarray(numpy.broadcast_to(places, (*indices.shape[:-1], 1))))
+            indices = call("concat", places, indices, dtype=indices.dtype, axis=indices.rank - 1)
         options = {} if name == "gather_nd" else {"axis": axis_of(call.attribute("axis", 0), x.rank)}
         return call(name, x, indices, dtype=x.dtype, **options)
     return gathered
@@ -310,35 +331,15 @@ def scatter(name):
     return scattered
 
 
-# ---- quantised ----
-
-
-def quantize(name):
-    def quantized(call, x, scale, zero=None):
-        if zero is None:
-            words = {onnx.TensorProto.INT8: numpy.int8, onnx.TensorProto.INT32: numpy.int32}
-            wanted = x.dtype if name == "dequantize_linear" else words.get(call.attribute("output_dtype", 0), numpy.uint8)
-            zero = Value(numpy.zeros(scale.shape, wanted), bits=x.bits if name == "dequantize_linear" else None)
-        shape = [1] * x.rank
-        if call.attribute("block_size", 0):
-            shape = scale.shape
-        elif math.prod(scale.shape) > 1:
-            shape[axis_of(call.attribute("axis", 1), x.rank)] = scale.shape[0]
-        if zero.array is not None:
-            zero = Value(zero.array.reshape(shape), bits=zero.bits)
-        else:
-            zero = call.reshape(zero, shape)
-        return call(name, x, call.reshape(scale, shape), zero)
-    return quantized
-
-
 operations = {
     **{each: same(each.lower()) for each in ("Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "Identity", "Log", "Neg", "Reciprocal",
                                              "Sign", "Sin", "Sqrt", "Tan", "Tanh", "Relu", "Sigmoid", "Softsign", "Softplus")},
     "Round": same("round_even"), "IsNaN": same("is_nan", bool), "IsInf": is_inf, "Not": same("logical_not", bool),
     "Gelu": gelu, "Elu": with_numbers("elu", alpha=1.0), "LeakyRelu": with_numbers("leaky_relu", alpha=0.01),
     "HardSigmoid": with_numbers("hard_sigmoid", alpha=0.2, beta=0.5), "HardSwish": same("hard_swish"),
-    "PRelu": prelu, "Clip": clip,
+    "PRelu": prelu, "Clip": clip, "Selu": selu, "Celu": celu, "Shrink": shrink, "ThresholdedRelu": thresholded_relu,
+    "Sinh": sinh, "Cosh": cosh, "Asinh": asinh, "Acosh": acosh, "Atanh": atanh, "Asin": asin, "Acos": acos, "Atan": atan,
+    "Mod": mod, "BitShift": bit_shift,
     "Add": same("add"), "Sub": same("sub"), "Mul": same("mul"), "Div": same("div"), "Pow": power,
     "Max": chain("max"), "Min": chain("min"), "Sum": chain("add"), "Mean": chain("add", scale=True),
     "Equal": same("equal", bool), "Greater": same("greater", bool), "GreaterOrEqual": same("greater_or_equal", bool),
@@ -354,11 +355,17 @@ operations = {
         ("L1", "l1"), ("L2", "l2"), ("LogSum", "log_sum"), ("LogSumExp", "log_sum_exp"), ("Max", "max"), ("Mean", "mean"),
         ("Min", "min"), ("Prod", "product"), ("Sum", "sum"), ("SumSquare", "sum_square"))},
     "ArgMax": arg("arg_max"), "ArgMin": arg("arg_min"), "CumSum": cumulative_sum,
+    "Hardmax": lambda call, x: along(call, x, lambda x, axis: hardmax(call, x, axis)), "OneHot": one_hot, "EyeLike": eye_like,
+    "TopK": top_k, "Compress": compress, "ReverseSequence": reverse_sequence,
+    "MeanVarianceNormalization": mean_variance_normalization,
+    "NegativeLogLikelihoodLoss": negative_log_likelihood, "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
     "Reshape": reshape, "Flatten": flatten, "Expand": expand, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
     "Slice": slice_, "Concat": concat, "Split": split, "Pad": pad, "Tile": tile, "Trilu": trilu,
     "DepthToSpace": blocks(True), "SpaceToDepth": blocks(False),
     "Gather": gather("gather"), "GatherElements": gather("gather_elements"), "GatherND": gather("gather_nd"),
     "ScatterElements": scatter("scatter_elements"), "Scatter": scatter("scatter_elements"), "ScatterND": scatter("scatter_nd"),
     "Resize": resize, "Upsample": resize,
-    "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), "LSTM": lstm, "GRU": gru,
+    "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), 
+    "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer, "ConvInteger": conv_integer,
+    "QLinearMatMul": qlinear_matmul, "QLinearConv": qlinear_conv, "LSTM": lstm, "GRU": gru, "RNN": rnn,
 }

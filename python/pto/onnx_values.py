@@ -62,7 +62,9 @@ class Call:
         self.attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
 
     def __call__(self, name, *values, dtype=None, **options):
-        given = [value.operand(self.build) for value in values]
+        """The result of an operation, or the list of them.  A number among the values is a constant of the first value's dtype."""
+        like = next(value for value in values if isinstance(value, Value))
+        given = [(value if isinstance(value, Value) else self.scalar(value, like)).operand(self.build) for value in values]
         options = {key: value.operand(self.build) if isinstance(value, Value) else value for key, value in options.items()}
         made = getattr(self.build, name)(*given, label=self.label, **options)
         if isinstance(made, tuple):
@@ -110,6 +112,8 @@ class Call:
 
     def reshape(self, value, shape):
         shape = [int(each) for each in shape]
+        if value.array is not None:
+            return Value(value.array.reshape(shape), bits=value.bits)
         return value if list(value.shape) == shape else self("reshape", value, dtype=value.dtype, new_shape=shape)
 
     def cast(self, value, dtype):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions, pools and Resize of ONNX.  One dimension becomes a height of 1; three have no counterpart."""
+"""Convolutions and pools of ONNX.  One dimension becomes a height of 1; three become two and one, or a sum of two."""
 
 import math
 
 import numpy
 
-from .onnx_values import Refusal, Value, axis_of
+from .onnx_values import Value
 
 
 def _image(call, x):
@@ -28,10 +28,10 @@ def _pair(values, rank, of_height):
     return list(values) if rank == 4 else [of_height, *values]
 
 
-def _window(call, x, kernel, default_strides=1):
-    """Strides, dilations and padding [top, bottom, left, right] of a window over x, which has its own rank yet."""
+def _window(call, x, kernel):
+    """(stride, dilation, begin, end) a spatial dimension of a window over x."""
     spatial = x.rank - 2
-    strides = call.attribute("strides", [default_strides] * spatial)
+    strides = call.attribute("strides", [1] * spatial)
     dilations = call.attribute("dilations", [1] * spatial)
     pads = call.attribute("pads", [0] * (2 * spatial))
     begin, end = list(pads[:spatial]), list(pads[spatial:])
@@ -43,19 +43,46 @@ def _window(call, x, kernel, default_strides=1):
             begin[at], end[at] = (total // 2, total - total // 2) if mode == "SAME_UPPER" else (total - total // 2, total // 2)
     elif mode == "VALID":
         begin, end = [0] * spatial, [0] * spatial
-    pairs = [(0, 0)] * (2 - spatial) + list(zip(begin, end))
-    return {"strides": _pair(strides, x.rank, 1), "dilations": _pair(dilations, x.rank, 1),
-            "padding": [each for pair in pairs for each in pair]}
+    return list(zip(strides, dilations, begin, end))
+
+
+def _options(window):
+    """Of one dimension or two: the options of a window."""
+    strides, dilations, begin, end = zip(*[(1, 1, 0, 0)] * (2 - len(window)), *window)
+    return {"strides": strides, "dilations": dilations, "padding": [begin[0], end[0], begin[1], end[1]]}
 
 
 def conv(call, x, w, b=None):
-    image, given = _image(call, x), {} if b is None else {"bias": b}
     call.refuse_unless(w.rank == x.rank, "the filter has another rank than the input")
-    made = call("conv2d", image, _image(call, w), groups=call.attribute("group", 1), **_window(call, x, w.shape[2:]), **given)
-    made = _flat(call, made, x.rank)
+    window, given = _window(call, x, w.shape[2:]), {} if b is None else {"bias": b}
+    if x.rank == 5:
+        made = _deep_conv(call, x, w, window, given)
+    else:
+        made = call("conv2d", _image(call, x), _image(call, w), groups=call.attribute("group", 1), **_options(window), **given)
+        made = _flat(call, made, x.rank)
     if w.array is not None and (b is None or b.array is not None):
         made.scaled = lambda factor, shift: conv(call, x, *_scaled(w.array, 0 if b is None else b.array, factor, shift))
     return made
+
+
+def _deep_conv(call, x, w, window, given):
+    """The sum of a convolution of two dimensions for each place of the filter's depth, of which each depth is a picture."""
+    (stride, dilation, begin, end), depth = window[0], w.shape[2]
+    deep = call("transpose", x, permutation=[0, 2, 1, 3, 4])
+    if begin or end:
+        deep = call("pad", deep, beginning_padding=[0, begin, 0, 0, 0], ending_padding=[0, end, 0, 0, 0], value=0)
+    count, rest = (deep.shape[1] - (depth - 1) * dilation - 1) // stride + 1, deep.shape[2:]
+    call.refuse_unless(count > 0, "the filter is deeper than its input")
+    made = None
+    for at in range(depth):
+        used = call("slice", deep, starts=[0, at * dilation, 0, 0, 0], strides=[1, stride, 1, 1, 1],
+                    sizes=[x.shape[0], (count - 1) * stride + 1, *rest])
+        part = Value(w.array[:, :, at]) if w.array is not None else call.reshape(
+            call("slice", w, starts=[0, 0, at, 0, 0], sizes=[*w.shape[:2], 1, *w.shape[3:]]), [*w.shape[:2], *w.shape[3:]])
+        more = call("conv2d", call.reshape(used, [x.shape[0] * count, *rest]), part, groups=call.attribute("group", 1),
+                    **_options(window[1:]), **(given if made is None else {}))
+        made = more if made is None else call("add", made, more)
+    return call("transpose", call.reshape(made, [x.shape[0], count, *made.shape[1:]]), permutation=[0, 2, 1, 3, 4])
 
 
 def _scaled(weights, bias, factor, shift):
@@ -66,7 +93,7 @@ def _scaled(weights, bias, factor, shift):
 
 def conv_transpose(call, x, w, b=None):
     image, given, spatial = _image(call, x), {} if b is None else {"bias": b}, x.rank - 2
-    window = _window(call, x, w.shape[2:]) if call.attribute("auto_pad", "NOTSET") in ("NOTSET", "VALID") else None
+    window = _options(_window(call, x, w.shape[2:])) if call.attribute("auto_pad", "NOTSET") in ("NOTSET", "VALID") else None
     strides, dilations = call.attribute("strides", [1] * spatial), call.attribute("dilations", [1] * spatial)
     more = call.attribute("output_padding", [0] * spatial)
     wanted = call.attribute("output_shape")
@@ -88,15 +115,24 @@ def conv_transpose(call, x, w, b=None):
 
 
 def _pool(call, name, x, padded=None):
-    image, kernel = _image(call, x), call.attribute("kernel_shape")
+    """Of three dimensions: over the last two, and then over the first."""
+    kernel = list(call.attribute("kernel_shape"))
     window = _window(call, x, kernel)
-    if padded is not None and any(window["padding"]):
-        top, bottom, left, right = window["padding"]
-        image = call("pad", image, dtype=x.dtype, beginning_padding=[0, 0, top, left], ending_padding=[0, 0, bottom, right], value=padded)
-        window["padding"] = [0, 0, 0, 0]
-    made = call(name, image, dtype=x.dtype, window_dimensions=_pair(kernel, x.rank, 1), **window,
-                output_shape_rounding="ceil" if call.attribute("ceil_mode", 0) else "floor")
-    return _flat(call, made, x.rank)
+    if padded is not None and any(begin or end for _, _, begin, end in window):
+        x = call("pad", x, dtype=x.dtype, beginning_padding=[0, 0, *(begin for _, _, begin, _ in window)],
+                 ending_padding=[0, 0, *(end for _, _, _, end in window)], value=padded)
+        window = [(stride, dilation, 0, 0) for stride, dilation, _, _ in window]
+
+    def pooled(image, places):
+        return call(name, image, dtype=x.dtype, window_dimensions=([1] + kernel[places])[-2:], **_options(window[places]),
+                    output_shape_rounding="ceil" if call.attribute("ceil_mode", 0) else "floor")
+
+    if x.rank != 5:
+        return _flat(call, pooled(_image(call, x), slice(0, None)), x.rank)
+    flat = pooled(call.reshape(x, [x.shape[0], x.shape[1] * x.shape[2], *x.shape[3:]]), slice(1, None))
+    high = call("transpose", call.reshape(flat, [*x.shape[:3], math.prod(flat.shape[2:])]), dtype=x.dtype, permutation=[0, 1, 3, 2])
+    deep = call("transpose", pooled(high, slice(0, 1)), dtype=x.dtype, permutation=[0, 1, 3, 2])
+    return call.reshape(deep, [*deep.shape[:3], *flat.shape[2:]])
 
 
 def max_pool(call, x):
@@ -119,8 +155,8 @@ def lrn(call, x):
     squares = call.reshape(call("mul", x, x), [x.shape[0], 1, x.shape[1], math.prod(x.shape[2:])])
     padded = call("pad", squares, beginning_padding=[0, 0, (size - 1) // 2, 0], ending_padding=[0, 0, size // 2, 0], value=0)
     means = call.reshape(call("average_pool2d", padded, window_dimensions=[size, 1]), x.shape)
-    base = call("add", call("mul", means, call.scalar(call.attribute("alpha", 1e-4), x)), call.scalar(call.attribute("bias", 1.0), x))
-    return call("div", x, call("pow", base, call.scalar(call.attribute("beta", 0.75), x)))
+    base = call("add", call("mul", means, call.attribute("alpha", 1e-4)), call.attribute("bias", 1.0))
+    return call("div", x, call("pow", base, call.attribute("beta", 0.75)))
 
 
 def global_pool(name):
@@ -134,46 +170,3 @@ def global_pool(name):
 def instance_normalization(call, x, scale, bias):
     made = call("instance_normalization", _image(call, x), scale=scale, bias=bias, epsilon=call.attribute("epsilon", 1e-5))
     return _flat(call, made, x.rank)
-
-
-def resize(call, x, *given):
-    """The sizes of the result say how it is scaled, so the scales must be their quotients."""
-    scales, sizes = (given[0], None) if len(given) == 1 else (*given[1:], None)[:2]
-    axes = [axis_of(each, x.rank) for each in call.attribute("axes", range(x.rank))]
-    full = [1.0] * x.rank
-    if scales is not None and scales.shape != (0,) or call.attribute("scales"):
-        numbers = call.attribute("scales") if scales is None else call.known(scales, "scales")
-        for axis, number in zip(axes, numbers):
-            full[axis] = float(number)
-        wanted = [math.floor(extent * scale) for extent, scale in zip(x.shape, full)]
-    else:
-        call.only("keep_aspect_ratio_policy", "stretch")
-        wanted = list(x.shape)
-        for axis, number in zip(axes, call.ints("sizes", sizes)):
-            wanted[axis] = number
-        full = [to / extent for extent, to in zip(x.shape, wanted)]
-    moved = [axis for axis in range(x.rank) if full[axis] != 1]
-    call.refuse_unless(all(to == extent * scale or math.isclose(to, extent * scale, rel_tol=1e-6)
-                           for extent, to, scale in zip(x.shape, wanted, full)), "scales that give no whole sizes have no counterpart")
-    call.refuse_unless(x.rank == 4 and len(moved) <= 2, f"{len(moved)} resized of {x.rank} dimensions have no counterpart")
-    mode = call.only("mode", "nearest", "linear")
-    _coordinates(call, mode, [full[axis] for axis in moved], [wanted[axis] for axis in moved])
-    moved = sorted({*moved, *[axis for axis in (3, 2, 1) if axis not in moved][:2 - len(moved)]})
-    return call("resample2d", x, dtype=x.dtype, axes=moved, sizes=[wanted[axis] for axis in moved],
-                mode="linear" if mode == "linear" else "nearest-neighbor")
-
-
-def _coordinates(call, mode, scales, sizes):
-    """Refuses what does not sample where resample2d does: half pixels, the nearer neighbour, the lower one halfway."""
-    if call.opset < 11:  # Upsample, and Resize of opset 10: asymmetric, floor
-        where, nearest = "asymmetric", "floor"
-    else:
-        where = call.attribute("coordinate_transformation_mode", "half_pixel")
-        nearest = call.attribute("nearest_mode", "round_prefer_floor")
-    call.only("cubic_coeff_a", -0.75)
-    is_whole = all(scale.is_integer() for scale in scales)
-    is_half = where == "half_pixel" or where == "pytorch_half_pixel" and min(sizes, default=2) > 1
-    is_same = is_half and (mode == "linear" or nearest == "round_prefer_floor")
-    is_same |= mode == "nearest" and is_whole and (where, nearest) == ("asymmetric", "floor")
-    if not is_same and scales:
-        raise Refusal(f"{mode} by {where}" + (f" and {nearest}" if mode == "nearest" else "") + " has no counterpart")

@@ -298,7 +298,7 @@ static bool find_operations(const struct chakra *c, const struct pto_trace_task 
     for (uint64_t i = 0; task->kernels[role] && i < c->trace->costs.count; i++) {
       const struct pto_trace_cost *cost = pto_trace_log_at(&c->trace->costs, i);
       if (cost->kernel != task->kernels[role] || cost->core_kind != (role == 0 ? PTO_AIC : PTO_AIV)) continue;
-      pto_roofline_add(&all, cost);
+      pto_roofline_add(&all, cost, &c->trace->rates);
       calls += cost->calls;
     }
     if (calls) *operations_out += all.operations / calls * task->block_count;

@@ -104,11 +104,21 @@ static const char *compiled_in(Dwarf_Die *unit) {
   return unit ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)) : NULL;
 }
 
+/* The unit that an address is of: by the table of addresses, or one by one where the compiler wrote none, as clang
+ * does. */
+static Dwarf_Die *unit_of(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Addr *bias) {
+  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, bias) : NULL;
+  Dwfl_Module *module = !unit && lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
+  while (module && (unit = dwfl_module_nextcu(module, unit, bias)))
+    if (dwarf_haspc(unit, address - *bias) == 1) return unit;
+  return unit;
+}
+
 /* Scopes around an address, the innermost first; `*scopes` is the caller's to free. */
 static int scopes_at(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Die **unit, Dwarf_Die **scopes) {
   Dwarf_Addr bias;
   *scopes = NULL;
-  *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, &bias) : NULL;
+  *unit = unit_of(lines, address, &bias);
   return *unit ? dwarf_getscopes(*unit, address - bias, scopes) : 0;
 }
 
@@ -132,12 +142,13 @@ static void find_function(const struct pto_source_lines *lines, uintptr_t addres
 }
 
 static bool find_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
-  Dwfl_Line *line = lines->dwfl ? dwfl_getsrc(lines->dwfl, address) : NULL;
-  int number;
-  const char *path = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-  if (!path || number <= 0) return false;
   Dwarf_Addr bias;
-  set_file(place, path, compiled_in(dwfl_addrdie(lines->dwfl, address, &bias)));
+  Dwarf_Die *unit = unit_of(lines, address, &bias);
+  Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+  const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+  int number = 0;
+  if (!path || dwarf_lineno(line, &number) || number <= 0) return false;
+  set_file(place, path, compiled_in(unit));
   place->line = (uint64_t)number;
   return true;
 }

@@ -5,6 +5,16 @@
 const pictureIn = (element, width, height, what) => d3.select(element).append("svg").attr("width", width).attr("height", height)
   .attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", what);
 
+/* As much of a text as has room, by the font of all pictures; "" where that tells nothing. */
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = "11px system-ui, sans-serif";
+function cutText(text, room) {
+  if (ruler.measureText(text).width <= room) return text;
+  let length = text.length - 1;
+  while (length >= 3 && ruler.measureText(`${text.slice(0, length)}…`).width > room) length--;
+  return length < 3 ? "" : `${text.slice(0, length).trimEnd()}…`;
+}
+
 /* Rows of stacked bars on one scale.  rows: [{name, parts: [{name, activity, us}]}]; each bar's width is its time.
  * tickText: of the axis, of a time; of shares a percentage, since nothing of a bar says when. */
 function drawBars(element, rows, total, tickText = timeText) {
@@ -26,10 +36,7 @@ function drawBars(element, rows, total, tickText = timeText) {
     .attr("data-resource", d => d.resource).attr("data-activity", d => d.activity).attr("data-us", d => d.us)
     .append("title").text(d => `${d.resource}: ${d.name} ${timeText(d.us)}, ${percentText(d.us / total)}`);
   part.append("text").attr("class", "inside").style("fill", d => inkOn(colourOf(d.name))).attr("x", d => x(d.from) + 4)
-    .attr("y", 15).text(d => {
-      const most = Math.floor((x(d.to) - x(d.from) - 8) / 6);
-      return most < 3 ? "" : d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name;
-    });
+    .attr("y", 15).text(d => cutText(d.name, x(d.to) - x(d.from) - 7));
   return x;
 }
 
@@ -154,8 +161,8 @@ function drawBuffers(element, run, buffers, x, onPick) {
     .selectAll("g").data(bars).enter().append("g").attr("class", "buffer")
     .attr("transform", (_, i) => `translate(0, ${i * row})`).style("cursor", "pointer").on("click", d => onPick(d.producer));
   item.append("text").attr("x", 4).attr("y", 11).text(d => {
-    const size = bytesText(d.bytes), most = 22 - size.length;
-    return `${d.name.length > most ? `${d.name.slice(0, most - 1)}…` : d.name}, ${size}`;
+    const size = `, ${bytesText(d.bytes)}`;
+    return cutText(d.name, left - 10 - ruler.measureText(size).width) + size;
   });
   item.append("rect").attr("x", d => Math.max(left, x(d.begin))).attr("y", 2).attr("height", row - 4)
     .attr("width", d => Math.max(0.5, Math.min(x(d.end), width) - Math.max(left, x(d.begin)))).attr("fill", PALETTE[1])

@@ -109,10 +109,21 @@ function firstMessage(run, task) {
   return first < 0 ? null : {begin: spans.begin[first], end: spans.end[first]};
 }
 
-/* From its submit to its first span: for its last producer, a scheduler, a core. */
+/* Where the orchestrator's work on a task's submit ends. */
+function submitEnd(run, task) {
+  const {spans, names} = run;
+  const works = ["submit", "params", "lookups", "edges", "allocation"].map(name => names.names.indexOf(ACTIVITIES[name]));
+  let end = run.tasks.submitted[task];
+  for (let i = 0; i < spans.first[1]; i++)
+    if (spans.task[i] === task && works.includes(spans.name[i])) end = Math.max(end, spans.end[i]);
+  return end;
+}
+
+/* From its submit to its first span: for that, its last producer, a scheduler, a core. */
 function sayWaits(run, list, task) {
   const {spans, edges} = run, say = text => list.append("li").text(text);
-  let begin = Infinity, ready = run.tasks.submitted[task], last = -1;
+  const submitted = submitEnd(run, task);
+  let begin = Infinity, ready = submitted, last = -1;
   for (let i = run.firstCall; i < spans.count; i++) if (spans.task[i] === task) begin = Math.min(begin, spans.begin[i]);
   for (let k = edges.producers.first[task]; k < edges.producers.first[task + 1]; k++) {
     const span = run.lastSpanOf(edges.producers.items[k]);
@@ -121,8 +132,8 @@ function sayWaits(run, list, task) {
       last = edges.producers.items[k];
     }
   }
-  say(`submitted at ${run.timeText(run.tasks.submitted[task])}`);
-  if (last >= 0) say(`waited ${run.timeText(ready - run.tasks.submitted[task])} for task ${last}, its last producer`);
+  say(`submitted at ${run.timeText(run.tasks.submitted[task])}, which took ${run.timeText(submitted - run.tasks.submitted[task])}`);
+  if (last >= 0) say(`waited ${run.timeText(ready - submitted)} for task ${last}, its last producer`);
   if (begin === Infinity || begin < ready) return;
   const sent = firstMessage(run, task);
   if (!sent) say(`waited ${run.timeText(begin - ready)} for a core`);

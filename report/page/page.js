@@ -182,13 +182,13 @@ function drawKernels(kernels, stats) {
   if (!section("kernels", kernels.length > 0)) return;
   const total = d3.sum(kernels, d => d.total_us), time = (name, value) => ({name, value, text: d => timeText(value(d))});
   const isThere = key => typeof kernels[0][key] === "number";
-  const split = ["compute_us", "memory_us", "contention_us"].filter(isThere).map(key => ({
+  const split = ["compute_us", "memory_us", "contention_us", "links_us", "ranks_us", "cores_us"].filter((key, i) => isThere(key) && (i < 3 || kernels.some(d => d[key]))).map(key => ({
     name: key.replace("_us", ""), value: d => d[key] / (d.total_us || 1), text: d => percentText(d[key] / (d.total_us || 1))}));
   const number = (name, key, text) => ({name, value: d => d[key], text: d => d[key] === null ? "" : text(d[key])});
-  const digits = d => d3.format(",")(+d.toPrecision(3));
+  const digits = count => d => d3.format(",")(d >= 1000 ? Math.round(d) : +d.toPrecision(count));
   const roof = !isThere("roof_share") ? [] : [
     number("bytes", "bytes", bytesText), number("operations", "operations", d => d3.format(".4~s")(d)),
-    number("ops/byte", "intensity", digits), number("Gop/s", "gops", digits), number("GB/s", "gbps", digits),
+    number("ops/byte", "intensity", digits(3)), number("Gop/s", "gops", digits(4)), number("GB/s", "gbps", digits(4)),
     number("of roof", "roof_share", percentText), {name: "roof", value: d => d.bound || ""}];
   const pick = name => findText(`"${name}"`);
   drawTable(document.querySelector("#kernels table"), [

@@ -158,7 +158,8 @@ class Timeline {
       context.moveTo(at, AXIS_HEIGHT - 6);
       context.lineTo(at, this.height);
       context.stroke();
-      context.fillText(step < 1 ? `${+us.toFixed(6)} µs` : timeText(us), at + 3, AXIS_HEIGHT / 2);
+      const text = step < 1 ? `${+us.toFixed(6)} µs` : timeText(us), length = context.measureText(text).width;
+      context.fillText(text, at + 3 + length <= this.width ? at + 3 : at - 3 - length, AXIS_HEIGHT / 2);
     }
   }
 
@@ -184,15 +185,9 @@ class Timeline {
       const from = Math.max(left, LABEL_WIDTH), room = Math.min(left + width, this.width) - from - 6;
       context.fillStyle = inkOn(colour);
       colour = null;
-      if (room > 20) this.drawText(context, this.run.names.names[name], from + 3, y + ROW / 2, room);
+      if (room > 20) context.fillText(cutText(this.run.names.names[name], room), from + 3, y + ROW / 2);
     }
     context.globalAlpha = 1;
-  }
-
-  drawText(context, text, x, y, room) {
-    const most = Math.floor(room / 6);
-    if (most < 3) return;
-    context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, y);
   }
 
   drawPath(context, begin, end) {

@@ -13,12 +13,14 @@
 
 static bool is_of_cube(const struct pto_trace_cost *cost) { return cost->core_kind == PTO_AIC && cost->multiply_adds; }
 
-void pto_roofline_add(struct pto_roofline *all, const struct pto_trace_cost *cost) {
+void pto_roofline_add(struct pto_roofline *all, const struct pto_trace_cost *cost,
+                      const struct pto_trace_rates *rates) {
   all->bytes += cost->bytes;
   all->operations += cost->vector_elems + cost->multiply_adds * (cost->core_kind == PTO_AIC ? 2u : 1u);
   all->memory_ps += cost->memory_ps;
   all->compute_ps += cost->compute_ps;
   all->least_ps += cost->least_ps;
+  all->is_l2 = rates->l2_core_mbps > rates->core_mbps;
   if (cost->compute_ps <= all->unit_ps) return;
   all->unit_ps = cost->compute_ps;
   all->is_cube = is_of_cube(cost);
@@ -33,7 +35,7 @@ static const char *unit_name(bool is_cube, uint32_t dtype, char *text, size_t si
 const char *pto_roofline_bound(const struct pto_roofline *all, char *text, size_t size) {
   if (all->least_ps == 0) return NULL;
   if (all->compute_ps > all->memory_ps) return unit_name(all->is_cube, all->dtype, text, size);
-  snprintf(text, size, "memory");
+  snprintf(text, size, "%s", all->is_l2 ? "L2" : "memory");
   return text;
 }
 

@@ -26,10 +26,12 @@ struct pto_roofline {
   uint64_t unit_ps; /* the compute_ps of the unit and dtype that most of it is of */
   bool is_cube;     /* that unit */
   uint32_t dtype;
+  bool is_l2; /* the bytes are counted at the rate of the L2 */
 };
 
-void pto_roofline_add(struct pto_roofline *all, const struct pto_trace_cost *cost);
-/* What bounds it: "memory", "cube fp16", "vector f32"; NULL: it costs nothing. */
+/* `rates`: of the trace that the cost is of. */
+void pto_roofline_add(struct pto_roofline *all, const struct pto_trace_cost *cost, const struct pto_trace_rates *rates);
+/* The roof that bounds it: "memory", "L2", "cube fp16", "vector f32"; NULL: it costs nothing. */
 const char *pto_roofline_bound(const struct pto_roofline *all, char *text, size_t size);
 /* Operations a byte; 0 where no bytes are moved. */
 double pto_roofline_intensity(const struct pto_roofline *all);

@@ -37,14 +37,16 @@ static const struct pto_trace_cost on_vector = {.kernel = &matmul,
                                                 .core_kind = PTO_AIV,
                                                 .dtype = PTO_FLOAT32};
 
+static const struct pto_trace_rates without_l2 = {.core_mbps = 2};
+
 static void assert_near(double a, double b) { assert_true(fabs(a - b) <= 1e-9 * fabs(b)); }
 
 static void test_a_multiply_add_is_two_operations_of_the_cube_and_one_of_the_vector_unit(void **state) {
   struct pto_roofline cube = {0}, vector = {0};
   char text[32];
   (void)state;
-  pto_roofline_add(&cube, &on_cube);
-  pto_roofline_add(&vector, &on_vector);
+  pto_roofline_add(&cube, &on_cube, &without_l2);
+  pto_roofline_add(&vector, &on_vector, &without_l2);
   assert_int_equal(cube.operations, 2000);
   assert_int_equal(vector.operations, 1000);
   assert_near(pto_roofline_intensity(&cube), 5);
@@ -59,11 +61,13 @@ static void test_costs_of_one_kernel_add_up_and_the_longer_side_bounds(void **st
   char text[32];
   (void)state;
   slow.memory_ps = slow.least_ps = 600;
-  pto_roofline_add(&all, &on_cube);
-  pto_roofline_add(&all, &slow);
+  pto_roofline_add(&all, &on_cube, &without_l2);
+  pto_roofline_add(&all, &slow, &without_l2);
   assert_int_equal(all.bytes, 800);
   assert_int_equal(all.least_ps, 1100); /* of each call the longer one */
   assert_string_equal(pto_roofline_bound(&all, text, sizeof text), "memory");
+  pto_roofline_add(&all, &slow, &(struct pto_trace_rates){.core_mbps = 2, .l2_core_mbps = 3});
+  assert_string_equal(pto_roofline_bound(&all, text, sizeof text), "L2");
   assert_null(pto_roofline_bound(&none, text, sizeof text));
   assert_near(pto_roofline_intensity(&none) + pto_roofline_gops(&none, 0), 0);
 }

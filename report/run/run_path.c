@@ -31,6 +31,11 @@ static const struct {
 const char *pto_activity_name(uint32_t activity) { return activities[activity].name; }
 const char *pto_activity_text(uint32_t activity) { return activities[activity].text; }
 uint32_t pto_activity_group(uint32_t activity) { return activities[activity].group; }
+uint32_t pto_activity_find(const char *name) {
+  uint32_t activity = 0;
+  while (activity < PTO_ACTIVITY_COUNT && strcmp(activities[activity].name, name) != 0) activity++;
+  return activity;
+}
 uint32_t pto_control_activity(const struct pto_trace_control *control) {
   if (control->stall != PTO_STALL_none) return PTO_ACTIVITY_wait_window + (control->stall - (uint32_t)PTO_STALL_window);
   switch (control->activity) {
@@ -172,6 +177,12 @@ static const struct trial trials[] = {
      "core_bandwidth_mbps chip_bandwidth_mbps l2_core_bandwidth_mbps "
      "l2_chip_bandwidth_mbps",
      BIT(memory) | BIT(contention), NULL, 0}};
+/* Of paths over ranks alone. */
+static const struct trial link_trials[] = {
+    {"the way over links", "transfer_start_ps package_latency_ps node_latency_ps nodes_latency_ps",
+     BIT(notify) | BIT(put) | BIT(get), NULL, 0},
+    {"bytes on links", "package_bandwidth_mbps node_bandwidth_mbps nodes_bandwidth_mbps", BIT(put) | BIT(get), NULL,
+     0}};
 const char *pto_path_trial_at(uint32_t index, const char **keys) {
   if (index >= PTO_ARRAY_LENGTH(trials)) return NULL;
   *keys = trials[index].keys;
@@ -212,16 +223,31 @@ static uint32_t add_kernels(const struct pto_run_path *path, struct trial *found
   return count;
 }
 
-static void add_gain(struct pto_run_path *path, const struct trial *trial, uint64_t gain) {
-  uint32_t at = path->gain_count;
-  while (at > 0 && path->gains[at - 1].gain < gain) at--;
+static void add_gain(struct pto_path_gain *gains, uint32_t *count, const struct trial *trial, uint64_t gain) {
+  uint32_t at = *count;
+  while (at > 0 && gains[at - 1].gain < gain) at--;
   if (at == PTO_PATH_GAINS || gain == 0) return;
-  if (path->gain_count < PTO_PATH_GAINS) path->gain_count++;
-  memmove(&path->gains[at + 1], &path->gains[at], (path->gain_count - 1 - at) * sizeof *path->gains);
-  path->gains[at].gain = gain;
-  path->gains[at].keys = trial->keys;
-  path->gains[at].kernel = trial->kernel;
-  snprintf(path->gains[at].what, sizeof path->gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
+  if (*count < PTO_PATH_GAINS) ++*count;
+  memmove(&gains[at + 1], &gains[at], (*count - 1 - at) * sizeof *gains);
+  gains[at] =
+      (struct pto_path_gain){.gain = gain, .keys = trial->keys, .kernel = trial->kernel ? trial->kernel->name : NULL};
+  snprintf(gains[at].what, sizeof gains[at].what, "%s%s", trial->kernel ? "kernel " : "", trial->what);
+}
+
+static uint64_t time_of(const struct trial *trial, const uint64_t *times) {
+  uint64_t time = 0;
+  for (uint32_t i = 0; i < PTO_ACTIVITY_COUNT; i++)
+    if (trial->activities >> i & 1) time += times[i];
+  return time;
+}
+
+uint32_t pto_path_find_trials(const uint64_t *times, struct pto_path_gain gains[PTO_PATH_GAINS]) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(trials); i++)
+    add_gain(gains, &count, &trials[i], (time_of(&trials[i], times) + 1) / 2);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(link_trials); i++)
+    add_gain(gains, &count, &link_trials[i], (time_of(&link_trials[i], times) + 1) / 2);
+  return count;
 }
 
 /* Trials in the order of what they could give, until no further one can be among the best. */
@@ -232,8 +258,7 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
   struct pto_event_replay replay;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(trials); i++) {
     found[count] = trials[i];
-    for (uint32_t k = 0; k < PTO_ACTIVITY_COUNT; k++)
-      if (trials[i].activities >> k & 1) found[count].path += path->times[k];
+    found[count].path = time_of(&trials[i], path->times);
     count += found[count].path > 0;
   }
   count = add_kernels(path, found, count);
@@ -243,7 +268,8 @@ static bool find_gains(struct pto_run_path *path, const struct pto_event_graph *
   for (uint32_t i = 0; i < count; i++) {
     if (path->gain_count == PTO_PATH_GAINS && path->gains[PTO_PATH_GAINS - 1].gain >= found[i].path / 2) break;
     const uint64_t after = pto_event_replay_run(&replay, halved, &found[i]);
-    if (after < before) add_gain(path, &found[i], pto_min_u64(before - after, (found[i].path + 1) / 2));
+    if (after < before)
+      add_gain(path->gains, &path->gain_count, &found[i], pto_min_u64(before - after, (found[i].path + 1) / 2));
   }
   pto_event_replay_fini(&replay);
   return true;

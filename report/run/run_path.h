@@ -41,11 +41,11 @@ struct pto_rank_step {
 };
 
 struct pto_path_gain {
-  char what[96];    /* what takes half as long */
-  const char *keys; /* of chip files, with blanks between them, that say how long that takes; NULL: of a kernel */
-  const struct pto_kernel *kernel; /* NULL: of none alone */
-  uint64_t gain;                   /* ps that the run would be shorter */
-  bool is_run; /* that is of a run of its own (check/predict/gains.h); else the order of events was held */
+  char what[96];      /* what takes half as long */
+  const char *keys;   /* of chip files, with blanks between them, that say how long that takes; NULL: of a kernel */
+  const char *kernel; /* its name; NULL: of none alone */
+  uint64_t gain;      /* ps that the run would be shorter */
+  bool is_run;        /* that is of a run of its own (check/predict/gains.h); else the order of events was held */
 };
 
 struct pto_run_path {
@@ -64,6 +64,9 @@ PTO_MUST_CHECK int pto_run_path_init(const struct pto_event_graph *graph, struct
                                      struct pto_error *error);
 /* What a trial of another run would halve: "lookups", of keys of the chip file; NULL at the end of the list. */
 const char *pto_path_trial_at(uint32_t index, const char **keys);
+/* The trials that take most of a path over ranks of these times, by activity: the largest first, each with the most
+ * that it can give.  Links are among them, kernels are not.  Returns how many. */
+uint32_t pto_path_find_trials(const uint64_t *times, struct pto_path_gain gains[PTO_PATH_GAINS]);
 /* What would make the run shorter; takes some replays of the graph, which is that of the path. */
 PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
                                            struct pto_error *error);
@@ -80,6 +83,8 @@ const char *pto_resource_name(struct pto_resource resource, char *text, size_t s
 const char *pto_activity_name(uint32_t activity);
 const char *pto_activity_text(uint32_t activity);
 uint32_t pto_activity_group(uint32_t activity);
+/* Of the name in JSON; PTO_ACTIVITY_COUNT: there is none of that name. */
+uint32_t pto_activity_find(const char *name);
 /* What the orchestration did, of the words of segments: a submit whole, or what it waited for. */
 uint32_t pto_control_activity(const struct pto_trace_control *control);
 /* Whether the group has an activity besides `activity` on the path. */

@@ -69,16 +69,31 @@ static bool collect_spans(struct collector *c) {
   return is_complete;
 }
 
+/* Which part of its kernel's time a core's segment is, and 1; 0: it is before or behind the call. */
+static const uint8_t part_of[PTO_ACTIVITY_COUNT] = {[PTO_ACTIVITY_compute] = 1 + PTO_KERNEL_compute,
+                                                    [PTO_ACTIVITY_memory] = 1 + PTO_KERNEL_memory,
+                                                    [PTO_ACTIVITY_contention] = 1 + PTO_KERNEL_contention,
+                                                    [PTO_ACTIVITY_put] = 1 + PTO_KERNEL_links,
+                                                    [PTO_ACTIVITY_get] = 1 + PTO_KERNEL_links,
+                                                    [PTO_ACTIVITY_notify] = 1 + PTO_KERNEL_links,
+                                                    [PTO_ACTIVITY_wait_peer] = 1 + PTO_KERNEL_ranks};
+
 /* What kernels' times are made of. */
 static bool collect_segments(const struct collector *c) {
   for (uint64_t i = 0; i < c->trace->segments.count; i++) {
     const struct pto_trace_segment *segment = pto_trace_log_at(&c->trace->segments, i);
-    if (segment->activity < PTO_ACTIVITY_compute || segment->activity > PTO_ACTIVITY_contention) continue;
+    const uint32_t part = segment->activity < PTO_ACTIVITY_COUNT ? part_of[segment->activity] : 0;
+    if (segment->resource.kind != PTO_RESOURCE_CORE || !part) continue;
     struct pto_kernel_time *row =
         kernel_time(c->timeline, pto_trace_task_kernel(c->trace, segment->task, segment->role));
     if (!row) return false;
-    uint64_t *const times[] = {&row->compute, &row->memory, &row->contention};
-    *times[segment->activity - PTO_ACTIVITY_compute] += segment->end - segment->begin;
+    row->parts[part - 1] += segment->end - segment->begin;
+  }
+  for (size_t i = 0; i < c->timeline->kernel_count; i++) {
+    struct pto_kernel_time *row = &c->timeline->kernels[i];
+    uint64_t known = 0;
+    for (uint32_t k = 0; k < PTO_KERNEL_cores; k++) known += row->parts[k];
+    row->parts[PTO_KERNEL_cores] = row->total > known ? row->total - known : 0;
   }
   return true;
 }
@@ -89,7 +104,7 @@ static bool collect_costs(const struct collector *c) {
     const struct pto_trace_cost *cost = pto_trace_log_at(&c->trace->costs, i);
     struct pto_kernel_time *row = kernel_time(c->timeline, cost->kernel);
     if (!row) return false;
-    pto_roofline_add(&row->roofline, cost);
+    pto_roofline_add(&row->roofline, cost, &c->trace->rates);
   }
   pto_roofs_init(&c->timeline->roofs, c->trace, c->core_count);
   return true;
@@ -104,14 +119,14 @@ static void collect_control(struct collector *c) {
   }
 }
 
-static int collect_graph(struct collector *c, struct pto_error *error) {
+static int collect_graph(struct collector *c, bool has_gains, struct pto_error *error) {
   struct pto_timeline_stats *t = c->timeline;
   struct pto_event_graph graph;
   int status = pto_event_graph_init(c->trace, &graph, error);
   if (status) return status;
   status = pto_accounts_init(&graph, t->core_count[AIC], &t->accounts, error);
   if (status == PTO_OK) status = pto_run_path_init(&graph, &t->path, error);
-  if (status == PTO_OK) status = pto_run_path_find_gains(&t->path, &graph, error);
+  if (status == PTO_OK && has_gains) status = pto_run_path_find_gains(&t->path, &graph, error);
   pto_event_graph_fini(&graph);
   return status;
 }
@@ -121,8 +136,8 @@ static int order_kernels(const void *left, const void *right) {
   return (a->total < b->total) - (a->total > b->total);
 }
 
-int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, struct pto_timeline_stats *timeline,
-                            struct pto_error *error) {
+int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, bool has_gains,
+                            struct pto_timeline_stats *timeline, struct pto_error *error) {
   memset(timeline, 0, sizeof *timeline);
   struct collector c = {.trace = trace, .timeline = timeline, .core_count = cluster_count * LANES};
   timeline->is_virtual = trace->is_virtual;
@@ -130,7 +145,8 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
   timeline->core_count[AIV] = cluster_count * (LANES - 1);
   timeline->dropped = pto_trace_dropped(trace);
   const bool is_complete = collect_spans(&c) && collect_segments(&c) && collect_costs(&c);
-  const int status = is_complete ? collect_graph(&c, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
+  const int status =
+      is_complete ? collect_graph(&c, has_gains, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   if (status) {
     pto_timeline_stats_fini(timeline);
     return status;
@@ -179,18 +195,18 @@ static void print_bound(const struct pto_timeline_stats *t, FILE *to) {
             100 * PTO_BOUND_LEAST);
 }
 
-const char *pto_timeline_stats_chip_set(const struct pto_timeline_stats *t, const struct pto_path_gain *gain,
-                                        char *text, size_t size) {
-  text[0] = '\0';
-  if (!t->chip) return text;
-  if (!gain->kernel) return pto_chip_keys_faster(t->chip, gain->keys, text, size);
-  snprintf(text, size, "half_kernel=%s", gain->kernel->name);
-  return text;
+static struct pto_gains gains_of(const struct pto_timeline_stats *t) {
+  return (struct pto_gains){.items = t->path.gains,
+                            .count = t->path.gain_count,
+                            .makespan = t->path.makespan,
+                            .chip = t->chip,
+                            .command = t->command,
+                            .has_what_if = true};
 }
 
 static void print_path(const struct pto_timeline_stats *t, FILE *to) {
   const struct pto_run_path *path = &t->path;
-  char text[TEXT], more[TEXT], set[PTO_CHIP_SET_SIZE];
+  char text[TEXT], more[TEXT];
   if (!t->is_virtual) print_bound(t, to);
   if (path->makespan == 0) return;
   fprintf(to, "  bound    by %s, %.1f %%: %s of %s on the critical path", pto_activity_group_text(path->group),
@@ -200,20 +216,8 @@ static void print_path(const struct pto_timeline_stats *t, FILE *to) {
     fprintf(to, ", the largest part %s, %s", pto_activity_text(path->activity),
             time_text(t, path->times[path->activity], text));
   putc('\n', to);
-  const uint32_t gain_count = pto_min_u64(path->gain_count, PTO_PATH_GAINS_TOLD);
-  bool is_any_held = false;
-  for (uint32_t i = 0; i < gain_count; i++) {
-    const struct pto_path_gain *gain = &path->gains[i];
-    fprintf(to, "             %s in half the time: %s%s less (%.1f %%)\n", gain->what, gain->is_run ? "" : "about ",
-            time_text(t, gain->gain, text), percent(gain->gain, path->makespan));
-    is_any_held |= !gain->is_run;
-    if (pto_timeline_stats_chip_set(t, &path->gains[i], set, sizeof set)[0])
-      fprintf(to, "               %s%s--chip-set %s\n", t->command ? t->command : "", t->command ? " " : "", set);
-  }
-  if (gain_count)
-    fprintf(to, "             %s, `ptosim what-if` each number\n",
-            is_any_held ? "\"about\": with the order of events held; the commands run it"
-                        : "each was run, without computing; the commands run it whole");
+  const struct pto_gains gains = gains_of(t);
+  pto_gains_print(&gains, to);
   fprintf(to, "  path     ");
   bool is_first = true;
   uint64_t told = 0;
@@ -279,23 +283,50 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
   }
 }
 
+static const char *const part_heads[] = {
+#define X(name, head) head,
+    PTO_KERNEL_PART_LIST(X)
+#undef X
+};
+
+/* Those that all kernels have stand there always. */
+static bool has_part(const struct pto_timeline_stats *t, uint32_t part) {
+  for (size_t i = 0; i < t->kernel_count; i++)
+    if (t->kernels[i].parts[part]) return true;
+  return part <= PTO_KERNEL_contention;
+}
+
+/* So many digits, or all before the point, or four behind it. */
+static const char *digits_text(double value, int digits, char *text, size_t size) {
+  if (value >= 1000 || value < 0.1)
+    snprintf(text, size, "%.*f", value < 0.1 ? 4 : 0, value);
+  else
+    snprintf(text, size, "%.*g", digits, value);
+  return text;
+}
+
 /* What the time is made of, and how far it is from the least that the chip permits. */
-static void print_roof(const struct pto_kernel_time *row, FILE *to) {
+static void print_roof(const struct pto_timeline_stats *t, const struct pto_kernel_time *row, FILE *to) {
   const struct pto_roofline *roofline = &row->roofline;
-  char text[TEXT];
+  char text[TEXT], intensity[TEXT], gops[TEXT];
   const char *bound = pto_roofline_bound(roofline, text, sizeof text);
-  fprintf(to, "   %5.1f%% %5.1f%% %5.1f%%", percent(row->compute, row->total), percent(row->memory, row->total),
-          percent(row->contention, row->total));
+  fputs("  ", to);
+  for (uint32_t part = 0; part < PTO_KERNEL_PARTS; part++)
+    if (has_part(t, part)) fprintf(to, " %6.1f%%", percent(row->parts[part], row->total));
   if (bound)
-    fprintf(to, " %7.3g %7.4g %7.1f%% %s", pto_roofline_intensity(roofline), pto_roofline_gops(roofline, row->total),
+    fprintf(to, " %7s %7s %7.1f%% %s", digits_text(pto_roofline_intensity(roofline), 3, intensity, sizeof intensity),
+            digits_text(pto_roofline_gops(roofline, row->total), 4, gops, sizeof gops),
             percent(roofline->least_ps, row->total), bound);
 }
 
 static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
   char text[TEXT], more[TEXT], longest[TEXT];
   if (t->kernel_count == 0) return;
-  fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s%s\n", "", "calls", "share", "total", "mean", "longest",
-          t->is_virtual ? "  compute memory others   ops/B   Gop/s  of roof" : "");
+  fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s", "", "calls", "share", "total", "mean", "longest");
+  if (t->is_virtual) fputs("  ", to);
+  for (uint32_t part = 0; t->is_virtual && part < PTO_KERNEL_PARTS; part++)
+    if (has_part(t, part)) fprintf(to, " %7s", part_heads[part]);
+  fprintf(to, "%s\n", t->is_virtual ? "   ops/B   Gop/s  of roof" : "");
   for (size_t i = 0; i < t->kernel_count && i < MOST_KERNELS_PRINTED; i++) {
     const struct pto_kernel_time *row = &t->kernels[i];
     if (!row->calls) continue;
@@ -303,7 +334,7 @@ static void print_kernels(const struct pto_timeline_stats *t, FILE *to) {
             percent(row->total, t->busy[AIC] + t->busy[AIV]), time_text(t, row->total, text),
             pto_format_seconds(seconds_of(t, row->total) / (double)row->calls, more, sizeof more),
             time_text(t, row->longest, longest));
-    if (t->is_virtual) print_roof(row, to);
+    if (t->is_virtual) print_roof(t, row, to);
     putc('\n', to);
   }
   if (t->kernel_count > MOST_KERNELS_PRINTED)
@@ -345,7 +376,6 @@ static void put_activities(struct pto_json_writer *w, const struct pto_timeline_
 static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
   const struct pto_run_path *path = &t->path;
   struct pto_thread_bound bound;
-  char set[PTO_CHIP_SET_SIZE], command[4096];
   const bool is_of_threads = pto_accounts_find_bound(&t->accounts, &bound);
   if (!pto_json_try_key(w, "verdict", path->makespan > 0 || is_of_threads)) return;
   if (!is_of_threads)
@@ -362,20 +392,8 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_timeline_sta
     pto_json_decimal(w, path->times[path->activity], t->is_virtual ? PS_DIGITS : NS_DIGITS);
   put_us(w, t, "us",
          is_of_threads ? (uint64_t)(bound.share * (double)t->accounts.makespan) : path->groups[path->group]);
-  pto_json_put_array(w, "gains");
-  for (uint32_t i = 0; i < path->gain_count && i < PTO_PATH_GAINS_TOLD; i++) {
-    pto_json_object_begin(w);
-    pto_json_put_string(w, "what", path->gains[i].what);
-    const bool has_set = pto_timeline_stats_chip_set(t, &path->gains[i], set, sizeof set)[0];
-    snprintf(command, sizeof command, "%s --chip-set %s", t->command ? t->command : "", set);
-    pto_json_put_string(w, "chip_set", has_set ? set : NULL);
-    pto_json_put_string(w, "command", has_set && t->command ? command : NULL);
-    put_us(w, t, "us", path->gains[i].gain);
-    put_us(w, t, "makespan_us", path->makespan - path->gains[i].gain);
-    pto_json_put_bool(w, "is_run", path->gains[i].is_run);
-    pto_json_object_end(w);
-  }
-  pto_json_array_end(w);
+  const struct pto_gains gains = gains_of(t);
+  pto_gains_put(&gains, w);
   pto_json_object_end(w);
 }
 
@@ -427,17 +445,18 @@ static void put_kernels(struct pto_json_writer *w, const struct pto_timeline_sta
   pto_json_put_array(w, "kernels");
   for (size_t i = 0; i < t->kernel_count; i++) {
     const struct pto_kernel_time *row = &t->kernels[i];
-    const struct {
-      const char *key;
-      uint64_t time;
-    } parts[] = {{"compute_us", row->compute}, {"memory_us", row->memory}, {"contention_us", row->contention}};
+    static const char *const keys[] = {
+#define X(name, head) #name "_us",
+        PTO_KERNEL_PART_LIST(X)
+#undef X
+    };
     pto_json_object_begin(w);
     pto_json_put_string(w, "name", kernel_name(row));
     pto_json_put_u64(w, "calls", row->calls);
     put_us(w, t, "total_us", row->total);
     put_us(w, t, "longest_us", row->longest);
-    for (size_t k = 0; k < PTO_ARRAY_LENGTH(parts); k++)
-      if (pto_json_try_key(w, parts[k].key, t->is_virtual)) pto_json_decimal(w, parts[k].time, PS_DIGITS);
+    for (uint32_t k = 0; k < PTO_KERNEL_PARTS; k++)
+      if (pto_json_try_key(w, keys[k], t->is_virtual)) pto_json_decimal(w, row->parts[k], PS_DIGITS);
     pto_roofline_put(&row->roofline, row->total, t->roofs.count > 0, w);
     pto_json_object_end(w);
   }

@@ -16,14 +16,29 @@
 #include <report/run/accounts.h>
 #include <report/run/chip_keys.h>
 #include <report/run/roofline.h>
-#include <report/run/run_path.h>
+#include <report/run/gains.h>
+
+/* What a kernel's time is made of.  X(name in JSON, with _us, head of its column) */
+#define PTO_KERNEL_PART_LIST(X)                                                                                        \
+  X(compute, "compute")                                                                                                \
+  X(memory, "memory")                                                                                                  \
+  X(contention, "contend") /* what others at the memory add */                                                         \
+  X(links, "links")        /* puts and gets, between ranks */                                                          \
+  X(ranks, "ranks")        /* waits for signals of other ranks */                                                      \
+  X(cores, "cores")        /* the rest: waits for other cores of the task, and signals */
+enum pto_kernel_part {
+#define X(name, head) PTO_KERNEL_##name,
+  PTO_KERNEL_PART_LIST(X)
+#undef X
+      PTO_KERNEL_PARTS
+};
 
 /* One kernel, summed over its calls.  Times in the trace's unit: ps of virtual time, else ns. */
 struct pto_kernel_time {
   const struct pto_kernel *kernel;
   uint64_t calls, total, longest;
-  uint64_t compute, memory, contention; /* of the total, in virtual time; what is left are waits and signals */
-  struct pto_roofline roofline;         /* in virtual time */
+  uint64_t parts[PTO_KERNEL_PARTS]; /* of virtual time: they add up to the total */
+  struct pto_roofline roofline;     /* in virtual time */
 };
 
 struct pto_timeline_stats {
@@ -45,8 +60,8 @@ struct pto_timeline_stats {
   const char *command;         /* that does the run again; NULL: not known.  Borrowed */
 };
 
-/* PTO_OK or PTO_ENOMEM. */
-PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count,
+/* has_gains: finds what would make the path shorter, which takes longer than all else.  PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_count, bool has_gains,
                                            struct pto_timeline_stats *timeline, struct pto_error *error);
 /* Reads what the chip's file says, of which the verdict's proposals and the JSON are made.  PTO_OK, or as
  * pto_chip_load_sheet. */
@@ -54,11 +69,6 @@ PTO_MUST_CHECK int pto_timeline_stats_take_chip(struct pto_timeline_stats *timel
                                                 struct pto_error *error);
 /* Takes zeroed structs too. */
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
-
-/* What --chip-set takes for what the gain proposes; "" where no chip says it.  Returns `text`. */
-#define PTO_CHIP_SET_SIZE 512u /* for the longest list of keys of a trial, with their numbers */
-const char *pto_timeline_stats_chip_set(const struct pto_timeline_stats *timeline, const struct pto_path_gain *gain,
-                                        char *text, size_t size);
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);
 /* All but what bounds the run: of a rank of a world, whose path is one over all ranks. */

@@ -56,7 +56,7 @@ static void test_times_add_up_by_core_kind_and_by_kernel(void **state) {
   struct pto_timeline_stats t;
   struct pto_error error;
   make_run(trace);
-  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
   assert_int_equal(t.calls, 3);
   assert_int_equal(t.busy[0], 400);
   assert_int_equal(t.busy[1], 700);
@@ -83,7 +83,7 @@ static void test_each_moment_of_a_thread_counts_for_the_innermost_thing(void **s
   add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_window, 10, 60);
   add_stall(trace, PTO_CONTROL_SUBMIT, PTO_STALL_none, 5, 90);
   add_stall(trace, PTO_CONTROL_SCOPE, PTO_STALL_none, 100, 101);
-  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
   assert_int_equal(t.accounts.makespan, 101);
   assert_int_equal(t.accounts.count, 2);
   const uint64_t *times = t.accounts.items[0].times, *others = t.accounts.items[1].times;
@@ -124,7 +124,7 @@ static void test_a_worker_waits_for_submits_producers_and_its_turn(void **state)
   trace->submit_parts[PTO_SUBMIT_LOOKUPS] = 8;
   trace->submit_parts[PTO_SUBMIT_DISPATCH] = 6;
   trace->submit_parts[PTO_SUBMIT_COMPLETIONS] = 5;
-  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
   const uint64_t *control = t.accounts.items[0].times, *worker = t.accounts.items[1].times;
   assert_int_equal(worker[PTO_ACTIVITY_wait_orchestrator], 15 + (95 - 80));
   assert_int_equal(worker[PTO_ACTIVITY_wait_dependency], 60 - 15);
@@ -161,7 +161,7 @@ static void test_what_takes_most_of_its_time_bounds_a_run_on_threads(void **stat
 static void test_an_empty_timeline_has_no_shares(void **state) {
   struct pto_timeline_stats t;
   struct pto_error error;
-  assert_int_equal(pto_timeline_stats_init(*state, 1, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(*state, 1, true, &t, &error), PTO_OK);
   assert_int_equal(t.calls + t.kernel_count, 0);
   assert_int_equal(t.accounts.makespan, 0);
   pto_timeline_stats_fini(&t);
@@ -177,7 +177,7 @@ static void test_more_kernels_than_fit_at_first_are_all_there(void **state) {
     add_task(trace, &many[i], NULL);
     add_span(trace, 0, (struct pto_trace_span){.begin = 0, .end = 1 + i, .task = i, .core = 0});
   }
-  assert_int_equal(pto_timeline_stats_init(trace, 1, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 1, true, &t, &error), PTO_OK);
   assert_int_equal(t.kernel_count, 100);
   for (uint32_t i = 0; i < 100; i++) assert_ptr_equal(t.kernels[i].kernel, &many[99 - i]);
   pto_timeline_stats_fini(&t);
@@ -189,7 +189,7 @@ static void test_a_cut_off_trace_says_so_and_unnamed_tasks_do_no_harm(void **sta
   struct pto_error error;
   add_span(trace, 0, (struct pto_trace_span){.begin = 0, .end = 5, .task = 77, .core = 60000});
   trace->spans[0].dropped = 3;
-  assert_int_equal(pto_timeline_stats_init(trace, 1, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 1, true, &t, &error), PTO_OK);
   assert_int_equal(t.dropped, 3);
   assert_null(t.kernels[0].kernel);
   pto_timeline_stats_fini(&t);
@@ -206,7 +206,7 @@ static void test_waits_of_the_orchestration_are_told_by_reason(void **state) {
   add_stall(trace, PTO_CONTROL_HOST_ACCESS, PTO_STALL_host_access, 80, 100);
   add_stall(trace, PTO_CONTROL_HOST_ACCESS, PTO_STALL_none, 100, 101); /* it was there already */
   add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_drain, 200, 900);
-  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
   const struct {
     uint64_t count, time;
   } expected[PTO_STALL_COUNT] = {[PTO_STALL_window] = {2, 25},
@@ -231,7 +231,7 @@ static void test_the_json_has_the_same_figures(void **state) {
   *(struct pto_trace_control *)pto_trace_log_append(&trace->control) =
       (struct pto_trace_control){.begin = 0, .end = 50, .activity = PTO_CONTROL_SUBMIT};
   add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_heap, 100, 160);
-  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
   FILE *file = tmpfile();
   pto_json_init(&w, fileno(file));
   pto_json_object_begin(&w);

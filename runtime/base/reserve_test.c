@@ -75,6 +75,32 @@ static void test_only_where_a_large_page_fits_it_is_asked_for(void **state) {
   pto_reserve_fini(&reserve);
 }
 
+static void test_moved_pages_are_read_at_their_new_place(void **state) {
+  struct pto_reserve reserve = {0};
+  const uint64_t part = 16384;
+  assert_true(pto_reserve_init(&reserve, 3 * part));
+  char *const from = reserve.addr, *const to = from + 2 * part;
+  for (uint64_t i = 0; i < part; i++) from[i] = (char)(i * 7 + 1), from[part + i] = 5;
+  const bool has_moved = pto_reserve_move(to, from, part);
+  for (uint64_t i = 0; i < part; i++) {
+    assert_int_equal(has_moved ? to[i] : from[i], (char)(i * 7 + 1));
+    assert_int_equal(has_moved ? from[i] : to[i], 0);
+    assert_int_equal(from[part + i], 5);
+  }
+  from[0] = to[0] = 1; /* both can be written */
+  pto_reserve_fini(&reserve);
+}
+
+static void test_where_no_pages_can_go_can_be_written(void **state) {
+  struct pto_reserve reserve = {0};
+  assert_true(pto_reserve_init(&reserve, 8 * 4096));
+  char *const from = reserve.addr, *const to = from + 4 * 4096;
+  assert_int_equal(munmap(from, 2 * 4096), 0);
+  assert_false(pto_reserve_move(to, from, 2 * 4096));
+  to[0] = to[4096] = 1;
+  pto_reserve_fini(&reserve);
+}
+
 static void test_what_is_too_large_or_nothing_is_refused(void **state) {
   struct pto_reserve reserve = {0};
   assert_false(pto_reserve_init(&reserve, 0));
@@ -90,6 +116,8 @@ int main(void) {
       cmocka_unit_test(test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end),
       cmocka_unit_test(test_the_large_pages_of_a_log_begin_where_the_small_ones_end),
       cmocka_unit_test(test_only_where_a_large_page_fits_it_is_asked_for),
+      cmocka_unit_test(test_moved_pages_are_read_at_their_new_place),
+      cmocka_unit_test(test_where_no_pages_can_go_can_be_written),
       cmocka_unit_test(test_what_is_too_large_or_nothing_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

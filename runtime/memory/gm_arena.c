@@ -20,7 +20,8 @@ bool pto_gm_arena_init(struct pto_gm_arena *arena, uint64_t heap_bytes, uint32_t
   *arena = (struct pto_gm_arena){.heap_bytes = heap_bytes};
   arena->is_checked = pto_memory_is_checked() && has_space;
   arena->spread_log2 = arena->is_checked || (lies_apart && has_space);
-  if (!pto_reserve_init(&arena->memory, lead_bytes(arena) + ring_stride(arena) * ring_count)) return false;
+  const uint64_t size = lead_bytes(arena) + ring_stride(arena) * ring_count;
+  if (!pto_reserve_init_aligned(&arena->memory, size, lead_bytes(arena))) return false;
   if (arena->is_checked) pto_memory_mark_reserved(arena->memory.addr, arena->memory.size_bytes);
   return true;
 }
@@ -32,8 +33,10 @@ void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, st
   pto_heap_ring_init(ring, first + index * ring_stride(arena), arena->heap_bytes);
   if (arena->spread_log2)
     pto_heap_ring_watch(ring, arena->spread_log2, PTO_ARENA_LAPS);
-  else if (arena->heap_bytes > SMALL_BYTES)
+  else if (arena->heap_bytes > SMALL_BYTES) {
     pto_ask_for_large_pages(ring->base + SMALL_BYTES, arena->heap_bytes - SMALL_BYTES);
+    pto_heap_ring_move_pages(ring);
+  }
 }
 
 uint32_t pto_gm_arena_ring_of(const struct pto_gm_arena *arena, uint64_t addr, uint64_t *position_out) {

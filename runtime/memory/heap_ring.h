@@ -11,6 +11,11 @@
  *
  * A watched ring tells memory_checker.h what is free: all but what its owner has marked since its allocation.
  *
+ * A ring that *moves pages* has PTO_HEAP_PARTS parts, and those at the positions from paged_begin to paged_end have
+ * pages. Where the head comes to the next part, that one gets the pages of the oldest, if nothing is in it.  So a ring
+ * with little in it takes little memory, however often it goes round.  What a piece holds before it is written is
+ * anything, as in each ring.
+ *
  * Owns no memory: the GM arena's owner gives it.  Control thread only.
  */
 #ifndef PTO_HEAP_RING_H
@@ -21,11 +26,17 @@
 /* Alignment of outputs: what users of the existing runtime know. */
 #define PTO_OUTPUT_ALIGN 1024u
 
+/* Parts of a ring that moves pages.  Each may become a mapping of the process, which has 65 530 (vm.max_map_count). */
+#define PTO_HEAP_PARTS 128u
+
 struct pto_heap_ring {
   char *base;
   uint64_t size_bytes; /* a multiple of PTO_OUTPUT_ALIGN */
   uint64_t head, tail;
   uint64_t high_water_bytes;
+  /* Of a ring that moves pages; UINT64_MAX, 0 and 0 in any other. */
+  uint64_t paged_end, paged_begin; /* multiples of part_bytes, at most size_bytes apart; head ≤ paged_end */
+  uint64_t part_bytes;             /* a number of large pages */
   /* Of a ring that is watched; 0, 1 and 0 in any other. */
   uint32_t spread_log2;
   uint32_t lap_count;
@@ -36,6 +47,9 @@ void pto_heap_ring_init(struct pto_heap_ring *ring, void *base, uint64_t size_by
 /* Right after init: the ring is watched, and has lap_count · size_bytes << spread_log2 bytes of memory from its base
  * on; spread_log2 > 0. */
 void pto_heap_ring_watch(struct pto_heap_ring *ring, uint32_t spread_log2, uint32_t lap_count);
+/* Right after init, for private memory that begins with a large page and of which nothing was touched: the ring moves
+ * pages, if a part of it is a number of large pages. */
+void pto_heap_ring_move_pages(struct pto_heap_ring *ring);
 /* Before the memory goes.  Takes zeroed rings too. */
 void pto_heap_ring_fini(struct pto_heap_ring *ring);
 /* Empties the ring for a new run. */

@@ -42,8 +42,8 @@ struct pto_trace_remote {
   uint32_t task;     /* low 32 bits of the number; MAKE: PTO_SEGMENT_NO_TASK */
   uint32_t peer;     /* rank.  WAIT: who notified.  FOUND, TEST, and a MAKE that did not wait: its own.  GROUP: how many
                       * ranks */
-  uint32_t signal;   /* NOTIFY, WAIT, FOUND, TEST */
-  int32_t value;     /* of the notify, that was waited for, that was found */
+  uint32_t signal;   /* NOTIFY, WAIT, FOUND, TEST.  GROUP: a collective's root, by place */
+  int32_t value;     /* of the notify, that was waited for, that was found.  GROUP: a collective's enum pto_reduction */
   uint16_t core;
   uint8_t kind;  /* enum pto_remote_kind */
   bool is_set;   /* NOTIFY: not added */

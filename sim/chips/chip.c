@@ -348,6 +348,18 @@ static int load_file(FILE *file, const char *label, bool is_sheet, struct pto_ch
   return status;
 }
 
+/* Puts the names that the sheet has before the note's. */
+static int add_half_kernel(const struct pto_chip_sheet *sheet, struct pto_chip_note *note, struct pto_error *error) {
+  const struct pto_chip_note *before = pto_chip_sheet_find(sheet, note->key);
+  char value[2 * sizeof note->value];
+  if (!before) return PTO_OK;
+  if ((size_t)snprintf(value, sizeof value, "%s+%s", before->value, note->value) >= sizeof note->value)
+    return pto_error_set(error, PTO_EINVAL, "%s = %s: longer than %zu characters", note->key, value,
+                         sizeof note->value - 1);
+  memcpy(note->value, value, sizeof note->value);
+  return PTO_OK;
+}
+
 /* Sets what stands behind commas, "dispatch=1", in the sheet. */
 static int set_keys(const char *settings, struct pto_chip_sheet *sheet, struct pto_error *error) {
   while (*settings == ',') {
@@ -359,7 +371,9 @@ static int set_keys(const char *settings, struct pto_chip_sheet *sheet, struct p
     snprintf(key, sizeof key, "%.*s", (int)key_length, settings);
     snprintf(note.value, sizeof note.value, "%.*s", (int)(length - key_length - 1), settings + key_length + 1);
     note.key = key;
-    const int status = pto_chip_sheet_set(sheet, &note, error);
+    int status = strcmp(key, pto_chip_texts[PTO_CHIP_TEXT_HALF_KERNEL].name) == 0 ? add_half_kernel(sheet, &note, error)
+                                                                                  : PTO_OK;
+    if (status == PTO_OK) status = pto_chip_sheet_set(sheet, &note, error);
     if (status) return status;
     settings += length;
   }
@@ -438,6 +452,7 @@ static int refuse_key(const char *key, struct pto_error *error) {
   struct pto_closest closest;
   pto_closest_begin(&closest, key);
   for (size_t i = 0; i < pto_chip_key_count; i++) pto_closest_consider(&closest, pto_chip_keys[i].name);
+  for (size_t i = 0; i < PTO_CHIP_TEXT_COUNT; i++) pto_closest_consider(&closest, pto_chip_texts[i].name);
   return pto_error_set(error, PTO_EINVAL, "a chip file has no key %s%s", key, pto_closest_question(&closest, question));
 }
 

@@ -54,7 +54,7 @@ struct pto_chip {
   char name[64];
   char era[64];           /* which hardware and runtime it describes; "": does not say */
   char kernel_times[320]; /* a shipped table of kernel times, or the path of one; "": none */
-  char half_kernel[64];   /* of what-if: calls of this kernel take half of their time; "": none */
+  char half_kernel[64];   /* of what-if: "a+b", calls of these kernels take half of their time; "": none */
   uint32_t has_stages;
   struct pto_chip_stages stages; /* where has_stages */
   uint32_t cluster_count;

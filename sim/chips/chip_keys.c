@@ -131,7 +131,7 @@ const struct pto_chip_text pto_chip_texts[PTO_CHIP_TEXT_COUNT] = {
                            offsetof(struct pto_chip, era)},
     [PTO_CHIP_TEXT_KERNEL_TIMES] = {"kernel_times", "/_-.", "letters, digits, '/', '_', '-' and '.' only",
                                     offsetof(struct pto_chip, kernel_times)},
-    [PTO_CHIP_TEXT_HALF_KERNEL] = {"half_kernel", "_-.", "letters, digits, '_', '-' and '.' only",
+    [PTO_CHIP_TEXT_HALF_KERNEL] = {"half_kernel", "_-.+", "letters, digits, '_', '-' and '.' only, '+' between names",
                                    offsetof(struct pto_chip, half_kernel)},
 };
 _Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0)->era &&

@@ -546,6 +546,22 @@ static void test_a_written_sheet_is_the_same_chip(void **state) {
   assert_string_equal(error.sentence, "a chip file has no key speed");
 }
 
+static void test_kernels_in_half_the_time_add_up(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny,half_kernel=add,submit=1,half_kernel=mul,half_kernel=add", &chip, &error),
+                   PTO_OK);
+  assert_string_equal(chip.half_kernel, "add+mul+add");
+  assert_int_equal(pto_chip_load("tiny,half_kernel=abcdefghijklmnopqrstuvwxyz0123456789,"
+                                 "half_kernel=abcdefghijklmnopqrstuvwxyz0123456789",
+                                 &chip, &error),
+                   PTO_EINVAL);
+  assert_string_equal(error.sentence, "half_kernel = abcdefghijklmnopqrstuvwxyz0123456789+"
+                                      "abcdefghijklmnopqrstuvwxyz0123456789: longer than 63 characters");
+  assert_int_equal(pto_chip_load("tiny,half_kernl=a", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, "a chip file has no key half_kernl; did you mean \"half_kernel\"?");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_shipped_chips_have_the_shapes_of_the_hardware),
@@ -566,6 +582,7 @@ int main(void) {
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
       cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
       cmocka_unit_test(test_a_written_sheet_is_the_same_chip),
+      cmocka_unit_test(test_kernels_in_half_the_time_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

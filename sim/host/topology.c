@@ -232,7 +232,8 @@ static int take_list(struct pto_topology *topology, const char *list, uint32_t t
     at = *end ? end + 1 : end;
   }
   if (count < threads)
-    return pto_error_set(error, PTO_EINVAL, "placement: %u CPUs in '%s' for %u threads", count, list, threads);
+    return pto_error_set(error, PTO_EINVAL, "placement: %u CPU%s in '%s' for %u threads", count, count == 1 ? "" : "s",
+                         list, threads);
   return PTO_OK;
 }
 

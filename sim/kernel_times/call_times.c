@@ -6,8 +6,7 @@
 
 int pto_call_times_init(struct pto_call_times *times, const struct pto_chip *chip, const struct pto_timing *timing,
                         struct pto_error *error) {
-  *times = (struct pto_call_times){
-      .timing = timing, .stages = chip->has_stages ? &chip->stages : NULL, .half_kernel = chip->half_kernel};
+  *times = (struct pto_call_times){.timing = timing, .stages = chip->has_stages ? &chip->stages : NULL, .chip = chip};
   if (!chip->kernel_times[0] && !chip->has_stages && !chip->half_kernel[0]) return PTO_OK;
   const int status = chip->kernel_times[0] ? pto_kernel_table_load(chip->kernel_times, &times->table, error) : PTO_OK;
   if (status != PTO_OK) return status;
@@ -64,6 +63,17 @@ static inline bool is_same_cost(const struct pto_cost *a, const struct pto_cost 
           (a->trips ^ b->trips) | (a->l0a_bytes ^ b->l0a_bytes) | (a->l0b_bytes ^ b->l0b_bytes)) == 0;
 }
 
+uint32_t pto_half_kernel_times(const struct pto_chip *chip, const char *name) {
+  const size_t wanted = strlen(name);
+  uint32_t count = 0;
+  for (const char *at = chip->half_kernel; *at;) {
+    const size_t length = strcspn(at, "+");
+    count += length == wanted && memcmp(at, name, length) == 0;
+    at += length + (at[length] == '+');
+  }
+  return count;
+}
+
 static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times, const struct pto_kernel *kernel,
                                               const struct pto_kernel_args *args, const struct pto_cost *cost) {
   const uint32_t kind = args->core->kind;
@@ -86,10 +96,6 @@ static PTO_COLD struct pto_call_time work_out(const struct pto_call_times *times
   return time;
 }
 
-static struct pto_timing_load half_of(const struct pto_timing_load *load) {
-  return (struct pto_timing_load){load->bytes / 2, load->compute_ps / 2, load->serial_ps / 2};
-}
-
 struct pto_call_time pto_call_times_find(struct pto_call_times *times, const struct pto_kernel *kernel,
                                          const struct pto_kernel_args *args, const struct pto_cost *cost) {
   /* which place it has decides nothing but how often the table is asked */
@@ -100,7 +106,7 @@ struct pto_call_time pto_call_times_find(struct pto_call_times *times, const str
                  (!kernel->key || has_shapes(place, args))))
     return place->time;
   struct pto_call_time time = work_out(times, kernel, args, cost);
-  if (strcmp(times->half_kernel, kernel->name) == 0) time.load = half_of(&time.load);
+  time.halvings = pto_half_kernel_times(times->chip, kernel->name);
   place->kernel = !kernel->key || describe(place, args) ? kernel : NULL;
   place->cost = *cost;
   place->core_kind = args->core->kind;

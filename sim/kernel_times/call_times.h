@@ -31,6 +31,7 @@ struct pto_call_time {
   struct pto_timing_load load; /* of origins measured and interpolated, compute_ps is the whole of the time */
   uint32_t active_cores;       /* of these: as measured; 0: not known */
   uint32_t origin;             /* enum pto_origin */
+  uint32_t halvings;           /* of what the call takes, once its bytes are split (half_kernel); not yet in `load` */
 };
 
 struct pto_call_place {
@@ -45,11 +46,13 @@ struct pto_call_place {
 struct pto_call_times {
   const struct pto_timing *timing;
   const struct pto_chip_stages *stages; /* NULL: the chip has none */
-  const char *half_kernel;              /* whose calls take half of what is found here; "": none */
+  const struct pto_chip *chip;
   struct pto_kernel_table table;
   struct pto_call_place *places; /* NULL: the chip has neither table nor stages, and no kernel that takes half */
 };
 
+/* How often `name` is among the names of the chip's half_kernel: twice is a quarter of the time. */
+uint32_t pto_half_kernel_times(const struct pto_chip *chip, const char *name);
 /* `chip` and `timing` are borrowed.  PTO_OK, or the table's fault. */
 PTO_MUST_CHECK int pto_call_times_init(struct pto_call_times *times, const struct pto_chip *chip,
                                        const struct pto_timing *timing, struct pto_error *error);

@@ -291,6 +291,16 @@ static void test_each_call_has_its_origin_and_is_asked_once(void **state) {
   assert_int_equal(pto_call_times_init(&times, &chip, &timing, &error), PTO_ESYSTEM);
 }
 
+static void test_a_kernel_is_halved_as_often_as_it_is_named(void **state) {
+  const struct pto_chip chip = {.half_kernel = "add+mul+add"}, none = {0};
+  (void)state;
+  assert_int_equal(pto_half_kernel_times(&chip, "add"), 2);
+  assert_int_equal(pto_half_kernel_times(&chip, "mul"), 1);
+  assert_int_equal(pto_half_kernel_times(&chip, "ad"), 0);
+  assert_int_equal(pto_half_kernel_times(&chip, "add+mul"), 0);
+  assert_int_equal(pto_half_kernel_times(&none, ""), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_table_is_written_as_it_was_read),
                                      cmocka_unit_test(test_rows_are_kept_in_order_and_replaced),
@@ -298,6 +308,7 @@ int main(void) {
                                      cmocka_unit_test(test_the_shipped_tables_load),
                                      cmocka_unit_test(test_a_key_is_found_or_lies_between_two),
                                      cmocka_unit_test(test_stages_by_hand),
-                                     cmocka_unit_test(test_each_call_has_its_origin_and_is_asked_once)};
+                                     cmocka_unit_test(test_each_call_has_its_origin_and_is_asked_once),
+                                     cmocka_unit_test(test_a_kernel_is_halved_as_often_as_it_is_named)};
   return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -13,6 +13,7 @@
 
 static _Atomic uint32_t runs[MESSAGES];
 static _Atomic uint32_t away_count;
+static atomic_bool is_here; /* the control thread is in fail_away */
 static pthread_t control;
 static union script_body bodies[2];
 
@@ -29,6 +30,7 @@ static struct pto_port *begin(uint32_t clusters, uint32_t workers, uint64_t work
   struct pto_port *port = script_engine(clusters, workers);
   memset(runs, 0, sizeof runs);
   atomic_store(&away_count, 0);
+  atomic_store(&is_here, false);
   control = pthread_self();
   for (uint32_t i = 0; i < 2; i++) script_fill(&bodies[i], NULL, i ? work : 0, 0);
   script_begin(port);
@@ -230,12 +232,15 @@ static void test_each_message_is_run_once_on_any_thread(void **state) {
     for (uint32_t work = 0; work <= 4000; work += 2000) play(1 + i, workers[i], 7 * i + work + 1, work);
 }
 
+/* One on each thread: neither ends before the other has begun. */
 static int fail_away(const struct pto_kernel_args *args) {
   if (pthread_equal(pthread_self(), control)) {
+    atomic_store(&is_here, true);
     while (!atomic_load(&away_count)) sched_yield();
     return 0;
   }
   atomic_fetch_add(&away_count, 1);
+  while (!atomic_load(&is_here)) sched_yield();
   snprintf(args->core->message, args->core->message_size, "far away");
   return -5;
 }

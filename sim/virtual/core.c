@@ -115,7 +115,8 @@ static inline struct pto_call_time load_call(struct pto_virtual_cores *cores, ui
           ? pto_call_times_find(&cores->call_times, kernel_of(message), args, &cost)
           : (struct pto_call_time){.load = pto_timing_load(&cores->timing, &cost, args->core->kind),
                                    .origin = pto_kernel_cost_origin(kernel_of(message), PTO_ORIGIN_ASSUMED)};
-  if (PTO_UNLIKELY(cores->segments != NULL)) pto_virtual_add_cost(cores, kernel_of(message), args->core->kind, &cost);
+  if (PTO_UNLIKELY(cores->segments != NULL))
+    pto_virtual_add_cost(cores, kernel_of(message), args->core->kind, &cost, call.halvings);
   core->moves_bytes = call.load.bytes > 0;
   cores->sharers += core->moves_bytes;
   return call;
@@ -141,6 +142,17 @@ static PTO_NOINLINE void settle(const struct pto_virtual_cores *cores, struct pt
   split->l2_bytes = part_of(split->l2_bytes, whole_ps, shared_ps);
   call->load.bytes = split->global_bytes + split->l2_bytes;
   call->load.compute_ps = 0;
+}
+
+/* Half of each time and of the bytes, so often.  The L2 cache has seen all bytes; of some, some are left. */
+static PTO_NOINLINE void halve(uint32_t times, struct pto_timing_load *load, struct split *split) {
+  for (; times > 0; times--) {
+    load->bytes -= load->bytes / 2;
+    load->compute_ps /= 2;
+    load->serial_ps /= 2;
+    split->global_bytes -= split->global_bytes / 2;
+    split->l2_bytes -= split->l2_bytes / 2;
+  }
 }
 
 /* What moving bytes takes one core alone. */
@@ -273,6 +285,7 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   struct split split = {load->bytes, 0};
   if (is_stream) split = split_call(cores, &slot->message, args, load->bytes);
   if (PTO_UNLIKELY(call->active_cores > 0) && load->bytes > 0) settle(cores, call, &split);
+  if (PTO_UNLIKELY(call->halvings > 0)) halve(call->halvings, load, &split);
   uint64_t work = 0; /* of a stream it is not known yet */
   if (!is_stream) {
     work = pto_timing_work_ps(&cores->timing, load, cores->sharers);
@@ -354,13 +367,22 @@ static struct split split_work(const struct pto_virtual_cores *cores, const stru
   return (struct split){bytes - l2_bytes, l2_bytes};
 }
 
+/* Of what a kernel that waits states while it runs. */
+static uint32_t waiting_halvings(const struct pto_virtual_cores *cores, const struct pto_message *message) {
+  const struct pto_call_times *times = &cores->call_times;
+  return times->places ? pto_half_kernel_times(times->chip, kernel_of(message)->name) : 0;
+}
+
 static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost) {
   struct pto_virtual_cores *cores = waiting->all->engine;
   struct pto_virtual_core *core = &cores->cores[waiting->message.core];
-  const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
-  if (cores->shares_anew && load.bytes > 0) {
+  struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
+  const bool is_stream = cores->shares_anew && load.bytes > 0;
+  struct split split = is_stream ? split_work(cores, waiting, load.bytes) : (struct split){load.bytes, 0};
+  halve(waiting_halvings(cores, &waiting->message), &load, &split);
+  if (is_stream) {
     const struct pto_call_time call = {.load = load, .origin = PTO_ORIGIN_ASSUMED};
-    begin_stream(cores, &waiting->message, split_work(cores, waiting, load.bytes), &call, NULL);
+    begin_stream(cores, &waiting->message, split, &call, NULL);
     pto_fiber_suspend(&waiting->fiber);
     return;
   }
@@ -441,7 +463,8 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
     pto_message_args(&waiting->message, waiting->view, &args);
     const struct pto_cost cost = pto_timing_cost(kernel_of(&waiting->message), &args);
     pto_virtual_add_segment(cores, &waiting->message, PTO_ACTIVITY_start, cores->now, cores->now);
-    pto_virtual_add_cost(cores, kernel_of(&waiting->message), args.core->kind, &cost);
+    pto_virtual_add_cost(cores, kernel_of(&waiting->message), args.core->kind, &cost,
+                         waiting_halvings(cores, &waiting->message));
   }
   core->moves_bytes = false; /* until it states work */
   core->begun++;

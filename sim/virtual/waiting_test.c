@@ -79,14 +79,14 @@ static struct pto_trace trace;
 static struct pto_trace_log spans;
 static struct pto_payload payload;
 
-static int set_up(void **state) {
-  (void)state;
+static int set_up_with(const char *half_kernel) {
   struct pto_error error;
   memset(scripts, 0, sizeof scripts);
   memset(totals, 0, sizeof totals);
   chip = pto_script_chip(MOST_BLOCKS, 1);
   chip.signal_ps = 4;
   chip.fifo_bandwidth_mbps = 500000;
+  strcpy(chip.half_kernel, half_kernel);
   const struct pto_engine_config config = {.chip = &chip};
   if (pto_engine_virtual_create(&config, &port, &error) != PTO_OK) return -1;
   spans = (struct pto_trace_log){.record_bytes = sizeof(struct pto_trace_span), .capacity = 64};
@@ -94,6 +94,15 @@ static int set_up(void **state) {
   trace = (struct pto_trace){.record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &spans, .span_log_count = 1};
   port->trace = &trace;
   return port->ops->begin_run(port, NULL, 0);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  return set_up_with("");
+}
+static int set_up_half(void **state) {
+  (void)state;
+  return set_up_with("waits");
 }
 
 static int tear_down(void **state) {
@@ -158,6 +167,16 @@ static void test_an_element_takes_its_way_in_its_wait_and_its_way_out(void **sta
   expect_completion(1, 0);
   expect_span(0, 0, 13, 163);
   expect_span(1, 1, 16, 207);
+}
+
+static void test_what_it_states_while_it_runs_takes_half_too(void **state) {
+  (void)state;
+  GIVE(0, 0, 130, {WORK, 0, 100}, {PUSH, PTO_ROLE_AIV0, 10}); /* 13 begins; 63 worked; 83 pushed; 15 at the end */
+  GIVE(0, 1, 0, {POP, PTO_ROLE_AIC, 10});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  expect_span(0, 0, 13, 98);
 }
 
 static void test_a_signal_that_is_there_costs_what_one_that_comes_costs(void **state) {
@@ -264,6 +283,7 @@ int main(void) {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       CASE(test_an_element_takes_its_way_in_its_wait_and_its_way_out),
+      cmocka_unit_test_setup_teardown(test_what_it_states_while_it_runs_takes_half_too, set_up_half, tear_down),
       CASE(test_a_signal_that_is_there_costs_what_one_that_comes_costs),
       CASE(test_room_in_a_fifo_is_waited_for),
       CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),

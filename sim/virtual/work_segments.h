@@ -49,20 +49,21 @@ static PTO_COLD struct pto_trace_cost *pto_virtual_cost_of(const struct pto_virt
 
 /* What a call that begins costs. */
 static PTO_COLD void pto_virtual_add_cost(const struct pto_virtual_cores *cores, const struct pto_kernel *kernel,
-                                          uint32_t kind, const struct pto_cost *cost) {
+                                          uint32_t kind, const struct pto_cost *cost, uint32_t halvings) {
   struct pto_trace_cost *all = pto_virtual_cost_of(cores, kernel, kind, cost->dtype % PTO_TIMING_DTYPES);
   const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, kind);
+  const uint64_t compute_ps = load.compute_ps >> halvings;
   const uint64_t mbps =
       pto_max_u64(cores->timing.core_bandwidth_mbps.divisor, cores->l2_bytes ? cores->l2_core_bandwidth_mbps : 0);
-  const uint64_t memory_ps = pto_timing_scale_wide(load.bytes, UINT64_C(1000000), mbps);
+  const uint64_t memory_ps = pto_timing_scale_wide(load.bytes, UINT64_C(1000000), mbps) >> halvings;
   if (!all) return;
   all->calls++;
   all->bytes += load.bytes;
   all->vector_elems += cost->vector_elems;
   all->multiply_adds += cost->multiply_adds;
   all->memory_ps += memory_ps;
-  all->compute_ps += load.compute_ps;
-  all->least_ps += pto_max_u64(memory_ps, load.compute_ps);
+  all->compute_ps += compute_ps;
+  all->least_ps += pto_max_u64(memory_ps, compute_ps);
 }
 
 static PTO_COLD void pto_virtual_add_end(const struct pto_virtual_cores *cores, const struct pto_message *message,

@@ -36,15 +36,13 @@ static const char *difference(struct pto_runtime *rt, struct pto_schedule_name n
 }
 
 static void test_random_orchestrations_give_the_same_bytes_in_every_order(void **state) {
-  const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
-  const uint64_t count = count_text ? strtoull(count_text, NULL, 10) : 150;
-  const uint64_t first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+  const struct random_seeds seeds = random_program_seeds(150, 150);
   const struct pto_config config = {
       .size = sizeof config, .engine = "explore", .window = 512, .heap_bytes = 1 << 20, .poison = true};
   struct pto_runtime *rt;
   uint64_t runs = 0, steps = 0;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
-  for (uint64_t seed = first; seed < first + count; seed++) {
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     random_program_make(&program, seed);
     random_program_interpret(&program, PTO_DEPS_EXACT, 512, &plan, &expected);
     for (uint64_t i = 0; i < ORDERS; i++) {
@@ -61,9 +59,10 @@ static void test_random_orchestrations_give_the_same_bytes_in_every_order(void *
       runs++;
     }
   }
-  print_message("seeds %llu to %llu: %llu runs, %llu steps\n", (unsigned long long)first,
-                (unsigned long long)(first + count - 1), (unsigned long long)runs, (unsigned long long)steps);
-  assert_true(runs > count * ORDERS / 2);
+  print_message("seeds %llu to %llu: %llu runs, %llu steps\n", (unsigned long long)seeds.first,
+                (unsigned long long)(seeds.first + seeds.count - 1), (unsigned long long)runs,
+                (unsigned long long)steps);
+  assert_true(runs > seeds.count * ORDERS / 2);
   pto_runtime_destroy(rt);
 }
 

@@ -55,6 +55,8 @@ static void check_accounts(json_t *stats, bool has_contexts) {
   }
 }
 
+static size_t gain_count; /* of all runs so far */
+
 /* From 0 to the end, without a gap. */
 static void check_path(json_t *stats) {
   json_t *path = json_object_get(stats, "path"), *steps = json_object_get(path, "steps"), *step;
@@ -67,6 +69,7 @@ static void check_path(json_t *stats) {
   }
   assert_true(at == ps(stats, "makespan_us"));
   json_t *gains = json_object_get(json_object_get(stats, "verdict"), "gains"), *gain;
+  gain_count += json_array_size(gains);
   json_array_foreach(gains, i, gain) {
     assert_true(ps(gain, "us") > 0);
     assert_true(ps(gain, "us") + ps(gain, "makespan_us") == ps(stats, "makespan_us"));
@@ -200,6 +203,7 @@ static bool check_prices(json_t *root) {
     long long price_ps;
   } prices[] = {{"dispatch", 80000}, {"poll", 50000}, {"start", 250000}, {"end", 150000}};
   json_t *stats = json_object_get(root, "stats"), *account;
+  assert_int_equal(json_array_size(json_object_get(json_object_get(stats, "verdict"), "gains")), 0); /* --no-gains */
   for (size_t k = 0; k < sizeof prices / sizeof prices[0]; k++) {
     long long paid = 0;
     size_t i;
@@ -229,16 +233,21 @@ static bool check_threads(json_t *root) {
   return fabs(makespan - wall) <= wall * 0.01 + BESIDE_US;
 }
 
-/* Of several ranks each has accounts of its own, and the path is of all. */
+/* Of several ranks each has accounts of its own, and the path is of all: both end when the last rank does. */
 static bool check_ranks(json_t *root) {
   json_t *results = json_object_get(root, "results"), *rank;
   size_t i;
+  long long last = 0;
   assert_true(json_array_size(results) > 1);
   json_array_foreach(results, i, rank) {
     json_t *stats = json_object_get(rank, "stats");
+    last = ps(rank, "virtual_us") > last ? ps(rank, "virtual_us") : last;
     assert_true(ps(stats, "makespan_us") == ps(rank, "virtual_us"));
     check_accounts(stats, moved_bytes(rank) > 0);
   }
+  assert_true(ps(root, "virtual_us") == last);
+  assert_true(ps(json_object_get(root, "path"), "makespan_us") == last);
+  assert_string_equal(pto_json_text(json_object_get(root, "path"), "why_no_gains"), "--no-gains is given");
   return true;
 }
 
@@ -278,12 +287,13 @@ static void test_accounts_of_virtual_time_add_up_exactly(void **state) {
   char options[600];
   snprintf(options, sizeof options, "--engine virtual --chip a2a3 --trace %s", pto_ptosim_path("t.json"));
   each_program(options, false, check_traced);
-  each_program("--engine virtual --chip tests/regress/plain.ini", false, check_prices);
+  assert_true(gain_count > 0);
+  each_program("--engine virtual --chip tests/regress/plain.ini --no-gains", false, check_prices);
 }
 
 static void test_accounts_of_several_ranks_add_up(void **state) {
   (void)state;
-  each_program("--chip a2a3", true, check_ranks);
+  each_program("--chip a2a3 --no-gains", true, check_ranks);
 }
 
 static void test_accounts_of_threads_add_up_to_the_time_of_the_run(void **state) {

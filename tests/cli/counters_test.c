@@ -107,7 +107,7 @@ static void test_what_is_not_counted_is_named_once_and_the_rest_is_counted(void 
   json_decref(root);
   if (!is_null) skip();
   assert_non_null(said);
-  assert_non_null(strstr(said, "PAPI_TOT_CYC"));
+  assert_true(strstr(said, "PAPI_TOT_CYC") || strstr(said, "is built without PAPI"));
   assert_null(strstr(said + 1, "--counters: "));
 }
 

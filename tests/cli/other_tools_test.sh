@@ -58,10 +58,10 @@ holds 'a run that failed' agrees 3 check errors/kernel
 holds 'accesses that are watched' agrees 0 check vector_example --observe
 has_lines() { grep -q '"file":"orchestration/basics/inplace_update.c","function":"orchestrate","line":[0-9]' "$work/o.json"; }
 holds 'orders that differ' agrees 1 explore inplace_update --deps pto --schedules 20
-"$ptosim" --version | grep -q ' DW ' && holds 'places have the path from the root of the tree' has_lines
-holds 'orders that do not' agrees 0 explore war_reuse --schedules 20
+"$ptosim" --version | grep -q libdw && holds 'places have the path from the root of the tree' has_lines
+holds 'orders that do not' agrees 0 explore war_reuse --case short --schedules 20
 "$ptosim" run bgemm --deps-json "$work/a.json" --quiet
-"$ptosim" run bgemm --case 500x128x2 --deps-json "$work/b.json" --quiet
+"$ptosim" run bgemm --case 32x64x4 --deps-json "$work/b.json" --quiet
 holds 'graphs that differ' agrees 1 diff "$work/a.json" "$work/b.json"
 "$ptosim" run vector_example --dump 1 "$work/kept" --quiet
 holds 'a task that is run again' agrees 0 task "$work/kept/1"
@@ -72,10 +72,15 @@ holds 'a run that fails has an error' case_of error run errors/kernel
 holds 'op has a testcase' case_of 'testcase classname="exp"' op test exp
 holds 'predict has a testcase' case_of 'testcase classname="vector_example" name="predict vector_example" time="0.000"/>' predict vector_example --runs 2
 holds 'a prediction of a run that fails has an error' case_of error predict errors/user --runs 2
+changes() { case_of 'failure type="wrong" message="B takes .* us less' compare "vector_example --engine virtual --chip a2a3" "vector_example --engine virtual --chip a2a3,submit=1"; }
+holds 'compare has a failure where something changed' changes
 count=4 holds 'suite has one a row' case_of testcase suite vector_example errors/kernel war_reuse --engine virtual
 
 refused() { leaves_with 2 "$@" && [ ! -s "$work/none" ]; }
 holds 'a verb that finds nothing has no --sarif' refused "$ptosim" run vector_example --sarif "$work/none"
+why_not() { leaves_with 2 "$ptosim" "${@:2}" && [[ $("$ptosim" "${@:2}" 2>&1) = *"$1" ]]; }
+holds 'which the refusal says' why_not 'does not take --sarif: it finds nothing that has a place in a source file' compare a b --sarif x
+holds 'a verb that judges nothing says so' why_not 'does not take --junit: it judges nothing' what-if bgemm --junit x
 holds 'a file that cannot be written is refused first' refused "$ptosim" check bgemm --sarif /nonexistent/x --json "$work/none"
 alone() { "$ptosim" check bgemm --sarif - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'; }
 holds 'on standard output it stands alone' alone
@@ -85,8 +90,8 @@ holds 'on standard output it stands alone' alone
 lacks_of() {
   case $1 in
     list | calibrate) echo json junit sarif ;;                             # text to read; a chip file
-    why | perf | import | compare | what-if) echo junit sarif ;;           # tell, and judge nothing
-    run | op | suite | predict | validate | adopt | regress) echo sarif ;; # judge runs: nothing found has a place
+    why | perf | import | what-if) echo junit sarif ;;                               # tell, and judge nothing
+    run | op | suite | predict | validate | adopt | compare | regress) echo sarif ;; # judge runs: nothing found has a place
   esac
 }
 has_all_but() {
@@ -107,7 +112,7 @@ for verb in $verbs; do holds "$verb writes for other tools" has_all_but "$verb";
 # A name that ends with .gz: the same bytes, compressed; a build without zlib says so, and leaves nothing.
 "$ptosim" run bgemm --engine virtual --quiet --trace "$work/t.json" --dot "$work/t.dot"
 same() { zcat "$1.gz" | cmp - "$1"; }
-if "$ptosim" --version | grep -q ZLIB; then
+if "$ptosim" --version | grep -q zlib; then
   holds 'compressed files are written' "$ptosim" run bgemm --engine virtual --quiet --trace "$work/t.json.gz" --dot "$work/t.dot.gz"
   holds 'the trace is the same' same "$work/t.json"
   holds 'the picture is the same' same "$work/t.dot"

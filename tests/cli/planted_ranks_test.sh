@@ -56,6 +56,13 @@ window window_reused 'RAW: rank 0 task 1 \(talk "give"\) puts bytes 0:64 of the 
 window late_zeroing 'WAW: rank 1 task 0 \(fill\) param 0 writes bytes 0:1024 of the window of rank 1 in comm 0; rank 0 task 1 \(talk "exchange"\) puts'
 window get_unwritten 'RAW: rank 0 task 0 \(fill\) param 0 writes bytes 0:64 of the window of rank 0 in comm 0; rank 1 task 0 \(talk "fetch"\) gets'
 window participation 'participation: rank 0 task 0 \(all_reduce_one_phase\) is collective 0 of comm 0; rank 3 task 0 \(all_reduce_two_phase\)'
+same='participation: rank 0 task [0-9] \([a-z_]+\) is collective [01] of comm 0; rank 3 task [0-9] \([a-z_]+\) is that of its own'
+places="; submitted at $line.* and $line"
+window reduction "$same, a sum, not a maximum$places"
+window root "$same, from place 1, not 0$places"
+window dtype "$same, of i32, not u32$places"
+window count "$same, of 8 elements, not 16$places"
+window capacity "$same, param 1 of 16 elements, not 32$places"
 window false_edge "waits: rank 0 task 0 .* of comm 1, .*: task 1 of rank 1, of the same group, submitted at $line, has not begun, as 1 before it is not done"
 window ring_off_by_one 'waits: rank 0 task 0 \(talk "ring"\) .*left over: rank 3 task 0 \(talk "ring"\).* notifies signal 0 of rank 1'
 window group_split "waits: rank 0 .*; the next group of rank 3, task 1, submitted at $line, begins only after its own of this one"

@@ -20,9 +20,10 @@ on() {
   shift
   timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
 }
-# As `on` leaves them, but for wall times, of one process that no launcher has started (0) or of several.
+# As `on` leaves them, but for wall times, and for what would help, which is told of one process alone; of one process that no launcher has started (0) or of several.
 told() {
-  cat "$work/text.$1" "$work/json.$1" | sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g'
+  sed -E '/ in half the time: |^ +ptosim run .* --chip-set |^ +each was run, /d' "$work/text.$1" | cat - "$work/json.$1" |
+    sed -E 's/^(  time     ).*,/\1/; s/"(wall_seconds|tokens_per_second)":[^,]*//g; s/"gains":\[[^]]*\]//g; s/"why_no_gains":(null|"[^"]*")//g'
   grep '^ptosim: ' "$work/error.$1"
   true
 }
@@ -45,6 +46,7 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'experts on several ranks' alike 0 expert_parallel_moe --ranks 4 --case ragged
+holds 'a kernel that none runs' alike 2 all_reduce --ranks 4 --chip a2a3 --chip-set half_kernel=nosuch
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
 holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats
 timelines() { # ENDING FILE…: 3 processes write what one does

@@ -33,9 +33,11 @@ waited() {
     so "all(abs(sum(w['us'] for w in d['comm_stats']['waits'] if w['rank'] == r) - sum(a['us'].get('wait_peer', 0) for a in d['results'][r]['stats']['accounts'])) < 1e-6 for r in range(4))"
 }
 holds 'accounts and waits agree' waited
+holds 'kernels add up' so "all(abs(k['total_us'] - sum(k[p + '_us'] for p in ('compute', 'memory', 'contention', 'links', 'ranks', 'cores'))) < 1e-5 and k['links_us'] > 0 and k['ranks_us'] > 0 for r in d['results'] for k in r['stats']['kernels'])"
+holds 'the columns of kernels say so' grep -Eq '^  kernels .*contend +links +ranks' "$work/text"
 holds 'accounts add up' so "all(abs(sum(a['us'].values()) - a['count'] * s['makespan_us']) < 1e-5 for s in (r['stats'] for r in d['results']) for a in s['accounts'])"
 # alike OPTION…: text and JSON of one thread and of two, but for wall times.
-told() { cat "$work/text" "$work/run.json" | sed -E 's/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'; }
+told() { cat "$work/text" "$work/run.json" | sed -E 's/ --world-threads 2//g; s/^(  time     ).*,/\1/; s/"wall_seconds":[^,]*//g'; }
 alike() {
   run "$@" || return 1
   told >"$work/one"
@@ -72,9 +74,29 @@ holds 'the path where kernels are priced alone' path_of --no-compute
 # Where links are slow they bound the run, and the verdict names one.
 slow_links() {
   run --stats --set algorithm=ring --chip-set package_bandwidth_mbps=10 --chip-set node_bandwidth_mbps=10 || return 1
-  grep -E 'bound    by links between ranks, [0-9.]+ %.*rank [0-3] -> rank [0-3] the largest part' "$work/text"
+  grep -E 'bound    by links between ranks, [0-9.]+ %.*rank [0-3] -> rank [0-3] the largest part' "$work/text" && cp "$work/text" "$work/slow"
 }
 holds 'slow links are what bounds it' slow_links
+# Faster links are then what helps most; the option that is told gives the time that is told.
+faster() {
+  "$python" - "$work/run.json" >"$work/gain" <<'END' || return 1
+import json, sys
+gain = json.load(open(sys.argv[1]))["path"]["gains"][0]
+assert gain["what"] == "bytes on links" and gain["is_run"] and gain["command"].endswith(gain["chip_set"]), gain
+print(gain["chip_set"], gain["makespan_us"])
+END
+  read -r set makespan <"$work/gain"
+  run --set algorithm=ring --chip-set "$set" && so "abs(d['virtual_us'] - $makespan) < 1e-6"
+}
+holds 'what helps is told, and does' faster
+adds_up() {
+  grep -E '^  path |^           on ' "$work/slow" | sed 's/;.*//' >"$work/lines"
+  [ "$(wc -l <"$work/lines")" = 2 ] || return 1
+  awk '{ sum = 0; while (match($0, /[0-9.]+ %/)) { sum += substr($0, RSTART); $0 = substr($0, RSTART + RLENGTH) } if (sum < 99.6 || sum > 100.4) exit 1 }' "$work/lines"
+}
+holds 'all of the path is told' adds_up
+why_not() { "$ptosim" run expert_parallel_moe --ranks 2 --set tokens=16 --stats >"$work/text" 2>&1 && grep -q 'in half the time: not told, as it cannot be run without computing' "$work/text"; }
+holds 'why nothing is told of what helps' why_not
 
 # ---- compare, regress ----
 compared() { # STATUS: of a ring on 4 ranks with itself, or with one whose links are slow

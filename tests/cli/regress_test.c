@@ -42,7 +42,7 @@ static void change(const char *text, const char *key, json_t *value) {
   json_decref(root);
 }
 
-#define BGEMM "bgemm --engine virtual --chip a2a3"
+#define BGEMM "bgemm --case 32x64x4 --engine virtual --chip a2a3"
 #define WAR "war_reuse --engine virtual --set rounds=20"
 static const char usual[] = "# two that are right and one that fails\n"
                             "\n" BGEMM "\n"
@@ -69,10 +69,10 @@ static void test_what_is_as_the_baseline_says_leaves_with_0(void **state) {
 static void test_each_thing_that_changed_is_told_with_the_command_that_shows_it(void **state) {
   (void)state;
   make_usual();
-  change(BGEMM, "edges", json_integer(95));
+  change(BGEMM, "edges", json_integer(55));
   change(BGEMM, "tasks", json_integer(1));
   assert_int_equal(regress(""), 1);
-  expect_said("changed  " BGEMM "\n         128 tasks instead of 1; 96 edges instead of 95\n         ptosim run " BGEMM
+  expect_said("changed  " BGEMM "\n         64 tasks instead of 1; 56 edges instead of 55\n         ptosim run " BGEMM
               "\n");
   expect_said("2 as in ");
   make_usual();
@@ -112,11 +112,11 @@ static void test_outputs_of_floats_are_judged_by_tolerance_and_others_by_digest(
 
 static void test_a_case_that_is_wrong_fails_whatever_the_baseline_says(void **state) {
   (void)state;
-  write_file("a.list", "war_reuse --engine virtual --deps pto --policy lifo\nerrors/heap\n"
+  write_file("a.list", "war_reuse --case short --engine virtual --deps pto --policy lifo\nerrors/heap\n"
                        "vector_example => PTO_EHEAP\nno_such_program\n");
   remove(pto_ptosim_path("a.list.baseline"));
   assert_int_equal(regress(""), 1);
-  expect_said("failed   war_reuse --engine virtual --deps pto --policy lifo\n         wrong: ");
+  expect_said("failed   war_reuse --case short --engine virtual --deps pto --policy lifo\n         wrong: ");
   expect_said("failed   errors/heap\n         failed: ");
   expect_said("failed   vector_example\n         did not fail with PTO_EHEAP but PTO_OK");
   expect_said("failed   no_such_program\n         failed: ");
@@ -176,7 +176,7 @@ static void test_junit_counts_what_failed_and_escapes_what_xml_reserves(void **s
   (void)state;
   make_usual();
   write_file("a.list", BGEMM "\n\"no<such>&program\" --seed 1\n");
-  change(BGEMM, "edges", json_integer(95));
+  change(BGEMM, "edges", json_integer(55));
   assert_int_equal(pto_ptosim_run("regress %s --junit %s --quiet", pto_ptosim_path("a.list"), pto_ptosim_path("j.xml")),
                    1);
   assert_string_equal(pto_ptosim_last.out, "");
@@ -184,7 +184,7 @@ static void test_junit_counts_what_failed_and_escapes_what_xml_reserves(void **s
   static const char *const parts[] = {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"",
                                       "tests=\"2\" failures=\"2\" errors=\"0\"",
                                       "<testcase classname=\"bgemm\" name=\"" BGEMM "\" time=\"",
-                                      "<failure type=\"changed\" message=\"96 edges instead of 95\">ptosim run " BGEMM
+                                      "<failure type=\"changed\" message=\"56 edges instead of 55\">ptosim run " BGEMM
                                       "</failure>",
                                       "name=\"&quot;no&lt;such&gt;&amp;program&quot; --seed 1\"",
                                       "<failure type=\"failed\"",

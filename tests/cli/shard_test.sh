@@ -63,7 +63,7 @@ sed -i -E '/bgemm/ s/"virtual_ps": [0-9]+/"virtual_ps": 1500000/; /barriers/d' "
 holds 'cases of which one is new and one has changed' as_one 1 '1 3 7' 'json junit' regress "$work/cases.list"
 holds 'some of the cases' as_one 1 3 json regress "$work/cases.list" --filter 'bgemm|heap'
 holds 'rows' as_one 0 '1 3 7' 'json junit' suite vector_example errors/heap spmd_sync_start --engine virtual
-holds 'rows of which one is wrong' as_one 1 3 'json junit' suite war_reuse vector_example --engine virtual --deps pto --policy lifo
+holds 'rows of which some are wrong' as_one 1 3 'json junit' suite inplace_update vector_example --engine virtual --deps pto --policy lifo
 holds 'numbers of a chip' as_one 0 '1 3 7' 'json report' what-if vector_example --chip tiny --jobs 2
 holds 'a program that cannot run there has no shards' leaves_with 2 "$ptosim" what-if no_such --shard 1/2
 

@@ -46,7 +46,7 @@ for workers in 1 2 4; do holds "real time, $workers threads" alone $workers; don
 
 begins_with_json() { write "$1" run bgemm && head -c 1 "$1" | grep -q '{'; }
 for name in t t.json t.perfetto t.pftrace.json et; do holds "$name is JSON" begins_with_json "$work/$name"; done
-if "$ptosim" --version | grep -q ZLIB; then
+if "$ptosim" --version | grep -q zlib; then
   compressed() {
     write "$work/t.$1" run bgemm --engine virtual && write "$work/t.$1.gz" run bgemm --engine virtual && zcat "$work/t.$1.gz" | cmp - "$work/t.$1"
   }

@@ -246,7 +246,7 @@ static void test_a_suite_is_right_where_all_rows_are_as_expected(void **state) {
 }
 
 static void test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on(void **state) {
-  assert_int_equal(pto_ptosim_run("suite war_reuse vector_example --engine virtual --deps pto --policy lifo"), 1);
+  assert_int_equal(pto_ptosim_run("suite inplace_update vector_example --engine virtual --deps pto --policy lifo"), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "WRONG"));
   assert_non_null(strstr(strstr(pto_ptosim_last.out, "WRONG"), "vector_example"));
 }
@@ -256,6 +256,41 @@ static void test_a_crash_is_one_row_of_a_suite(void **state) {
   assert_int_equal(pto_ptosim_run("suite errors/crash vector_example --engine threads"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "failed as expected (PTO_EKERNEL)"));
   assert_non_null(strstr(pto_ptosim_last.out, "1 right, 1 failed as expected, 0 skipped, 0 not as expected"));
+}
+
+/* Scripts test these, and look for no leaks (scripts/run_tests): under AddressSanitizer a leak is another exit status.
+ */
+static void test_what_scripts_test_ends_with_its_status_and_without_leaks(void **state) {
+  static const char *const runs[][2] = {
+      {"0", "run vector_example --engine virtual --stats --quiet --json A"},
+      {"0", "run vector_example --engine virtual --chip a2a3 --stats --quiet --json B"},
+      {"0", "compare A A --junit C"},
+      {"1", "compare A B --json C"},
+      {"0", "compare vector_example vector_example --repeats 2"},
+      {"0", "explore vector_example --schedules 4 --shard 1/2 --json S1"},
+      {"0", "explore vector_example --schedules 4 --shard 2/2 --json S2"},
+      {"0", "merge S1 S2 --json C"},
+      {"2", "merge S1"},
+      {"0", "run all_reduce --ranks 3 --stats --comm-stats --json C"},
+      {"0", "run expert_parallel_moe --ranks 2 --quiet --trace C"},
+      {"0", "check all_reduce --ranks 2 --json C"},
+      {"0", "regress L --update"},
+      {"0", "regress L"},
+      {"0", "what-if vector_example --chip tiny --quiet"}};
+  FILE *list = fopen(pto_ptosim_path("L"), "w");
+  fputs("vector_example --engine virtual\n", list);
+  fclose(list);
+  for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+    char line[2048], text[128], *rest = text;
+    size_t used = 0;
+    snprintf(text, sizeof text, "%s", runs[i][1]);
+    for (const char *word; (word = strsep(&rest, " ")) != NULL;) /* capitals are files */
+      used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", used ? " " : "",
+                               word[0] >= 'A' && word[0] <= 'Z' ? pto_ptosim_path(word) : word);
+    const int code = pto_ptosim_run("%s", line);
+    if (code != atoi(runs[i][0]) || strstr(pto_ptosim_last.err, "LeakSanitizer"))
+      fail_msg("%s: exit status %d: %s", runs[i][1], code, pto_ptosim_last.err);
+  }
 }
 
 int main(void) {
@@ -276,6 +311,7 @@ int main(void) {
       cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),
       cmocka_unit_test(test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on),
       cmocka_unit_test(test_a_crash_is_one_row_of_a_suite),
+      cmocka_unit_test(test_what_scripts_test_ends_with_its_status_and_without_leaks),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
 }

@@ -219,6 +219,9 @@ static void test_settings_that_cannot_be(void **state) {
           "a2a3: submit = 9999999999 is not within 0 to 1000000000 ps");
   refuses("run bgemm --chip a2a3 --chip-set submit", "\"submit\" is not of the form name=value");
   refuses("run bgemm --chip-set submit=1", "--chip-set needs --chip");
+  refuses("run bgemm --chip a2a3 --chip-set half_kernel=matmul --chip-set half_kernel=add_inplac",
+          "half_kernel = matmul+add_inplac: no task runs a kernel \"add_inplac\"; did you mean \"add_inplace\"?");
+  refuses("run llm --ranks 2 --set steps=1 --chip a2a3 --chip-set half_kernel=matvecc", "did you mean \"matvec\"?");
   refuses("run bgemm --chip a2a3 --chip-set clusters=2", "schedulers = 3 but clusters = 2");
   refuses("what-if nothing_of_this_name", "nothing_of_this_name");
   refuses("what-if", "which program?");

@@ -139,7 +139,7 @@ python=
 for p in python3 /usr/bin/python3; do $p -c 'import torch, pytest' 2>/dev/null && { python=$p; break; }; done
 if [ -z "$python" ]; then
   echo 'no python3 with pytest and torch: scene tests are not run'
-  holds_total
+  holds_total 1
   exit
 fi
 export PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 PTOSIM=$ptosim

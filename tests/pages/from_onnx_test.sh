@@ -69,6 +69,10 @@ if [ -z "$why" ]; then
   holds 'the result is that of its weights' gives model.onnx --set batch=1
   holds 'it is saved as a graph file' "$build/ptosim" graph model.onnx --set batch=1 --save model.json --quiet
   holds 'which gives the same' gives model.json
+  missing() { # without the declarations that `make python` writes: one sentence, and no trace of Python's
+    ! PYTHONNOUSERSITE=1 PTO_BUILD_DIR=/nonexistent "$build/ptosim" graph model.onnx >said 2>&1 && grep -q 'make python' said && ! grep -q Traceback said
+  }
+  "$python" -c 'import _pto' 2>/dev/null || holds 'a package that is not built is told' missing
 else
   echo "$why: the commands are not run"
 fi

@@ -20,6 +20,11 @@
   X(late_zeroing, "a rank fills its window while others put into it")                                                  \
   X(get_unwritten, "a get does not wait for who writes")                                                               \
   X(participation, "the last rank submits another all-reduce")                                                         \
+  X(reduction, "the last rank adds up what the others take the maximum of")                                            \
+  X(root, "the last rank takes another root")                                                                          \
+  X(dtype, "the last rank has another dtype, of the same bytes")                                                       \
+  X(count, "the last rank has fewer elements")                                                                         \
+  X(capacity, "the last rank's experts take fewer rows")                                                               \
   X(false_edge, "a rank has a dependency that the others have the other way round")                                    \
   X(ring_off_by_one, "the last of a ring tells the second, not the first")                                             \
   X(group_split, "a rank asks in one group, and waits for the answer in the one before")                               \
@@ -253,6 +258,66 @@ static void participation(struct planted *p) {
   if (p->status == PTO_OK)
     note(p, pto_submit_all_reduce(p->rt, comm, &in, &out, PTO_REDUCE_MAXIMUM,
                                   is_other ? PTO_ALL_REDUCE_TWO_PHASE : PTO_ALL_REDUCE_ONE_PHASE));
+}
+
+/* The last rank's collective says something else. */
+struct collective {
+  struct planted *p;
+  struct pto_comm comm;
+  struct pto_tensor in, out;
+  bool is_other;
+};
+
+static struct collective begin_collective(struct planted *p) {
+  struct collective c = {.p = p,
+                         .is_other = p->is_buggy && pto_runtime_rank(p->rt) + 1 == pto_runtime_rank_count(p->rt)};
+  const struct pto_tensor grid = array_x(p);
+  c.in = row_of(&grid, 0);
+  c.out = row_of(&grid, 1);
+  note(p, pto_comm_create_for_collectives(p->rt, NULL, 0, SLOT_ELEMS * 64, &c.comm));
+  return c;
+}
+static void reduce(const struct collective *c, enum pto_reduction reduction) {
+  if (c->p->status == PTO_OK)
+    note(c->p, pto_submit_all_reduce(c->p->rt, c->comm, &c->in, &c->out, reduction, PTO_ALL_REDUCE_ONE_PHASE));
+}
+
+static void reduction(struct planted *p) {
+  const struct collective c = begin_collective(p);
+  reduce(&c, c.is_other ? PTO_REDUCE_SUM : PTO_REDUCE_MAXIMUM);
+}
+
+static void root(struct planted *p) {
+  const struct collective c = begin_collective(p);
+  if (p->status == PTO_OK) note(p, pto_submit_broadcast(p->rt, c.comm, &c.in, &c.out, c.is_other ? 1 : 0));
+}
+
+static void dtype(struct planted *p) {
+  struct collective c = begin_collective(p);
+  if (c.is_other) c.in.dtype = c.out.dtype = PTO_INT32;
+  reduce(&c, PTO_REDUCE_MAXIMUM);
+}
+
+static void count(struct planted *p) {
+  struct collective c = begin_collective(p);
+  if (c.is_other) c.in = box(&c.in, 0, 0, 1, SLOT_ELEMS / 2);
+  if (c.is_other) c.out = box(&c.out, 0, 0, 1, SLOT_ELEMS / 2);
+  reduce(&c, PTO_REDUCE_MAXIMUM);
+}
+
+/* One expert a rank, to which the rank's own token goes. */
+static void capacity(struct planted *p) {
+  const struct collective c = begin_collective(p);
+  const uint64_t rows[] = {1, c.is_other ? 4 : 8, 4}, one[] = {1};
+  const struct pto_tensor grid = array_x(p), x = box(&grid, 0, 0, 1, 4);
+  const struct pto_tensor received = box(&grid, 1, 0, rows[1] / 4, SLOT_ELEMS),
+                          recv_x = pto_tensor_reshape(&received, 3, rows);
+  const struct pto_tensor chosen = box(&grid, 3, 0, 1, 1), index = pto_tensor_reinterpret(&chosen, PTO_INT32);
+  const struct pto_tensor counted = box(&grid, 4, 0, 1, 1), counts = pto_tensor_reinterpret(&counted, PTO_INT32),
+                          recv_count = pto_tensor_reshape(&counts, 1, one);
+  struct pto_moe_handle handle;
+  put_fill(p, &index, pto_runtime_rank(p->rt));
+  if (p->status == PTO_OK) note(p, pto_submit_moe_dispatch(p->rt, c.comm, &x, &index, &recv_x, &recv_count, &handle));
 }
 
 /* Two barriers, the second after the first; rank 0 has them the other way round. */

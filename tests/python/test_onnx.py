@@ -217,6 +217,115 @@ def test_operations_whose_cases_are_double(device):
     numpy.testing.assert_allclose(made, numpy.log(numpy.exp(x).sum((0, 2))), 1e-5, 1e-6)
 
 
+@pytest.mark.parametrize("name, of, where", (
+    ("Sinh", numpy.sinh, (-89, 89)), ("Cosh", numpy.cosh, (-89, 89)), ("Asinh", numpy.arcsinh, (-1.5e38, 1.5e38)),
+    ("Acosh", numpy.arccosh, (1, 1.5e38)), ("Atanh", numpy.arctanh, (-1, 1)), ("Atan", numpy.arctan, (-3e38, 3e38)),
+    ("Asin", numpy.arcsin, (-1, 1)), ("Acos", numpy.arccos, (-1, 1))))
+def test_functions_over_all_of_their_range(device, name, of, where):
+    small = numpy.concatenate([numpy.logspace(-6, 0, 300), numpy.linspace(0, 5, 300)])
+    x = numpy.concatenate([small, -small, numpy.linspace(*where, 300)]).astype(numpy.float32)
+    x = numpy.concatenate([x[(where[0] <= x) & (x <= where[1])], numpy.float32([*where, numpy.nan])])
+    made = result(device, helper.make_node(name, ["x"], ["y"]), 13, x)
+    with numpy.errstate(divide="ignore"):
+        wanted = of(x.astype(numpy.float64)).astype(numpy.float32)
+    numpy.testing.assert_allclose(made, wanted, 1e-5, 2e-7 if name == "Acos" else 0)
+
+
+def test_top_k_takes_equal_and_infinite_ones_once(device):
+    x = numpy.array([[1, 3, 3, -numpy.inf, 3], [-numpy.inf, 2, -numpy.inf, -numpy.inf, -numpy.inf]], numpy.float32)
+    model = model_of([helper.make_node("TopK", ["x", "k"], ["y", "i"])], {"x": (TensorProto.FLOAT, x.shape)}, ["y", "i"], {"k": numpy.array([4])})
+    made = pto.from_onnx(model).compute(device, {"x": x})
+    assert made["i"].tolist() == [[1, 2, 4, 0], [1, 0, 2, 3]]
+    numpy.testing.assert_array_equal(made["y"], numpy.take_along_axis(x, made["i"], 1))
+
+
+def test_rnn_both_ways_is_its_sum(device):
+    random = numpy.random.default_rng(0)
+    w, r, b, h = (random.standard_normal(shape, numpy.float32) / 2 for shape in ((2, 4, 3), (2, 4, 4), (2, 8), (2, 5, 4)))
+    x, expected, last = random.standard_normal((6, 5, 3), numpy.float32), numpy.empty((6, 2, 5, 4), numpy.float32), []
+    for side, steps in enumerate((range(6), range(5, -1, -1))):
+        state = h[side]
+        for step in steps:
+            state = expected[step, side] = numpy.tanh(x[step] @ w[side].T + state @ r[side].T + b[side, :4] + b[side, 4:])
+        last.append(state)
+    node = helper.make_node("RNN", ["x", "w", "r", "b", "", "h"], ["y", "l"], direction="bidirectional")
+    made = pto.from_onnx(model_of([node], {"x": (TensorProto.FLOAT, x.shape)}, ["y", "l"], dict(w=w, r=r, b=b, h=h))).compute(device, {"x": x})
+    numpy.testing.assert_allclose(made["y"], expected, 1e-5, 1e-6)
+    numpy.testing.assert_allclose(made["l"], last, 1e-5, 1e-6)
+
+
+def test_a_dynamically_quantized_product(device):
+    """As exporters write it, with a scale a column; and of zeros, whose scale is not 0."""
+    random = numpy.random.default_rng(0)
+    x, w = random.standard_normal((3, 200), numpy.float32), random.integers(-127, 128, (200, 7), numpy.int8)
+    zero = random.integers(-9, 9, 7, numpy.int8)
+    nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("MatMulInteger", ["q", "w", "z", "v"], ["p"]),
+             helper.make_node("Cast", ["p"], ["f"], to=TensorProto.FLOAT), helper.make_node("Mul", ["f", "s"], ["y"])]
+    graph = pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, x.shape)}, ["y", "p", "q", "z"], {"w": w, "v": zero}))
+    made = graph.compute(device, {"x": x})
+    products = (made["q"].astype(int) - int(made["z"])) @ (w.astype(int) - zero)
+    assert made["p"].dtype == numpy.int32 and (made["p"] == products).all()
+    exact = x @ (w.astype(float) - zero)
+    assert abs(made["y"] - exact).max() < abs(exact).max() / 50
+    assert (graph.compute(device, {"x": 0 * x})["y"] == 0).all()
+
+
+def test_a_quantized_convolution_has_a_scale_a_channel(device):
+    random = numpy.random.default_rng(0)
+    x, w = random.integers(0, 256, (1, 2, 5, 5), numpy.uint8), random.integers(-127, 128, (3, 2, 3, 3), numpy.int8)
+    scales, bias = numpy.array([0.01, 0.02, 0.003], numpy.float32), random.integers(-999, 999, 3, numpy.int32)
+    constants = {"xs": numpy.float32(0.05), "xz": numpy.uint8(128), "w": w, "ws": scales, "wz": numpy.zeros(3, numpy.int8),
+                 "ys": numpy.float32(0.1), "yz": numpy.uint8(100), "b": bias}
+    node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], pads=[1, 1, 1, 1])
+    made = pto.from_onnx(model_of([node], {"x": (TensorProto.UINT8, x.shape)}, ["y"], constants)).compute(device, {"x": x})["y"]
+    wide = numpy.pad(x.astype(int) - 128, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    sums = sum(numpy.einsum("nchw,oc->nohw", wide[:, :, i:i + 5, j:j + 5], w[:, :, i, j].astype(int)) for i in range(3) for j in range(3))
+    exact = (sums + bias[:, None, None]) * 0.05 * scales[:, None, None] / 0.1 + 100
+    assert made.dtype == numpy.uint8 and len(numpy.unique(made)) > 20
+    assert abs(made - exact.clip(0, 255)).max() < 0.501
+
+
+@pytest.mark.parametrize("attributes, group, shape", ((dict(pads=[1, 0, 2, 0, 1, 1], strides=[2, 1, 2]), 1, (2, 4, 5, 6, 7)),
+                                                    (dict(dilations=[2, 1, 1]), 2, (1, 4, 6, 4, 4))))
+def test_a_convolution_of_three_dimensions_is_numpys(device, attributes, group, shape):
+    random = numpy.random.default_rng(0)
+    x, w, b = random.standard_normal(shape, numpy.float32), random.standard_normal((6, 4 // group, 3, 2, 3), numpy.float32), numpy.arange(6, dtype=numpy.float32)
+    pads, strides, dilations = (attributes.get(*each) for each in (("pads", [0] * 6), ("strides", [1] * 3), ("dilations", [1] * 3)))
+    wide = numpy.pad(x, ((0, 0), (0, 0), *zip(pads[:3], pads[3:])))
+    reach = [(kernel - 1) * dilation + 1 for kernel, dilation in zip(w.shape[2:], dilations)]
+    windows = numpy.lib.stride_tricks.sliding_window_view(wide, reach, (2, 3, 4))
+    windows = windows[(..., *(slice(None, None, each) for each in strides), *(slice(None, None, each) for each in dilations))]
+    windows = windows.reshape(shape[0], group, 4 // group, *windows.shape[2:])
+    wanted = numpy.einsum("ngcdhwxyz,gocxyz->ngodhw", windows, w.reshape(group, 6 // group, *w.shape[1:]))
+    wanted = wanted.reshape(shape[0], 6, *wanted.shape[3:]) + b[:, None, None, None]
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], group=group, **attributes)
+    numpy.testing.assert_allclose(result(device, node, 13, x, w=w, b=b), wanted, 1e-4, 1e-4)
+
+
+def test_an_average_of_three_dimensions_leaves_the_padding_out(device):
+    x = numpy.arange(60, dtype=numpy.float32).reshape(1, 1, 3, 4, 5)
+    made = result(device, helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 3, 3], pads=[1, 1, 1, 0, 1, 1], strides=[1, 2, 2]), 11, x)
+    for at in numpy.ndindex(made.shape[2:]):
+        begins = [each * stride - 1 for each, stride in zip(at, (1, 2, 2))]
+        box = tuple(slice(max(begin, 0), begin + size) for begin, size in zip(begins, (2, 3, 3)))
+        numpy.testing.assert_allclose(made[0, 0][at], x[0, 0][box].mean(), 1e-6)
+
+
+def test_resize_of_any_rank_and_what_it_refuses(device):
+    x = numpy.random.default_rng(0).standard_normal((3, 4, 5), numpy.float32)
+    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")
+    made = result(device, node, 13, x, s=numpy.array([5, 7, 2]))
+    places = [numpy.linspace(0, extent - 1, size) for extent, size in zip(x.shape, made.shape)]
+    wanted = x.astype(float)
+    for axis, at in enumerate(places):
+        wanted = numpy.apply_along_axis(lambda row: numpy.interp(at, numpy.arange(row.size), row), axis, wanted)
+    numpy.testing.assert_allclose(made, wanted, 1e-5, 1e-5)
+    for reason, more in (("antialias 1", dict(antialias=1)), ("of no whole size", {})):
+        node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners", **more)
+        with pytest.raises(Refused, match=reason):
+            result(device, node, 18, x, s=numpy.array([1, 1.3, 1], numpy.float32))
+
+
 def test_weights_of_4_bits_in_blocks(device):
     codes = numpy.array([[0, 1, 7, -8], [-1, 2, -3, 4]], numpy.int8)
     scales = numpy.array([[0.5, 2], [1, 0.25]], numpy.float32)

@@ -129,16 +129,10 @@ static bool still_fails(void *context) {
 
 /* ---- tests ---- */
 
-static uint64_t number_of(const char *variable, uint64_t otherwise) {
-  const char *text = getenv(variable);
-  return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void run_programs(bool is_virtual) {
-  uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 10000 : 500),
-           first = number_of("PTO_SEED", 1);
+  const struct random_seeds seeds = random_program_seeds(500, 10000);
   uint64_t fitted_count = 0, tasks = 0, edges = 0;
-  for (uint64_t seed = first; seed < first + count; seed++) {
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     struct setting setting;
     bool fitted;
     draw_setting(seed, is_virtual, &setting);
@@ -159,9 +153,10 @@ static void run_programs(bool is_virtual) {
     fail();
   }
   printf("%s, seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n",
-         is_virtual ? "virtual" : "threads", (unsigned long long)first, (unsigned long long)(first + count - 1),
-         (unsigned long long)fitted_count, (unsigned long long)tasks, (unsigned long long)edges);
-  assert_true(fitted_count > count / 2);
+         is_virtual ? "virtual" : "threads", (unsigned long long)seeds.first,
+         (unsigned long long)(seeds.first + seeds.count - 1), (unsigned long long)fitted_count,
+         (unsigned long long)tasks, (unsigned long long)edges);
+  assert_true(fitted_count > seeds.count / 2);
 }
 
 static void random_orchestrations_on_threads_give_the_bytes_and_edges_of_sequential_execution(void **state) {
@@ -203,9 +198,8 @@ static const char *wrong_when_observed(const struct pto_config *config) {
 static bool is_still_wrong(void *context) { return wrong_when_observed(context) != NULL; }
 
 static void random_orchestrations_of_right_kernels_are_observed_without_a_finding(void **state) {
-  const uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000 : 200),
-                 first = number_of("PTO_SEED", 1);
-  for (uint64_t seed = first; seed < first + count; seed++) {
+  const struct random_seeds seeds = random_program_seeds(200, 2000);
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     const struct pto_config config = {.size = sizeof config,
                                       .engine = "observe",
                                       .chip = chips[seed % 2],

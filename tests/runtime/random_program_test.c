@@ -96,14 +96,9 @@ static bool still_fails(void *context) {
 
 static void random_orchestrations_give_the_bytes_and_edges_of_sequential_execution(void **state) {
   (void)state;
-  const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
-  uint64_t count = count_text                ? strtoull(count_text, NULL, 10)
-                   : getenv("PTO_TEST_LONG") ? 100000
-                   : PTO_HAS_SANITIZER       ? 1000
-                                             : 3000,
-           first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+  const struct random_seeds seeds = random_program_seeds(3000, 100000);
   uint64_t fitted_count = 0, tasks = 0, edges = 0, hits = 0, manual_hits = 0, pto_hits = 0;
-  for (uint64_t seed = first; seed < first + count; seed++) {
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     struct setting setting;
     draw_setting(seed, &setting);
     random_program_make(&program, seed);
@@ -128,13 +123,13 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
     random_program_print(&program);
     fail();
   }
-  printf("seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n", (unsigned long long)first,
-         (unsigned long long)(first + count - 1), (unsigned long long)fitted_count, (unsigned long long)tasks,
-         (unsigned long long)edges);
+  printf("seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n",
+         (unsigned long long)seeds.first, (unsigned long long)(seeds.first + seeds.count - 1),
+         (unsigned long long)fitted_count, (unsigned long long)tasks, (unsigned long long)edges);
   printf("%llu submits repeated a form, %llu of them in manual scopes and %llu under pto rules\n",
          (unsigned long long)hits, (unsigned long long)manual_hits, (unsigned long long)pto_hits);
-  assert_true(fitted_count > count / 2);
-  if (count >= 1000) assert_true(hits > tasks / 10 && manual_hits > tasks / 1000 && pto_hits > tasks / 200);
+  assert_true(fitted_count > seeds.count / 2);
+  if (seeds.count >= 1000) assert_true(hits > tasks / 10 && manual_hits > tasks / 1000 && pto_hits > tasks / 200);
 }
 
 int main(void) {

@@ -87,16 +87,10 @@ static bool still_fails(void *context) {
   return difference(context, &fitted) != NULL;
 }
 
-static uint64_t number_of(const char *variable, uint64_t otherwise) {
-  const char *text = getenv(variable);
-  return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void run_programs(bool is_virtual) {
-  const uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 10000 : 250),
-                 first = number_of("PTO_SEED", 1);
+  const struct random_seeds seeds = random_program_seeds(250, 10000);
   uint64_t fitted_count = 0, tasks = 0;
-  for (uint64_t seed = first; seed < first + count; seed++) {
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     struct pto_config config;
     bool fitted;
     draw_config(seed, is_virtual, &config);
@@ -113,9 +107,10 @@ static void run_programs(bool is_virtual) {
     random_program_print(&program);
     fail();
   }
-  printf("seeds %llu to %llu: %llu programs were recorded and launched, %llu tasks\n", (unsigned long long)first,
-         (unsigned long long)(first + count - 1), (unsigned long long)fitted_count, (unsigned long long)tasks);
-  assert_true(fitted_count > count / 2);
+  printf("seeds %llu to %llu: %llu programs were recorded and launched, %llu tasks\n", (unsigned long long)seeds.first,
+         (unsigned long long)(seeds.first + seeds.count - 1), (unsigned long long)fitted_count,
+         (unsigned long long)tasks);
+  assert_true(fitted_count > seeds.count / 2);
 }
 
 static void test_launches_on_threads_leave_the_bytes_of_the_submits(void **state) {

@@ -8,6 +8,7 @@ Prints a line for each statement that does not hold, then the counts.  Exit stat
 import json
 import math
 import pathlib
+import re
 import sys
 
 try:
@@ -296,6 +297,9 @@ def look_at_accounts(stats):
             wanted = us / account["count"] / stats["makespan_us"] * scale
             holds(f"the bar of {name}, {activity} is as long as its time", bar and close(bar["width"], wanted, 1.5))
     holds("there is a bar for each time, and no other", count == len(bars))
+    holds("no name is wider than its bar", script(
+        "const width = e => e.getBBox().width; return [...document.querySelectorAll('#accounts g.part')].every(p => {"
+        " const name = p.querySelector('.inside'); return !name.textContent || width(name) <= width(p.querySelector('rect')); })"))
 
 
 def look_at_kernels(stats):
@@ -304,15 +308,15 @@ def look_at_kernels(stats):
           sorted((r[0], int(r[1])) for r in rows) == sorted((k["name"], k["calls"]) for k in stats["kernels"]))
     heads = script("return [...document.querySelectorAll('#kernels th')].map(h => h.textContent)")
     by_name = {k["name"]: k for k in stats["kernels"]}
-    for head, key, number in (("ops/byte", "intensity", float), ("Gop/s", "gops", float), ("GB/s", "gbps", float),
-                              ("of roof", "roof_share", lambda text: float(text.replace(" %", "")) / 100)):
+    for head, key, digits, number in (("ops/byte", "intensity", 3, float), ("Gop/s", "gops", 4, float), ("GB/s", "gbps", 4, float),
+                                      ("of roof", "roof_share", 3, lambda text: float(text.replace(" %", "")) / 100)):
         if head not in heads:
             holds("only runs on threads have no roofs", stats["roofs"] == [])
             continue
         for row in rows:
             value, text = by_name[row[0]][key], row[heads.index(head)].replace(",", "")
             holds(f"{head} of {row[0]} is the document's",
-                  text == "" if value is None else close(number(text), value, max(0.006 * abs(value), 0.0006)))
+                  text == "" if value is None else close(number(text), value, max(6 * 10**-digits * abs(value), 0.0006)))
     look_at_roofline(stats)
     script("document.querySelectorAll('#kernels th button')[1].click()")
     calls = script("return [...document.querySelectorAll('#kernels tbody tr')].map(r => +r.cells[1].textContent)")
@@ -400,6 +404,18 @@ def look_at_timeline(result, names):
     text = driver.find_element(By.ID, "task").text
     task = script("return run.spans.task[arguments[0]]", span)
     holds("its number and kernel are told", f"task {task}" in text and script("return NAMES.names[run.spans.name[arguments[0]]]", span) in text)
+    # What the orchestrator did for its submit is no waiting for a scheduler.
+    waits = script("const t = arguments[0], s = run.spans, names = ['submit', 'params', 'lookups', 'edges', 'allocation'].map(n => ACTIVITIES[n]);"
+                   "const all = [...s.begin.keys()].filter(i => s.task[i] === t), at = i => NAMES.names[s.name[i]];"
+                   "const own = Math.max(run.tasks.submitted[t], ...all.filter(i => i < s.first[1] && names.includes(at(i))).map(i => s.end[i]));"
+                   "const last = [...run.edges.producers.items.slice(run.edges.producers.first[t], run.edges.producers.first[t + 1])]"
+                   "  .map(p => run.lastSpanOf(p)).filter(i => i >= 0).map(i => s.end[i]), ready = Math.max(own, ...last);"
+                   "const sent = Math.min(...all.filter(i => i < run.firstCall && at(i) === ACTIVITIES.dispatch).map(i => s.begin[i]));"
+                   "return {took: run.timeText(own - run.tasks.submitted[t]),"
+                   "  sent: sent > ready && sent < Infinity ? run.timeText(sent - ready) : null}", task)
+    holds("what its submit took is told", f", which took {waits['took']}\n" in text)
+    told = re.search("waited (.*) for a scheduler\n", text)
+    holds("it waits for a scheduler from then on", (told.group(1) if told else None) == waits["sent"])
     producers = script("const t = arguments[0]; return run.edges.producers.first[t + 1] - run.edges.producers.first[t]", task)
     holds("its producers are counted", f"{producers} producer" in text)
     # Zoom and pan.

@@ -5,7 +5,7 @@
 #   . tests/support/holds.sh          makes $work, removed at exit
 #   holds 'what is so' COMMAND…       so if the command succeeds; its output is shown where it does not
 #   leaves_with STATUS COMMAND…       whether it leaves with that status; its output goes to standard output
-#   holds_total                       the last line of the script: prints the count; fails if anything did not hold
+#   holds_total [SKIPPED]             the last line of the script: prints the count; fails if anything did not hold
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
@@ -33,6 +33,6 @@ leaves_with() {
 
 holds_total() {
   echo
-  echo "$passed passed, $failed failed"
+  echo "$passed passed, $failed failed${1:+, $1 skipped}"
   [ $failed = 0 ]
 }

@@ -3,11 +3,21 @@
 #include <tests/support/random_program.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/deps/rules.h>
 
 static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
+
+struct random_seeds random_program_seeds(uint64_t usual, uint64_t in_long) {
+  const char *first = getenv("PTO_SEED"), *count = getenv("PTO_RANDOM_PROGRAMS");
+  if (PTO_HAS_SANITIZER) usual /= 5;
+  return (struct random_seeds){first ? strtoull(first, NULL, 10) : 1, count ? strtoull(count, NULL, 10)
+                                                                      : getenv("PTO_TEST_LONG") ? in_long
+                                                                                                : usual};
+}
 
 /* ---- making ---- */
 

@@ -93,6 +93,13 @@ struct random_result {
   uint64_t form_hits, manual_form_hits; /* submits that took the short way; of those, in manual scopes */
 };
 
+/* The programs that a test runs: PTO_RANDOM_PROGRAMS of them, else `in_long` with PTO_TEST_LONG, else `usual`, of which
+ * builds with a sanitizer run a fifth.  The first seed is PTO_SEED, else 1. */
+struct random_seeds {
+  uint64_t first, count;
+};
+struct random_seeds random_program_seeds(uint64_t usual, uint64_t in_long);
+
 /* pto, with some of its named rules switched. */
 uint32_t random_program_weak_rules(struct pto_rng *rng);
 void random_program_make(struct random_program *program, uint64_t seed);

@@ -16,6 +16,7 @@ struct serial_core {
   bool is_on_fiber; /* a kernel that waits, beside the `count` messages; */
   bool can_go_on;   /* that need not wait */
   struct pto_core view;
+  void *local; /* NULL: not yet asked for */
   char message[PTO_DEADLOCK_SENTENCE_BYTES];
 };
 
@@ -109,11 +110,11 @@ static void describe(struct pto_port *port, struct serial_core *core, uint32_t i
                                  .message = core->message,
                                  .message_size = sizeof core->message};
   core->view.local.size_bytes = core->view.kind == PTO_AIV ? port->aiv_local_bytes : port->aic_local_bytes;
-  core->view.local.addr = malloc(core->view.local.size_bytes);
+  if (!core->local) core->local = malloc(core->view.local.size_bytes); /* once: a block of this size is a mapping */
+  core->view.local.addr = core->local;
 }
 
-static void complete(struct serial_port *p, struct serial_core *core, const struct pto_message *message, int status) {
-  free(core->view.local.addr);
+static void complete(struct serial_port *p, const struct pto_message *message, int status) {
   p->calls++;
   p->done[p->done_count++] = (struct pto_completion){message->ticket, message->core, (int16_t)status};
 }
@@ -125,7 +126,7 @@ static void go_on(struct serial_port *p, struct serial_core *core) {
   if (!pto_waiting_core_resume(waiting)) return;
   core->is_on_fiber = false;
   snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
-  complete(p, core, &waiting->message, waiting->status);
+  complete(p, &waiting->message, waiting->status);
 }
 
 static void run_one(struct pto_port *port) {
@@ -152,13 +153,14 @@ static void run_one(struct pto_port *port) {
     go_on(p, core);
     return;
   }
-  complete(p, core, &message, pto_message_run(&message, &core->view));
+  complete(p, &message, pto_message_run(&message, &core->view));
 }
 
 static const char *kernel_message(struct pto_port *port, uint32_t core) { return of(port)->cores[core].message; }
 static void destroy(struct pto_port *port) {
   struct serial_port *p = of(port);
   pto_waiting_cores_fini(&p->waiting);
+  for (uint32_t i = 0; i < p->core_count; i++) free(p->cores[i].local);
   free(p->cores);
   free(p->sent);
   free(p->done);
