@@ -231,9 +231,10 @@ static bool conflicts(const struct interpreter *in, const struct record *r, bool
   return r->reads && writes && in->rules == PTO_DEPS_EXACT;
 }
 
-/* By base-address memory that begins elsewhere is other memory. */
+/* By base-address memory that is registered from elsewhere is other memory. */
 static bool is_one_buffer(const struct interpreter *in, const struct record *r, const struct random_view *view) {
-  return r->space == view->buffer && (r->base == view->skip_bytes || !has_rule(in, PTO_DEPS_SWITCH_BASE_ADDRESS, true));
+  const bool is_one_base = in->program->is_given || r->base == view->skip_bytes;
+  return r->space == view->buffer && (is_one_base || !has_rule(in, PTO_DEPS_SWITCH_BASE_ADDRESS, true));
 }
 
 static bool record_overlaps(const struct interpreter *in, const struct record *r, const struct random_view *view,
