@@ -44,10 +44,12 @@ static PTO_INLINE void wire(struct pto_hazards *hazards, uint32_t producer, bool
   uint32_t *mark = &hazards->marks[producer];
   if (*mark == hazards->serial) return;
   *mark = hazards->serial;
-  if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced))
+  if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced)) {
+    PTO_ASSERT(hazards->found_count < pto_hazards_found_capacity(hazards->rings->window));
     hazards->found[hazards->found_count++] = producer;
-  else
+  } else {
     connect(hazards, producer);
+  }
 }
 
 /* Of what is found so far by no byte: a write replaces nothing by these edges alone, as a record lacks those of them

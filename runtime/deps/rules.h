@@ -126,9 +126,9 @@ uint32_t pto_deps_named_of(uint32_t deps);
 /* Whether it is a set, and pto where a named rule is switched. */
 bool pto_deps_is_valid(uint32_t deps);
 
-/* "creator-edges". */
+/* The rule's name, as `--deps` takes it. */
 const char *pto_deps_named_name(enum pto_deps_named_index rule);
-/* For sentences: "rule creator-edges (pto_dep_compute.h)". */
+/* Its name and its source, for sentences: "rule NAME (SOURCE)". */
 const char *pto_deps_named_text(enum pto_deps_named_index rule);
 
 /* A list of names, for --deps too. */

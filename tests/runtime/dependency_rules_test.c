@@ -278,6 +278,38 @@ static void test_explicit_edges_are_reduced_too_and_the_task_still_waits(void **
   fixture_close(&fixture);
 }
 
+/* All that fits into the four rings of a small window: found by `after`, and once more by bytes. */
+enum { SMALL_WINDOW = 16, MOST_TASKS = PTO_RING_COUNT * (SMALL_WINDOW - 1) - 1 };
+
+static int after_all(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 8);
+  struct pto_task tasks[MOST_TASKS];
+  for (uint32_t i = 0; i < MOST_TASKS; i++) {
+    if (i && i % (SMALL_WINDOW - 1) == 0) fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    FIXTURE_DO(rt, .modes = "o", .tensors = {&a}, .out = &tasks[i]);
+  }
+  FIXTURE_DO(rt, .label = 1, .modes = "b", .tensors = {&a}, .launch = {.after = tasks, .after_count = MOST_TASKS});
+  for (uint32_t i = 1; i < PTO_RING_COUNT; i++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
+static void test_a_task_may_come_after_all_others_of_a_small_window_twice(void **state) {
+  static const char *const rules[] = {"pto,reduce-implied", "pto"};
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rules); i++) {
+    struct pto_error error = {0};
+    fixture = (struct fixture){.config = {.window = SMALL_WINDOW}};
+    assert_int_equal(pto_deps_rules_parse(rules[i], &fixture.config.deps, &error), PTO_OK);
+    fixture_open(&fixture);
+    fixture_call_count = 0;
+    fixture_run(&fixture, after_all, PTO_OK);
+    assert_int_equal(fixture_edges(fixture.rt), MOST_TASKS);
+    for (uint32_t k = 0; k < MOST_TASKS; k++)
+      expect_reasons(k, MOST_TASKS, PTO_EDGE_EXPLICIT | PTO_EDGE_RAW | PTO_EDGE_WAW);
+    assert_int_equal(fixture_position(1), MOST_TASKS);
+    fixture_close(&fixture);
+  }
+}
+
 /* ---- base-address ---- */
 
 static int two_bases(struct pto_runtime *rt, struct fixture *f) {
@@ -309,6 +341,32 @@ static void test_a_buffer_is_known_by_its_first_byte(void **state) {
     expect_reasons(0, 2, 0);
     expect_reasons(1, 2, PTO_EDGE_RAW);
     assert_int_equal(fixture_edges(fixture.rt), 4);
+    fixture_close(&fixture);
+  }
+}
+
+static int recorded_bases(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor whole = fixture_bytes(f, 0, 64), tail = fixture_bytes(f, 32, 32);
+  const struct pto_param boundary[] = {pto_inout(&whole), pto_hold(&tail)};
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, boundary, 2), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK); /* 1: the launch's begin is task 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &tail), PTO_OK);  /* 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &whole), PTO_OK); /* 3: task 2 has replaced nothing of the whole */
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 2};
+  fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
+  pto_recorded_destroy(recorded);
+  return 0;
+}
+static void test_a_buffer_is_known_by_its_first_byte_in_a_recording_too(void **state) {
+  static const char *const rules[] = {"pto", "pto,no-base-address"};
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rules); i++) {
+    run_under(rules[i], recorded_bases);
+    expect_reasons(1, 2, i ? PTO_EDGE_EXPLICIT : 0);
+    expect_reasons(1, 3, PTO_EDGE_EXPLICIT);
+    expect_reasons(2, 3, i ? PTO_EDGE_EXPLICIT : 0);
     fixture_close(&fixture);
   }
 }
@@ -443,7 +501,9 @@ int main(void) {
       cmocka_unit_test(test_a_predicate_orders_nothing),
       cmocka_unit_test(test_an_edge_that_another_implies_goes_if_it_is_not_far),
       cmocka_unit_test(test_explicit_edges_are_reduced_too_and_the_task_still_waits),
+      cmocka_unit_test(test_a_task_may_come_after_all_others_of_a_small_window_twice),
       cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte),
+      cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte_in_a_recording_too),
       cmocka_unit_test(test_the_host_finds_a_buffer_by_its_first_byte),
       cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer),
   };
