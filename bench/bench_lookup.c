@@ -159,7 +159,7 @@ static void destroy_side(struct map_side *side) {
  * wait for. */
 static inline bool look_up(struct map_side *side, const struct pto_region *region) {
   struct pto_access_map *map = &side->map;
-  const uint32_t entry = pto_access_map_find(map, region, pto_access_map_bucket(map, region));
+  const uint32_t entry = pto_access_map_find(map, PTO_ANY_SPACE, region, pto_access_map_bucket(map, region));
   map->candidates += entry != 0;
   if (entry && (map->entries[entry].flags & PTO_ENTRY_ISOLATED)) return true;
   return pto_hazards_find_unfinished(&side->hazards, side->space, region, false) != UINT32_MAX;
@@ -199,7 +199,7 @@ static double measure_inserts(struct map_side *side) {
     const double begin = pto_bench_now_ns();
     for (uint32_t k = 0; k < count; k++) {
       const uint32_t bucket = pto_access_map_bucket(&side->map, &regions[k]);
-      if (pto_access_map_find(&side->map, &regions[k], bucket) == 0)
+      if (pto_access_map_find(&side->map, PTO_ANY_SPACE, &regions[k], bucket) == 0)
         entries[entered++] = enter(side, &regions[k], bucket);
     }
     ns += pto_bench_now_ns() - begin;

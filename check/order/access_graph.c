@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include <check/order/access_index.h>
+#include <check/order/graph_nodes.h>
 #include <runtime/base/grow.h>
-#include <runtime/deps/rules.h>
-#include <runtime/tensor/tensor_make.h>
 
 /* While it is made. */
 struct maker {
@@ -17,95 +16,11 @@ struct maker {
   uint32_t *wrote;     /* by node: the host's write that last found it among the writers of its tensor */
   uint32_t *creator;   /* by space: the node that allocated it */
   uint32_t node;       /* being wired */
+  uint32_t entered;    /* the access that is being entered */
   uint32_t after_sync; /* the last sync before it, or the first node */
 };
 
-/* ---- nodes and accesses ---- */
-
-static bool share_bytes(const struct pto_trace_param *a, const struct pto_trace_param *b) {
-  const struct pto_buffer *x = &a->tensor.buffer, *y = &b->tensor.buffer;
-  if (x->base + x->size_bytes <= y->base || y->base + y->size_bytes <= x->base) return false;
-  if (pto_tensor_is_empty(&a->tensor) || pto_tensor_is_empty(&b->tensor)) return false;
-  struct pto_region left, right;
-  pto_region_from_tensor(&a->tensor, x->base, &left);
-  pto_region_from_tensor(&b->tensor, y->base, &right);
-  left.is_fuzzy = right.is_fuzzy = 0;
-  return pto_region_intersects(&left, &right, NULL);
-}
-
-/* Whether an INPUT and an OUTPUT of the task are one in place: where they share bytes they are, as the runtime refuses
- * all else. */
-static bool is_in_place(const struct pto_access_graph *graph, const struct pto_trace_task *task,
-                        const struct pto_trace_param *param) {
-  const uint32_t other_mode = param->mode == PTO_INPUT ? PTO_OUTPUT : PTO_INPUT;
-  if ((param->mode != PTO_INPUT && param->mode != PTO_OUTPUT) || param->index == UINT32_MAX) return false;
-  for (uint32_t i = 0; i < task->param_count; i++) {
-    const struct pto_trace_param *other = pto_trace_log_at(&graph->trace->params, task->first_param + i);
-    if (other->mode == other_mode && other->index != UINT32_MAX && share_bytes(param, other)) return true;
-  }
-  return false;
-}
-
-static uint32_t space_of(bool is_managed, uint64_t buffer_number) { return is_managed ? (uint32_t)buffer_number : 0; }
-
-static void add_task_accesses(struct pto_access_graph *graph, uint32_t node) {
-  const struct pto_trace_task *task = pto_graph_task(graph, node);
-  for (uint32_t i = 0; i < task->param_count; i++) {
-    const struct pto_trace_param *param = pto_trace_log_at(&graph->trace->params, task->first_param + i);
-    if (pto_tensor_is_empty(&param->tensor)) continue;
-    const bool in_place = is_in_place(graph, task, param);
-    if (in_place && param->mode == PTO_INPUT) continue; /* told with the output */
-    graph->accesses[graph->access_count++] =
-        (struct pto_graph_access){.param = param,
-                                  .node = node,
-                                  .space = space_of(param->is_managed, param->buffer_number),
-                                  .reads = (param->mode & PTO_INPUT) || in_place,
-                                  .writes = param->mode & PTO_OUTPUT};
-  }
-}
-
-/* Whether explicit dependencies alone order it.  A launch of recorded tasks has a scope of its own, whose first task
- * comes after what the scope around it makes it come after. */
-static bool is_manual(const struct pto_access_graph *graph, const struct pto_trace_task *task) {
-  const struct pto_trace_scope *scope = pto_trace_log_at(&graph->trace->scopes, task->scope_serial);
-  if (task->part_of && scope->first_task == task->number)
-    scope = pto_trace_log_at(&graph->trace->scopes, scope->parent);
-  return scope->kind == PTO_SCOPE_MANUAL;
-}
-
-static void add_node(struct pto_access_graph *graph, bool is_host, uint32_t index) {
-  const uint32_t node = graph->node_count++;
-  graph->nodes[node] = (struct pto_graph_node){.index = index, .is_host = is_host, .first_access = graph->access_count};
-  if (is_host) {
-    const struct pto_trace_host_access *host = pto_graph_host(graph, node);
-    if (!host->is_sync)
-      graph->accesses[graph->access_count++] =
-          (struct pto_graph_access){.node = node,
-                                    .space = space_of(host->is_managed, host->buffer_number),
-                                    .reads = !host->is_write,
-                                    .writes = host->is_write};
-  } else {
-    const struct pto_trace_task *task = pto_graph_task(graph, node);
-    graph->node_of_task[index] = node;
-    graph->nodes[node].is_manual = is_manual(graph, task);
-    graph->nodes[node].is_part = task->part_of != 0;
-    add_task_accesses(graph, node);
-  }
-  graph->nodes[node].access_count = (uint32_t)(graph->access_count - graph->nodes[node].first_access);
-}
-
-static void add_nodes(struct pto_access_graph *graph) {
-  const struct pto_trace *trace = graph->trace;
-  uint64_t host = 0;
-  for (uint64_t task = 0; task <= trace->tasks.count; task++) {
-    for (; host < trace->host_accesses.count; host++) {
-      const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, host);
-      if (access->task_count > task) break;
-      add_node(graph, true, (uint32_t)host);
-    }
-    if (task < trace->tasks.count) add_node(graph, false, (uint32_t)task);
-  }
-}
+/* ---- accesses ---- */
 
 void pto_graph_region(const struct pto_access_graph *graph, const struct pto_graph_access *access,
                       struct pto_region *region) {
@@ -117,7 +32,18 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
   *region = (struct pto_region){.start = host->begin, .end = host->end, .run_bytes = host->end - host->begin};
 }
 
+/* The address of the first byte of an access's buffer. */
+static uint64_t base_of(const struct pto_access_graph *graph, uint32_t access_index) {
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  if (access->param) return access->param->tensor.buffer.base;
+  return pto_graph_host(graph, access->node)->buffer_base;
+}
+
 /* ---- edges ---- */
+
+static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
+  return pto_deps_named_of(graph->rules) & rule;
+}
 
 /* The rules once more, written out: an oracle for the runtime's table. */
 _Static_assert(PTO_DEPS_SET_COUNT == 2, "what a set more has as edges is to be said here too");
@@ -138,7 +64,8 @@ static bool add_edge(struct maker *m, const struct pto_graph_edge *edge) {
   struct pto_graph_edge *fresh = pto_grow(&graph->edges, &graph->edge_count, &graph->edge_capacity, sizeof *fresh);
   if (!fresh) return false;
   *fresh = *edge;
-  m->mark[edge->producer] = m->node;
+  const bool is_by_bytes = edge->reason & (PTO_EDGE_RAW | PTO_EDGE_WAW | PTO_EDGE_WAR);
+  if (is_by_bytes || !has_rule(graph, PTO_DEPS_NAMED_REDUCE_IMPLIED)) m->mark[edge->producer] = m->node;
   return true;
 }
 
@@ -155,8 +82,9 @@ static bool add_explicit(struct maker *m) {
   return true;
 }
 
-static bool has_rule(const struct pto_access_graph *graph, uint32_t rule) {
-  return pto_deps_named_of(graph->rules) & rule;
+/* Whether the rules find one of the accesses from the other, as far as memory goes. */
+static bool is_one_buffer(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+  return base_of(graph, earlier) == base_of(graph, later) || !has_rule(graph, PTO_DEPS_NAMED_BASE_ADDRESS);
 }
 
 static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
@@ -164,7 +92,7 @@ static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
   const struct pto_graph_access *later = &graph->accesses[later_index];
   for (uint32_t i = list; i != PTO_INDEX_NONE; i = m->index.accesses[i].next) {
     const uint32_t producer = m->index.accesses[i].node, access = m->index.accesses[i].access;
-    if (producer == m->node) continue;
+    if (producer == m->node || !is_one_buffer(graph, access, later_index)) continue;
     const bool is_creator = later->space && m->creator[later->space] == producer;
     const uint32_t reasons = pto_graph_reasons(graph->rules, &graph->accesses[access], later, is_creator);
     for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR; reason <<= 1) {
@@ -186,7 +114,8 @@ static bool mark_writers(struct maker *m, uint32_t access_index) {
   for (uint32_t h = 0; h < m->index.hit_count; h++)
     for (uint32_t i = m->index.regions[m->index.hits[h].region].writes; i != PTO_INDEX_NONE;
          i = m->index.accesses[i].next)
-      m->wrote[m->index.accesses[i].node] = m->node;
+      if (is_one_buffer(graph, m->index.accesses[i].access, access_index))
+        m->wrote[m->index.accesses[i].node] = m->node;
   if (space && m->creator[space] < m->node && has_rule(graph, PTO_DEPS_NAMED_CREATOR_EDGES))
     m->wrote[m->creator[space]] = m->node;
   return true;
@@ -254,13 +183,17 @@ static bool is_ordered(const struct pto_access_graph *graph, const struct pto_gr
   return !is_predicate(access) || !has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING);
 }
 
-const char *pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+enum pto_deps_named_index pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier,
+                                                uint32_t later) {
   const struct pto_graph_access *a = &graph->accesses[earlier], *b = &graph->accesses[later];
   if (graph->nodes[a->node].is_manual && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING))
-    return "manual-enters-nothing";
+    return PTO_DEPS_NAMED_INDEX_MANUAL_ENTERS_NOTHING;
   const bool has_predicate = is_predicate(a) || is_predicate(b);
-  if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING)) return "predicate-orders-nothing";
-  return NULL;
+  if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING))
+    return PTO_DEPS_NAMED_INDEX_PREDICATE_ORDERS_NOTHING;
+  const bool would_order = !graph->nodes[b->node].is_manual && pto_graph_reasons(graph->rules, a, b, false);
+  return !would_order || is_one_buffer(graph, earlier, later) ? PTO_DEPS_NAMED_COUNT
+                                                              : PTO_DEPS_NAMED_INDEX_BASE_ADDRESS;
 }
 
 static bool add_creator(struct maker *m, uint32_t access_index) {
@@ -298,9 +231,9 @@ static void reduce(struct maker *m) {
 
 /* ---- the walk ---- */
 
-static bool has_no_edge(void *context, const struct pto_index_access *access) {
+static bool stays(void *context, const struct pto_index_access *access) {
   const struct maker *m = context;
-  return m->mark[access->node] != m->node;
+  return m->mark[access->node] != m->node || !is_one_buffer(m->graph, access->access, m->entered);
 }
 
 /* A write takes the place of the accesses that it covers and has an edge to.  Where no later task sees an access, it
@@ -314,12 +247,13 @@ static bool enter(struct maker *m, uint32_t access_index) {
   const bool keeps_reads = graph->rules == PTO_DEPS_EXACT || has_rule(graph, PTO_DEPS_NAMED_HOST_WAITS_FOR_READERS);
   if (!is_write && !keeps_reads) return true; /* nothing ever waits for it */
   struct pto_region region;
+  m->entered = access_index;
   pto_graph_region(graph, access, &region);
   if (pto_access_index_find(&m->index, access->space, &region)) return false;
   for (uint32_t h = 0; is_write && h < m->index.hit_count; h++) {
     const struct pto_index_hit hit = m->index.hits[h];
     if (hit.relation == PTO_EQUAL || hit.relation == PTO_COVERS)
-      pto_access_index_filter(&m->index, hit.region, has_no_edge, m);
+      pto_access_index_filter(&m->index, hit.region, stays, m);
   }
   return pto_access_index_add(&m->index, access->space, &region, is_write, m->node, access_index) == PTO_OK;
 }
@@ -434,7 +368,7 @@ static int make(struct maker *m) {
   memset(m->mark, 0xff, (nodes + 1) * sizeof *m->mark);
   memset(m->wrote, 0xff, (nodes + 1) * sizeof *m->wrote);
   memset(m->creator, 0xff, graph->space_count * sizeof *m->creator);
-  add_nodes(graph);
+  pto_graph_add_nodes(graph);
   uint32_t last_host = PTO_GRAPH_NONE;
   for (m->node = 0; m->node < graph->node_count; m->node++) {
     if (!wire(m, last_host)) return PTO_ENOMEM;

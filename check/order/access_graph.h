@@ -20,6 +20,7 @@
 #define PTO_CHECK_ORDER_ACCESS_GRAPH_H
 
 #include <runtime/base/error.h>
+#include <runtime/deps/rules.h>
 #include <runtime/tensor/region.h>
 #include <runtime/trace/trace.h>
 
@@ -88,8 +89,8 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
  * `is_creator`: the earlier one's task allocated the buffer. */
 uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier, const struct pto_graph_access *later,
                            bool is_creator);
-/* The named rule by which the rules do not look at a pair of accesses; NULL: none. */
-const char *pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later);
+/* The named rule by which the rules do not look at a pair of accesses; PTO_DEPS_NAMED_COUNT: none. */
+enum pto_deps_named_index pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later);
 /* Whether reduce-implied has taken away the edge from one task to another, both nodes. */
 static inline bool pto_graph_has_dropped(const struct pto_access_graph *graph, uint32_t producer, uint32_t consumer) {
   const uint32_t distance = graph->nodes[consumer].index - graph->nodes[producer].index;

@@ -17,6 +17,17 @@ static const struct {
 const char *pto_common_name(uint32_t kind) { return kind < PTO_COMMON_COUNT ? kinds[kind].name : "?"; }
 const char *pto_common_text(uint32_t kind) { return kind < PTO_COMMON_COUNT ? kinds[kind].text : ""; }
 
+enum pto_deps_named_index pto_common_rule(uint32_t kind) {
+  uint32_t rule = 0;
+  while (rule < PTO_DEPS_NAMED_COUNT && strcmp(pto_common_name(kind), pto_deps_named_name(rule))) rule++;
+  return rule;
+}
+static uint32_t kind_of_rule(enum pto_deps_named_index rule) {
+  uint32_t kind = 0;
+  while (kind < PTO_COMMON_COUNT && pto_common_rule(kind) != rule) kind++;
+  return kind;
+}
+
 /* The first node to touch a managed buffer made it. */
 static bool is_creator(const struct pto_access_graph *graph, const struct pto_graph_access *access) {
   if (!access->space) return false;
@@ -31,8 +42,9 @@ static uint32_t kind_of(const struct pto_access_graph *graph, const struct pto_g
                         const struct pto_graph_access *b, uint32_t conflict) {
   if (!conflict) return is_held(a) || is_held(b) ? PTO_COMMON_HELD : PTO_COMMON_READS;
   if (graph->nodes[b->node].is_manual) return PTO_COMMON_MANUAL;
-  const char *rule = pto_graph_silent_rule(graph, (uint32_t)(a - graph->accesses), (uint32_t)(b - graph->accesses));
-  if (rule) return strcmp(rule, pto_common_name(PTO_COMMON_UNSEEN)) == 0 ? PTO_COMMON_UNSEEN : PTO_COMMON_PREDICATE;
+  const enum pto_deps_named_index rule =
+      pto_graph_silent_rule(graph, (uint32_t)(a - graph->accesses), (uint32_t)(b - graph->accesses));
+  if (rule != PTO_DEPS_NAMED_COUNT) return kind_of_rule(rule);
   if (pto_graph_reasons(graph->rules, a, b, is_creator(graph, a))) return PTO_COMMON_ORDERED;
   return conflict == PTO_EDGE_WAR ? PTO_COMMON_WAR : PTO_COMMON_WAW;
 }

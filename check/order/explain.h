@@ -15,15 +15,17 @@
 
 enum pto_answer { PTO_ANSWER_EDGE = 0, PTO_ANSWER_PATH, PTO_ANSWER_NONE };
 
-/* What a pair of accesses is to the rules.  X(constant, name in JSON, what it says) */
+/* What a pair of accesses is to the rules; where a named rule says so, it has the rule's name.  X(constant, name in
+ * JSON, what it says) */
 #define PTO_COMMON_LIST(X)                                                                                             \
   X(PTO_COMMON_ORDERED, "ordered", "the rules order these")                                                            \
   X(PTO_COMMON_DISJOINT, "disjoint", "no byte is the same")                                                            \
   X(PTO_COMMON_READS, "reads", "both read")                                                                            \
   X(PTO_COMMON_HELD, "held", "a parameter that is only held orders nothing")                                           \
   X(PTO_COMMON_UNSEEN, "manual-enters-nothing",                                                                        \
-    "the earlier task is in a manual scope: by the rule manual-enters-nothing later tasks do not see it")              \
-  X(PTO_COMMON_PREDICATE, "predicate-orders-nothing", "the rule predicate-orders-nothing: a predicate has no order")   \
+    "the earlier task is in a manual scope, and later tasks do not see it")                                            \
+  X(PTO_COMMON_PREDICATE, "predicate-orders-nothing", "a predicate has no order")                                      \
+  X(PTO_COMMON_BASE, "base-address", "the buffers begin at two addresses, and are two to the rules")                   \
   X(PTO_COMMON_MANUAL, "manual", "the later task is in a manual scope, where explicit dependencies alone order")       \
   X(PTO_COMMON_WAR, "WAR", "rules pto have no edge from a read to a later write")                                      \
   X(PTO_COMMON_WAW, "WAW",                                                                                             \
@@ -56,5 +58,7 @@ PTO_MUST_CHECK int pto_explain(struct pto_reach *reach, uint32_t earlier, uint32
 void pto_explanation_fini(struct pto_explanation *explanation);
 const char *pto_common_name(uint32_t kind);
 const char *pto_common_text(uint32_t kind);
+/* The named rule that says so; PTO_DEPS_NAMED_COUNT: none. */
+enum pto_deps_named_index pto_common_rule(uint32_t kind);
 
 #endif

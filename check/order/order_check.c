@@ -91,17 +91,21 @@ static const char *name_common(const struct reporter *t, const struct pto_confli
   return out;
 }
 
-static void name_remedy(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
+static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,
+                        char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t number = graph->nodes[c->earlier].index;
   if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
     snprintf(out, size, "sync the context first");
-  else if (graph->nodes[c->later].is_host && pto_graph_silent_rule(graph, c->earlier_access, c->later_access))
+  else if (rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS && graph->nodes[c->later].is_host)
+    snprintf(out, size, "make both tensors views of one");
+  else if (graph->nodes[c->later].is_host && rule != PTO_DEPS_NAMED_COUNT)
     snprintf(out, size, "read an element that a task of no manual scope, `after` task %" PRIu32 ", writes", number);
   else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
   else
-    snprintf(out, size, "add `after` task %" PRIu32, number);
+    snprintf(out, size, "add `after` task %" PRIu32 "%s", number,
+             rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS ? ", or make both tensors views of one" : "");
 }
 
 static void report_conflict(void *context, const struct pto_conflict *c) {
@@ -109,8 +113,8 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   const struct pto_access_graph *graph = &t->graph;
   char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[512],
       more[64] = "";
-  char remedy[128], rule[64] = "";
-  const char *silent = pto_graph_silent_rule(graph, c->earlier_access, c->later_access);
+  char remedy[128], rule[80] = "";
+  const enum pto_deps_named_index silent = pto_graph_silent_rule(graph, c->earlier_access, c->later_access);
   struct pto_finding finding = {
       .kind = kind_of(c->kind),
       .tasks = {task_of(graph, c->earlier), task_of(graph, c->later)},
@@ -126,8 +130,8 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   find_places(t, (const uint32_t[]){c->earlier, c->later}, (const uint32_t[]){c->earlier_access, c->later_access},
               &finding);
   name_again(t, c, again, sizeof again);
-  name_remedy(t, c, remedy, sizeof remedy);
-  if (silent) snprintf(rule, sizeof rule, ": rule %s", silent);
+  name_remedy(t, c, silent, remedy, sizeof remedy);
+  if (silent != PTO_DEPS_NAMED_COUNT) snprintf(rule, sizeof rule, ": %s", pto_deps_named_text(silent));
   if (c->more)
     snprintf(more, sizeof more, "; %" PRIu32 " more pair%s of their accesses", c->more, c->more == 1 ? "" : "s");
   pto_findings_add(t->findings, &finding, remedy, "%s %s%s %s %s; %s %s%s %s%s%s%s; no path under rules %s%s",

@@ -125,9 +125,10 @@ static void print_edges(FILE *to, const struct side *side, const struct pto_grap
     if (edges[i].reason == PTO_EDGE_EXPLICIT)
       fprintf(to, "submitted with `after`");
     else if (edges[i].reason == PTO_EDGE_CREATOR)
-      fprintf(to, "it allocated %s, which %sis given: rule creator-edges",
+      fprintf(to, "it allocated %s, which %sis given: %s",
               pto_text_buffer(&side->text, edges[i].consumer_access, buffer, sizeof buffer),
-              pto_text_param(&side->text, edges[i].consumer_access, param, sizeof param));
+              pto_text_param(&side->text, edges[i].consumer_access, param, sizeof param),
+              pto_deps_named_text(PTO_DEPS_NAMED_INDEX_CREATOR_EDGES));
     else
       print_pair(to, side, edges[i].producer_access, edges[i].consumer_access);
     putc('\n', to);
@@ -165,7 +166,10 @@ static void print_common(FILE *to, const struct side *side, const struct pto_com
             pto_text_access(&side->text, common->later, later, sizeof later));
   else
     print_pair(to, side, common->earlier, common->later);
-  fprintf(to, ": %s\n", pto_common_text(common->kind));
+  const enum pto_deps_named_index rule = pto_common_rule(common->kind);
+  const bool is_named = rule != PTO_DEPS_NAMED_COUNT;
+  fprintf(to, ": %s%s%s\n", pto_common_text(common->kind), is_named ? ": " : "",
+          is_named ? pto_deps_named_text(rule) : "");
 }
 
 /* Whether there was an edge that a named rule took away. */
@@ -177,7 +181,9 @@ static bool is_reduced(const struct side *side) {
 static void print_side(FILE *to, const struct side *side, uint64_t earlier) {
   const struct pto_explanation *e = &side->explanation;
   bool is_harmful = false;
-  if (is_reduced(side)) fputs("  the rule reduce-implied has dropped the edge, which the path implies\n", to);
+  if (is_reduced(side))
+    fprintf(to, "  the edge is dropped, which the path implies: %s\n",
+            pto_deps_named_text(PTO_DEPS_NAMED_INDEX_REDUCE_IMPLIED));
   for (uint32_t link = 1; link < e->path_length; link++) link = print_link(to, side, link);
   if (e->answer != PTO_ANSWER_NONE) return;
   for (uint32_t i = 0; i < e->common_count; i++) {

@@ -192,7 +192,8 @@ enum pto_deps_switch {
   PTO_DEPS_SWITCH_MANUAL_ENTERS_NOTHING = 0x200,    /* [on] */
   PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING = 0x400, /* [on] */
   PTO_DEPS_SWITCH_REDUCE_IMPLIED = 0x800,           /* [off] */
-  PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS = 0x1000   /* [on] */
+  PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS = 0x1000,  /* [on] */
+  PTO_DEPS_SWITCH_BASE_ADDRESS = 0x2000             /* [on] */
 };
 
 /* What is kept of a run for later: costs memory and a little time, changes no result. */

@@ -108,8 +108,9 @@ PTO_API struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t siz
 
 /* Dense tensor over the caller's memory at `addr`, registered with `rt` until the current scope ends (made outside a
  * run: until the runtime is destroyed).  The memory stays the caller's and must last until the run ends.  Registrations
- * whose ranges intersect are one memory.  Invalid with PTO_EINVAL where addr is NULL (unless the tensor is empty) or
- * misaligned for `dtype`, the size overflows, or the range intersects the runtime's own memory. */
+ * whose ranges intersect are one memory, but under PTO_DEPS_PTO only those that begin at one address are.  Invalid with
+ * PTO_EINVAL where addr is NULL (unless the tensor is empty) or misaligned for `dtype`, the size overflows, or the
+ * range intersects the runtime's own memory. */
 PTO_API struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims,
                                               const uint64_t *shape);
 

@@ -105,14 +105,14 @@ void pto_buffers_fill(struct pto_runtime *rt, const struct pto_buffer_record *re
 
 /* ---- external memory ---- */
 
-/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it overlaps. */
+/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it is of. */
 static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
   struct pto_buffer_registry *registry = &rt->buffers;
   if (registry->range_count >= rt->collect_ranges_at || registry->range_count == registry->capacity ||
       !pto_access_map_has_space(&rt->map))
     collect_ranges(rt);
-  uint32_t first = pto_buffer_registry_find_range(registry, lo), last = first;
-  while (last < registry->range_count && registry->ranges[last].lo < hi) last++;
+  uint32_t first, last;
+  pto_buffer_registry_find_ranges(registry, lo, hi, &first, &last);
   uint64_t pitch, plane;
   grid_of(t, hi - lo, &pitch, &plane);
   if (last == first + 1 && registry->ranges[first].lo <= lo && registry->ranges[first].hi >= hi) {
@@ -133,8 +133,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   for (uint32_t i = first; i < last; i++) pto_access_map_merge_space(&rt->map, space, registry->ranges[i].space);
   for (uint32_t r = 0; r < registry->used && registrations; r++) {
     struct pto_buffer_record *record = &registry->records[r];
-    if (record->kind == PTO_BUFFER_EXTERNAL && record->space != PTO_NONE && record->addr >= all_lo &&
-        record->addr < all_hi)
+    if (record->kind == PTO_BUFFER_EXTERNAL && record->space != PTO_NONE && !rt->map.spaces[record->space].is_live)
       record->space = space;
   }
   pto_buffer_registry_note_change(registry);

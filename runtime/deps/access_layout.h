@@ -68,7 +68,8 @@ struct pto_access_entry_dims {
   uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
 };
 
-/* An address space: memory whose accesses can only meet each other. */
+/* An address space: memory whose accesses can only meet each other.  Under the rule base-address two may have bytes in
+ * common. */
 struct pto_access_space {
   uint64_t lo, size_bytes;
   struct pto_divisor pitch, plane; /* bytes of a row, of a plane of rows */
@@ -198,16 +199,20 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
          (PTO_LIKELY(region->ndims == 0) || pto_access_entry_has_dims(map, entry, region));
 }
 
-/* The entry of exactly this region, which is of `kind`; 0 where there is none. */
-static inline uint32_t pto_access_map_find_kind(const struct pto_access_map *map, const struct pto_region *region,
-                                                uint8_t kind, uint32_t bucket) {
+/* The entry of exactly this region, which is of `kind`, in this space; 0 where there is none.  PTO_ANY_SPACE where no
+ * two spaces have a byte in common, so that the region tells the space. */
+#define PTO_ANY_SPACE UINT32_MAX
+static PTO_INLINE uint32_t pto_access_map_find_kind(const struct pto_access_map *map, uint32_t space,
+                                                    const struct pto_region *region, uint8_t kind, uint32_t bucket) {
   for (uint32_t i = map->buckets[bucket]; i; i = map->cold[i].next)
-    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind))) return i;
+    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind)) &&
+        (space == PTO_ANY_SPACE || map->cold[i].space == space))
+      return i;
   return 0;
 }
-static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
-                                           uint32_t bucket) {
-  return pto_access_map_find_kind(map, region, pto_access_kind(region), bucket);
+static inline uint32_t pto_access_map_find(const struct pto_access_map *map, uint32_t space,
+                                           const struct pto_region *region, uint32_t bucket) {
+  return pto_access_map_find_kind(map, space, region, pto_access_kind(region), bucket);
 }
 /* A fresh chunk before the others, for an entry whose places are full.  False where the list chunks are exhausted. */
 bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entry *entry);

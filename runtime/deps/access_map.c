@@ -333,7 +333,7 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     if (!map->spaces[space].is_live || !has_kinds(map, entry)) return false;
     struct pto_region region;
     pto_access_map_region(map, i, &region);
-    if (pto_access_map_find(map, &region, pto_access_map_bucket(map, &region)) != i) return false;
+    if (pto_access_map_find(map, space, &region, pto_access_map_bucket(map, &region)) != i) return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
     if (region.is_fuzzy) return false;

@@ -20,8 +20,8 @@ static void the_same_region_is_found_by_its_geometry(void **state) {
   uint32_t space = pto_access_map_add_space(&f.map, 0x10000, 4096, 64, 4096);
   struct pto_region a = box(0x10000, 16, 4, 64), b = box(0x10010, 16, 4, 64);
   uint32_t entry = enter(&f, space, &a, PTO_TAG_WRITE);
-  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_bucket(&f.map, &a)), entry);
-  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_bucket(&f.map, &b)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, PTO_ANY_SPACE, &a, pto_access_map_bucket(&f.map, &a)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, PTO_ANY_SPACE, &b, pto_access_map_bucket(&f.map, &b)), 0);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
 }
@@ -40,7 +40,7 @@ static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
   assert_memory_equal(back.extents, r.extents, 4 * sizeof back.extents[0]);
   assert_memory_equal(back.strides, r.strides, 4 * sizeof back.strides[0]);
   r.extents[3] = 3;
-  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, PTO_ANY_SPACE, &r, pto_access_map_bucket(&f.map, &r)), 0);
   pto_access_map_remove(&f.map, entry);
   assert_int_equal(f.map.live_entries, 0);
   assert_true(pto_access_map_is_valid(&f.map));
@@ -227,7 +227,7 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
     uint32_t entries[512], count = 0;
     for (int step = 0; step < 400; step++) {
       struct pto_region r = random_region(&rng, base);
-      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), expected = 0;
+      uint32_t own = pto_access_map_find(&f.map, PTO_ANY_SPACE, &r, pto_access_map_bucket(&f.map, &r)), expected = 0;
       f.map.hit_count = 0;
       pto_access_map_search(&f.map, space, &r, own, NULL);
       for (uint32_t i = 0; i < count; i++) {

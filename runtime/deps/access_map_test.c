@@ -216,7 +216,7 @@ static void an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones(
   struct pto_region next = box(1024, 64, 1, 0);
   enter(&f, space, &next, PTO_TAG_WRITE);
   assert_int_equal(f.map.hand, entry + 1); /* it has been met, and the next one taken */
-  assert_int_equal(pto_access_map_find(&f.map, &shared, pto_access_map_bucket(&f.map, &shared)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, PTO_ANY_SPACE, &shared, pto_access_map_bucket(&f.map, &shared)), entry);
   assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 1);
   drop(&f);
 }
@@ -268,7 +268,7 @@ static void a_dead_space_forgets_everything(void **state) {
   enter(&f, second, &b, PTO_TAG_WRITE);
   pto_access_map_remove_space(&f.map, first);
   assert_int_equal(f.map.live_entries, 1);
-  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_bucket(&f.map, &a)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, PTO_ANY_SPACE, &a, pto_access_map_bucket(&f.map, &a)), 0);
   assert_int_equal(pto_access_map_add_space(&f.map, 0, 4096, 64, 4096), first); /* its place is free again */
   drop(&f);
 }

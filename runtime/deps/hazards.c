@@ -44,15 +44,24 @@ static PTO_INLINE void wire(struct pto_hazards *hazards, uint32_t producer, bool
   uint32_t *mark = &hazards->marks[producer];
   if (*mark == hazards->serial) return;
   *mark = hazards->serial;
-  if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced))
+  if (may_be_reduced && PTO_UNLIKELY(hazards->is_reduced)) {
+    PTO_ASSERT(hazards->found_count < pto_hazards_found_capacity(hazards->rings->window));
     hazards->found[hazards->found_count++] = producer;
-  else
+  } else {
     connect(hazards, producer);
+  }
+}
+
+/* Of what is found so far by no byte: a write replaces nothing by these edges alone, as a record lacks those of them
+ * that are dropped, and the order of tasks is the same.  What bytes find too is found twice. */
+static uint32_t unmark_known(struct pto_hazards *hazards) {
+  for (uint32_t i = 0; i < hazards->found_count; i++) hazards->marks[hazards->found[i]] = hazards->serial - 1;
+  return hazards->found_count;
 }
 
 /* An edge goes where another producer comes after this one: by the map of ancestors of each, the last 64 tasks before
- * it.  What is further back keeps its edge. */
-static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
+ * it.  What is further back keeps its edge.  The first `known` were found by no byte, and some once more by bytes. */
+static PTO_NOINLINE void reduce(struct pto_hazards *hazards, uint32_t known) {
   struct pto_task_cold *cold = hazards->rings->cold, *own = &cold[consumer_slot(hazards)];
   uint64_t producers = 0, implied = 0;
   own->number = hazards->next_number++;
@@ -65,7 +74,8 @@ static PTO_NOINLINE void reduce(struct pto_hazards *hazards) {
   own->ancestors = producers | implied;
   hazards->dropped = producers & implied;
   for (uint32_t i = 0; i < hazards->found_count; i++)
-    if (!pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
+    if ((i >= known || hazards->marks[hazards->found[i]] != hazards->serial) &&
+        !pto_hazards_has_dropped(hazards, cold[hazards->found[i]].number, own->number))
       connect(hazards, hazards->found[i]);
   hazards->found_count = 0;
 }
@@ -193,9 +203,11 @@ struct lookup {
   struct pto_access_position position; /* where it was */
 };
 
-static inline void find_own(const struct pto_access_map *map, const struct pto_access *access, struct lookup *found) {
+/* `space`: the access's, or PTO_ANY_SPACE. */
+static PTO_INLINE void find_own(const struct pto_access_map *map, uint32_t space, const struct pto_access *access,
+                                struct lookup *found) {
   found->bucket = pto_access_map_bucket_at(map, access->geometry_hash, access->region.start);
-  found->own = pto_access_map_find_kind(map, &access->region, access->kind, found->bucket);
+  found->own = pto_access_map_find_kind(map, space, &access->region, access->kind, found->bucket);
 }
 
 /* An isolated entry overlaps no other.  The entry 0, which is none, has no flags. */
@@ -271,7 +283,6 @@ static inline void append(struct pto_hazards *hazards, struct pto_access_entry *
 static void settle(struct pto_hazards *hazards, const struct pto_access *access, const struct lookup *found) {
   struct pto_access_map *map = hazards->map;
   const bool is_write = access->tag & PTO_TAG_WRITE;
-  if (!is_write && !hazards->table.keeps_reads) return;
   const bool is_alone = settle_hits(hazards, access);
   uint32_t own = found->own;
   if (!own)
@@ -307,17 +318,19 @@ static PTO_NOINLINE void enter(struct pto_hazards *hazards, const struct pto_acc
 
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
+  const uint32_t known = hazards->is_reduced ? unmark_known(hazards) : 0;
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
     struct lookup found;
-    find_own(hazards->map, &accesses[i], &found);
+    find_own(hazards->map, accesses[i].space, &accesses[i], &found);
     find_others(hazards, &accesses[i], &found);
     order_all(hazards, &accesses[i], &found);
   }
-  if (hazards->is_reduced) reduce(hazards);
+  if (hazards->is_reduced) reduce(hazards, known);
   if (!hazards->enters) return;
   for (uint32_t i = 0; i < count; i++) {
     struct lookup found;
-    find_own(hazards->map, &accesses[i], &found);
+    if (!(accesses[i].tag & PTO_TAG_WRITE) && !hazards->table.keeps_reads) continue;
+    find_own(hazards->map, accesses[i].space, &accesses[i], &found);
     find_others(hazards, &accesses[i], &found);
     settle(hazards, &accesses[i], &found);
   }
@@ -333,7 +346,7 @@ void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *acc
   map->candidates += count; /* the own entry of each */
   for (const struct pto_access *access = accesses, *end = accesses + count; access < end; access++) {
     struct lookup found;
-    find_own(map, access, &found);
+    find_own(map, PTO_ANY_SPACE, access, &found); /* under exact */
     if (PTO_LIKELY(is_isolated(map, found.own))) {
       enter_isolated(hazards, access, &map->entries[found.own]);
     } else {

@@ -71,7 +71,7 @@ struct pto_hazards {
   bool replaces_all;      /* of what it covers: table.orders_writes, in no manual scope */
   bool has_creator_edges; /* the rule, in no manual scope */
   bool is_reduced;        /* the rule reduce-implied */
-  uint32_t *found;        /* is_reduced: slots of the task's producers; borrowed, a place for every slot */
+  uint32_t *found;        /* is_reduced: slots of the task's producers; borrowed, pto_hazards_found_capacity */
   uint32_t found_count;
   uint64_t dropped;      /* of the last task's edges: bit i, to the task i + 1 before it */
   uint64_t next_number;  /* is_reduced: of the task that is submitted next */
@@ -81,6 +81,9 @@ struct pto_hazards {
   uint32_t task_live_edges;     /* of that: whose producers have not finished */
   uint64_t edges, live_edges;   /* of the run; live: but for those */
 };
+
+/* Every slot once by `after` or as a creator, and once by bytes. */
+static inline uint64_t pto_hazards_found_capacity(uint64_t window) { return 2 * window * PTO_RING_COUNT; }
 
 /* The kind of the scope that later tasks are of. */
 static inline void pto_hazards_set_manual(struct pto_hazards *hazards, bool is_manual) {

@@ -24,10 +24,10 @@ static const struct {
 #undef X
 };
 static const struct {
-  const char *name;
+  const char *name, *text;
   bool is_on; /* under pto */
 } named[] = {
-#define X(rule, name, is_on, meaning) {name, is_on},
+#define X(rule, name, is_on, source, meaning) {name, "rule " name " (" source ")", is_on},
     PTO_DEPS_NAMED_LIST(X)
 #undef X
 };
@@ -79,6 +79,9 @@ void pto_deps_table_init(struct pto_deps_table *table, uint32_t deps) {
 }
 
 /* ---- names ---- */
+
+const char *pto_deps_named_name(enum pto_deps_named_index rule) { return named[rule].name; }
+const char *pto_deps_named_text(enum pto_deps_named_index rule) { return named[rule].text; }
 
 /* The set, and the named rules of `told`: "no-" before those that do not hold. */
 static struct pto_deps_name name_rules(uint32_t deps, uint32_t told) {

@@ -62,37 +62,40 @@ enum pto_deps_rule {
 enum { PTO_DEPS_SET_COUNT = 0 PTO_DEPS_SET_LIST(X) };
 #undef X
 
-/* X(NAME, name, whether pto has it, what it says, for help) */
+/* X(NAME, name, whether pto has it, where it comes from: a source of the existing runtime, what it says, for help) */
 #define PTO_DEPS_NAMED_LIST(X)                                                                                         \
-  X(CREATOR_EDGES, "creator-edges", true, "a task comes after those that allocated its tensors")                       \
-  X(MANUAL_ENTERS_NOTHING, "manual-enters-nothing", true, "later tasks do not see what tasks of a manual scope touch") \
-  X(PREDICATE_ORDERS_NOTHING, "predicate-orders-nothing", true, "a predicate's element is read without an order")      \
-  X(REDUCE_IMPLIED, "reduce-implied", false, "edges that others imply are dropped")                                    \
-  X(HOST_WAITS_FOR_READERS, "host-waits-for-readers", true,                                                            \
-    "a write by the host comes after those who read since a write")
+  X(CREATOR_EDGES, "creator-edges", true, "pto_dep_compute.h", "a task comes after those that allocated its tensors")  \
+  X(MANUAL_ENTERS_NOTHING, "manual-enters-nothing", true, "pto_dep_compute.h",                                         \
+    "later tasks do not see what tasks of a manual scope touch")                                                       \
+  X(PREDICATE_ORDERS_NOTHING, "predicate-orders-nothing", true, "pto_orchestrator.cpp",                                \
+    "a predicate's element is read without an order")                                                                  \
+  X(REDUCE_IMPLIED, "reduce-implied", false, "pull request 2009", "edges that others imply are dropped")               \
+  X(HOST_WAITS_FOR_READERS, "host-waits-for-readers", true, "pto_runtime2.cpp",                                        \
+    "a write by the host comes after those who read since a write")                                                    \
+  X(BASE_ADDRESS, "base-address", true, "pto_tensormap.h", "a buffer is known by the address of its first byte alone")
 
 enum pto_deps_named_index {
-#define X(rule, name, is_on, meaning) PTO_DEPS_NAMED_INDEX_##rule,
+#define X(rule, name, is_on, source, meaning) PTO_DEPS_NAMED_INDEX_##rule,
   PTO_DEPS_NAMED_LIST(X)
 #undef X
       PTO_DEPS_NAMED_COUNT
 };
 /* A set of named rules. */
 enum pto_deps_named {
-#define X(rule, name, is_on, meaning) PTO_DEPS_NAMED_##rule = 1 << PTO_DEPS_NAMED_INDEX_##rule,
+#define X(rule, name, is_on, source, meaning) PTO_DEPS_NAMED_##rule = 1 << PTO_DEPS_NAMED_INDEX_##rule,
   PTO_DEPS_NAMED_LIST(X)
 #undef X
 };
 #define PTO_DEPS_SWITCH_SHIFT 8u /* of those in `deps` */
 #define PTO_DEPS_SET_MASK ((1u << PTO_DEPS_SWITCH_SHIFT) - 1)
-#define X(rule, name, is_on, meaning)                                                                                  \
+#define X(rule, name, is_on, source, meaning)                                                                          \
   _Static_assert(PTO_DEPS_SWITCH_##rule == (int)PTO_DEPS_NAMED_##rule << PTO_DEPS_SWITCH_SHIFT, name ": in both "      \
                                                                                                      "lists");
 PTO_DEPS_NAMED_LIST(X)
 #undef X
 
 /* For sentences: ", creator-edges, manual-enters-nothing, …". */
-#define PTO_DEPS_NAMED_NAME(rule, name, is_on, meaning) ", " name
+#define PTO_DEPS_NAMED_NAME(rule, name, is_on, source, meaning) ", " name
 #define PTO_DEPS_NAMED_NAMES PTO_DEPS_NAMED_LIST(PTO_DEPS_NAMED_NAME)
 
 /* The reasons of every pair of accesses; 0: no edge. */
@@ -122,6 +125,11 @@ void pto_deps_table_init(struct pto_deps_table *table, uint32_t deps);
 uint32_t pto_deps_named_of(uint32_t deps);
 /* Whether it is a set, and pto where a named rule is switched. */
 bool pto_deps_is_valid(uint32_t deps);
+
+/* The rule's name, as `--deps` takes it. */
+const char *pto_deps_named_name(enum pto_deps_named_index rule);
+/* Its name and its source, for sentences: "rule NAME (SOURCE)". */
+const char *pto_deps_named_text(enum pto_deps_named_index rule);
 
 /* A list of names, for --deps too. */
 struct pto_deps_name {

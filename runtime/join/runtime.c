@@ -32,7 +32,7 @@ static bool reserve_rings(struct pto_runtime *rt) {
 static uint64_t lay_out(struct pto_runtime *rt, char *base) {
   uint64_t used = 0;
   rt->finished = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->finished);
-  rt->hazards.found = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->hazards.found);
+  rt->hazards.found = pto_carve(base, &used, pto_hazards_found_capacity(rt->config.window) * sizeof *rt->hazards.found);
   rt->templates = pto_carve(base, &used, (PTO_TEMPLATES + 1) * sizeof *rt->templates);
   rt->stopped = pto_carve(base, &used, sizeof *rt->stopped);
   return used;
@@ -135,6 +135,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
   rt->hazards.is_reduced = rt->hazards.table.named & PTO_DEPS_NAMED_REDUCE_IMPLIED;
+  rt->buffers.by_base = rt->hazards.table.named & PTO_DEPS_NAMED_BASE_ADDRESS;
   if (config->record) rt->port->trace = &rt->trace;
   rt->port->meter = config->meter;
   rt->config.engine = rt->config.chip = NULL;

@@ -81,16 +81,44 @@ void pto_buffer_registry_remove(struct pto_buffer_registry *registry, struct pto
   registry->live_count--;
 }
 
-uint32_t pto_buffer_registry_find_range(const struct pto_buffer_registry *registry, uint64_t lo) {
+/* The first range that ends after `lo`, or by_base begins with it or behind it. */
+static uint32_t find_first(const struct pto_buffer_registry *registry, uint64_t lo) {
   uint32_t low = 0, high = registry->range_count;
   while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (registry->ranges[middle].hi > lo)
+    const uint32_t middle = low + (high - low) / 2;
+    const struct pto_external_range *range = &registry->ranges[middle];
+    if (registry->by_base ? range->lo >= lo : range->hi > lo)
       high = middle;
     else
       low = middle + 1;
   }
   return low;
+}
+
+void pto_buffer_registry_find_ranges(const struct pto_buffer_registry *registry, uint64_t lo, uint64_t hi,
+                                     uint32_t *first_out, uint32_t *last_out) {
+  const uint64_t end = registry->by_base ? lo + 1 : hi;
+  uint32_t last = find_first(registry, lo);
+  *first_out = last;
+  while (last < registry->range_count && registry->ranges[last].lo < end) last++;
+  *last_out = last;
+}
+
+bool pto_buffer_registry_find_extent(const struct pto_buffer_registry *registry, uint64_t addr, uint64_t *lo_out,
+                                     uint64_t *hi_out) {
+  uint64_t lo = 0, hi = 0; /* the run that is being put together */
+  for (uint32_t i = registry->by_base ? 0 : find_first(registry, addr); i < registry->range_count; i++) {
+    const struct pto_external_range *range = &registry->ranges[i];
+    if (range->lo >= hi) {
+      if (range->lo > addr || hi > addr) break;
+      lo = range->lo;
+    }
+    hi = pto_max_u64(hi, range->hi);
+  }
+  if (hi <= addr) return false;
+  *lo_out = lo;
+  *hi_out = hi;
+  return true;
 }
 
 bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count,
@@ -115,7 +143,9 @@ bool pto_buffer_registry_is_valid(const struct pto_buffer_registry *registry) {
   }
   for (uint32_t i = 0; i < registry->range_count; i++) {
     if (registry->ranges[i].lo > registry->ranges[i].hi) return false;
-    if (i && registry->ranges[i - 1].hi > registry->ranges[i].lo) return false;
+    const struct pto_external_range *before = &registry->ranges[i ? i - 1 : 0];
+    if (i && (registry->by_base ? before->lo >= registry->ranges[i].lo : before->hi > registry->ranges[i].lo))
+      return false;
   }
   return live == registry->live_count;
 }

@@ -9,6 +9,9 @@
  * whose ranges intersect share one range, and a range outlives its registrations, because accesses to that memory stay
  * visible.  A managed buffer has memory from its first write on (addr ≠ 0).
  *
+ * Under the rule base-address (by_base) a range is instead the memory of all registrations with the same first byte,
+ * and ranges may overlap.
+ *
  * Records are numbered from 1 in each run, in order of creation, for people and dumps; registrations made outside a run
  * keep the numbers below.  Control thread only; capacity fixed at creation.
  */
@@ -39,7 +42,7 @@ struct pto_buffer_record {
 };
 _Static_assert(sizeof(struct pto_buffer_record) == 64, "one cache line a buffer");
 
-/* A maximal run of external memory: registrations that intersect share one. */
+/* A maximal run of external memory: registrations that intersect share one; by_base: those that begin with lo. */
 struct pto_external_range {
   uint64_t lo, hi; /* [lo, hi) */
   uint32_t space;
@@ -49,7 +52,8 @@ struct pto_buffer_registry {
   struct pto_reserve memory;
   struct pto_buffer_record *records;
   const char **labels;               /* by index, of records that have one */
-  struct pto_external_range *ranges; /* sorted by lo, disjoint */
+  struct pto_external_range *ranges; /* sorted by lo, disjoint; by_base: each with another lo */
+  bool by_base;                      /* the rule base-address */
   uint32_t range_count;
   uint32_t capacity;
   uint32_t used;      /* records ever touched */
@@ -105,8 +109,13 @@ static inline struct pto_buffer pto_buffer_registry_handle(const struct pto_buff
   return buffer;
 }
 
-/* The first range that ends after `lo`; range_count where there is none. */
-uint32_t pto_buffer_registry_find_range(const struct pto_buffer_registry *registry, uint64_t lo);
+/* The ranges [first, last) that a registration of [lo, hi) is of: those that it intersects; by_base the one that begins
+ * with lo.  Where there is none both are the place for a new one. */
+void pto_buffer_registry_find_ranges(const struct pto_buffer_registry *registry, uint64_t lo, uint64_t hi,
+                                     uint32_t *first_out, uint32_t *last_out);
+/* How far external memory goes that this byte is in; false where it is in none. */
+bool pto_buffer_registry_find_extent(const struct pto_buffer_registry *registry, uint64_t addr, uint64_t *lo_out,
+                                     uint64_t *hi_out);
 /* Puts [lo, hi) in place of the ranges [first, first + count), which it must contain.  False where the list is full. */
 bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count,
                                         uint64_t lo, uint64_t hi, uint32_t space);

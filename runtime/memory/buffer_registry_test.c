@@ -240,8 +240,8 @@ static void test_random_scopes_and_moves_keep_exactly_the_live_handles(void **st
 
 /* The range that holds each byte, by its space; merged ranges get the space of the latest. */
 static void add_range(uint32_t *space_of_byte, uint64_t lo, uint64_t hi, uint32_t space) {
-  uint32_t first = pto_buffer_registry_find_range(&registry, lo), last = first;
-  while (last < registry.range_count && registry.ranges[last].lo < hi) last++;
+  uint32_t first, last;
+  pto_buffer_registry_find_ranges(&registry, lo, hi, &first, &last);
   uint64_t all_lo = lo, all_hi = hi;
   for (uint32_t i = first; i < last; i++) {
     all_lo = pto_min_u64(all_lo, registry.ranges[i].lo);
@@ -263,9 +263,13 @@ static void test_random_ranges_stay_sorted_and_merge_where_they_meet(void **stat
       assert_true(pto_buffer_registry_is_valid(&registry));
       uint32_t changes = 0;
       for (uint64_t b = 0; b < BYTES; b++) {
-        uint32_t at = pto_buffer_registry_find_range(&registry, b);
-        bool is_inside = at < registry.range_count && registry.ranges[at].lo <= b;
+        uint32_t at, end;
+        pto_buffer_registry_find_ranges(&registry, b, b + 1, &at, &end);
+        const bool is_inside = at < end;
+        uint64_t lo_of_byte, hi_of_byte;
+        assert_int_equal(pto_buffer_registry_find_extent(&registry, b, &lo_of_byte, &hi_of_byte), is_inside);
         assert_int_equal(is_inside ? registry.ranges[at].space : 0, space_of_byte[b]);
+        if (is_inside && (lo_of_byte != registry.ranges[at].lo || hi_of_byte != registry.ranges[at].hi)) fail();
         changes += space_of_byte[b] && (b == 0 || space_of_byte[b - 1] != space_of_byte[b]);
       }
       assert_int_equal(changes, registry.range_count);
@@ -279,12 +283,48 @@ static void test_touching_ranges_stay_apart_and_the_first_byte_behind_one_belong
   make(CAPACITY);
   assert_true(pto_buffer_registry_replace_ranges(&registry, 0, 0, 100, 110, 1));
   assert_true(pto_buffer_registry_replace_ranges(&registry, 1, 0, 110, 120, 2));
-  assert_int_equal(pto_buffer_registry_find_range(&registry, 99), 0);
-  assert_int_equal(pto_buffer_registry_find_range(&registry, 109), 0);
-  assert_int_equal(pto_buffer_registry_find_range(&registry, 110), 1);
-  assert_int_equal(pto_buffer_registry_find_range(&registry, 120), 2);
+  static const uint32_t firsts[][2] = {{99, 0}, {109, 0}, {110, 1}, {120, 2}};
+  for (size_t i = 0; i < 4; i++) {
+    uint32_t first, last;
+    pto_buffer_registry_find_ranges(&registry, firsts[i][0], firsts[i][0] + 1, &first, &last);
+    assert_int_equal(first, firsts[i][1]);
+  }
   assert_true(pto_buffer_registry_is_valid(&registry));
   pto_buffer_registry_fini(&registry);
+}
+
+/* By base, each first byte has a range of its own, and what a byte's memory is takes in all that overlap. */
+static void test_random_ranges_by_base_are_one_a_first_byte(void **state) {
+  (void)state;
+  struct pto_rng rng = {20261128};
+  for (int round = 0; round < 200; round++) {
+    uint64_t end_of[BYTES] = {0}; /* by first byte */
+    make(CAPACITY);
+    registry.by_base = true;
+    for (uint32_t step = 1; step < 30; step++) {
+      const uint64_t lo = pto_rng_below(&rng, BYTES - 40), size = 1 + pto_rng_below(&rng, 12);
+      uint32_t first, last, bases = 0;
+      pto_buffer_registry_find_ranges(&registry, lo, lo + size, &first, &last);
+      assert_int_equal(last - first, end_of[lo] != 0);
+      end_of[lo] = pto_max_u64(end_of[lo], lo + size);
+      assert_true(pto_buffer_registry_replace_ranges(&registry, first, last - first, lo, end_of[lo], step));
+      assert_true(pto_buffer_registry_is_valid(&registry));
+      bool is_joined[BYTES] = {false}, is_inside[BYTES] = {false}; /* to the byte before */
+      for (uint64_t b = 0; b < BYTES; b++) {
+        bases += end_of[b] != 0;
+        for (uint64_t i = b; i < end_of[b]; i++) is_inside[i] = true, is_joined[i] |= i > b;
+      }
+      assert_int_equal(registry.range_count, bases);
+      for (uint64_t b = 0; b < BYTES; b++) {
+        uint64_t begin = b, end = b + 1, found_begin, found_end;
+        while (is_joined[begin]) begin--;
+        while (end < BYTES && is_joined[end]) end++;
+        assert_int_equal(pto_buffer_registry_find_extent(&registry, b, &found_begin, &found_end), is_inside[b]);
+        if (is_inside[b] && (found_begin != begin || found_end != end)) fail_msg("byte %d", (int)b);
+      }
+    }
+    pto_buffer_registry_fini(&registry);
+  }
 }
 
 static void test_a_full_list_of_ranges_refuses_a_new_one_and_still_merges(void **state) {
@@ -347,6 +387,7 @@ int main(void) {
       cmocka_unit_test(test_a_buffer_moves_from_any_place_of_one_scopes_list_to_anothers),
       cmocka_unit_test(test_random_scopes_and_moves_keep_exactly_the_live_handles),
       cmocka_unit_test(test_random_ranges_stay_sorted_and_merge_where_they_meet),
+      cmocka_unit_test(test_random_ranges_by_base_are_one_a_first_byte),
       cmocka_unit_test(test_touching_ranges_stay_apart_and_the_first_byte_behind_one_belongs_to_the_next),
       cmocka_unit_test(test_a_full_list_of_ranges_refuses_a_new_one_and_still_merges),
       cmocka_unit_test(test_what_contradicts_the_lists_is_not_valid),

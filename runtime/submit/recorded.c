@@ -125,6 +125,18 @@ static void add_before(struct pto_recorded *recorded, struct pto_recorded_task *
   task->launch.after_count++;
 }
 
+static uint64_t base_of(const struct pto_submit_work *submit, const struct pto_access *access) {
+  const struct pto_param_work *work = submit->params;
+  while (work->index != (access->tag & PTO_TAG_PARAM_MASK)) work++;
+  return work->record->addr;
+}
+
+/* Whether the rules may find an earlier access from one of the task, as far as memory goes. */
+static bool is_one_buffer(const struct pto_runtime *rt, const struct pto_submit_work *submit,
+                          const struct pto_access *access, const struct pto_recorded_access *earlier) {
+  return !rt->buffers.by_base || base_of(submit, access) == earlier->base;
+}
+
 /* Whether a write of the task replaces an earlier access, as in the map: it covers it and has an edge to it. */
 static bool replaces(const struct pto_runtime *rt, const struct pto_submit_work *submit,
                      const struct pto_recorded_access *earlier) {
@@ -134,6 +146,7 @@ static bool replaces(const struct pto_runtime *rt, const struct pto_submit_work 
   for (uint32_t i = 0; i < submit->access_count; i++) {
     const struct pto_access *access = &submit->accesses[i];
     if (!(access->tag & PTO_TAG_WRITE) || access->region.is_fuzzy || earlier->region.is_fuzzy) continue;
+    if (!is_one_buffer(rt, submit, access, earlier)) continue;
     const enum pto_overlap relation = pto_region_overlap(&access->region, &earlier->region, NULL);
     if (relation == PTO_EQUAL || relation == PTO_COVERS) return true;
   }
@@ -148,6 +161,7 @@ static void wire_accesses(struct pto_runtime *rt, const struct pto_submit_work *
     const struct pto_access *access = &submit->accesses[i];
     for (const struct pto_recorded_access *earlier = kept; earlier < end; earlier++)
       if (pto_deps_reasons(&rt->hazards.table, earlier->tag, access->tag) &&
+          is_one_buffer(rt, submit, access, earlier) &&
           pto_region_intersects(&earlier->region, &access->region, &rt->map.budget_exhausted))
         add_before(rt->recorded, task, earlier->task);
   }
@@ -162,8 +176,9 @@ static void enter_accesses(struct pto_runtime *rt, const struct pto_submit_work 
     if (!replaces(rt, submit, &accesses[i])) accesses[kept++] = accesses[i];
   list->count = kept;
   for (uint32_t i = 0; i < submit->access_count; i++)
-    *(struct pto_recorded_access *)add(recorded, PTO_RECORDED_ARRAY_ACCESSES) = (struct pto_recorded_access){
-        submit->accesses[i].region, count_of(recorded, PTO_RECORDED_ARRAY_TASKS) - 1, submit->accesses[i].tag};
+    *(struct pto_recorded_access *)add(recorded, PTO_RECORDED_ARRAY_ACCESSES) =
+        (struct pto_recorded_access){submit->accesses[i].region, base_of(submit, &submit->accesses[i]),
+                                     count_of(recorded, PTO_RECORDED_ARRAY_TASKS) - 1, submit->accesses[i].tag};
 }
 
 /* As hazards have it: explicit ones, the creators of temporaries, then bytes; else the begin of the launch. */

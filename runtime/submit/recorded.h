@@ -38,6 +38,7 @@ struct pto_recorded_place {
 /* Made while it is recorded alone. */
 struct pto_recorded_access {
   struct pto_region region;
+  uint64_t base; /* address of the buffer's first byte */
   uint32_t task;
   uint16_t tag;
 };

@@ -99,11 +99,7 @@ static bool bounds_of(const struct pto_kernel_guard *guard, uint64_t addr, uint6
     *hi = *lo + guard->arena->memory.size_bytes;
     return true;
   }
-  uint32_t range = pto_buffer_registry_find_range(guard->buffers, addr);
-  if (range == guard->buffers->range_count || guard->buffers->ranges[range].lo > addr) return false;
-  *lo = guard->buffers->ranges[range].lo;
-  *hi = guard->buffers->ranges[range].hi;
-  return true;
+  return pto_buffer_registry_find_extent(guard->buffers, addr, lo, hi);
 }
 
 static void hide_margins(struct guarded *g, struct pto_hidden_list *list, char *addr, uint64_t size_bytes) {

@@ -113,7 +113,7 @@ static void random_programs_have_the_edges_that_the_runtime_records(void **state
                                 .record = PTO_RECORD_GRAPH};
     struct pto_runtime *rt = NULL;
     struct pto_error error = {0};
-    char name[320];
+    char name[384];
     snprintf(name, sizeof name, "seed %llu, rules %s", (unsigned long long)seed, pto_deps_rules_name(rules).text);
     random_program_make(&program, seed);
     random_program_interpret(&program, rules, 4096, &plan, &expected);

@@ -103,8 +103,9 @@ static void test_json_has_the_counts_and_the_findings(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("graph --model llama --check --deps pto --json -"), 0);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *check = json_object_get(root, "check");
-  assert_string_equal(pto_json_text(check, "deps"),
-                      "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers");
+  assert_string_equal(
+      pto_json_text(check, "deps"),
+      "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address");
   assert_true(pto_json_integer(check, "tasks") >= pto_json_integer(root, "tasks"));
   assert_true(pto_json_integer(check, "pairs") > 0);
   assert_int_equal(pto_json_integer(check, "finding_count"), 0);

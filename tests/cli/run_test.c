@@ -114,8 +114,9 @@ static void test_weaker_rules_that_break_a_program_leave_with_1(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "WRONG"));
   json_t *root = pto_ptosim_load(pto_ptosim_path("war.json"));
   assert_true(json_is_false(json_object_get(root, "verified")));
-  assert_string_equal(pto_json_text(root, "deps"),
-                      "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers");
+  assert_string_equal(
+      pto_json_text(root, "deps"),
+      "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address");
   assert_int_equal(pto_json_integer(root, "exit"), 1);
   assert_non_null(strstr(pto_json_text(root, "error"), "output"));
   json_decref(root);

@@ -40,6 +40,14 @@
   X("planted_pto", "inout_after_read", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                 \
   X("planted_pto", "alias_reuse", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                      \
   X("planted_pto", "host_write", PLANTED_PTO, "WAR", 0, 0, PLANTED_ANY, PLANTED_ANY)                                   \
+  X("planted_pto", "manual_writer", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                    \
+  X("planted_pto", "manual_writers", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                   \
+  X("planted_pto", "manual_host_read", PLANTED_PTO, "RAW", 0, 0, PLANTED_ANY, PLANTED_ANY)                             \
+  X("planted_pto", "other_base", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                       \
+  X("planted_pto", "other_base_steps", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                 \
+  X("planted_pto", "other_base_host_read", PLANTED_PTO, "RAW", 0, 0, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_pto", "manual_writer", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)  \
+  X("planted_pto", "other_base", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_pto", "reuse", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_HAZARD_LIST(X)                                                                                         \

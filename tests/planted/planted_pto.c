@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Automatic scopes that are right under rules exact and wrong under rules pto, which have no edges from a read to a
- * later write, and few from a write to a write.
+ * What is right under rules exact and wrong under rules pto, which have no edges from a read to a later write, few from
+ * a write to a write, none from a task of a manual scope to a later automatic one (manual-enters-nothing), and none
+ * between tensors whose buffers begin at different addresses (base-address).
  */
 #include <tests/planted/planted.h>
 
@@ -12,7 +13,13 @@
   X(tile_reuse, "a tile is overwritten whose corner another task reads")                                               \
   X(inout_after_read, "a step in place does not wait for who reads what was before it")                                \
   X(alias_reuse, "the reader's row is overwritten through another registration of the same memory")                    \
-  X(host_write, "the host writes an element that a task still reads")
+  X(host_write, "the host writes an element that a task still reads")                                                  \
+  X(manual_writer, "a task reads what a task of a manual scope writes, without `after`")                               \
+  X(manual_writers, "a task steps in place what a task of a manual scope writes, without `after`")                     \
+  X(manual_host_read, "the host reads what a task of a manual scope writes")                                           \
+  X(other_base, "the reader's rows are registered from another address than the writer's")                             \
+  X(other_base_steps, "two steps in place, of the whole and of a row that is registered by itself")                    \
+  X(other_base_host_read, "the host reads a row that is registered by itself, a task writes it as part of the whole")
 
 /* Copies a row of x to the staging buffer. */
 static struct pto_task stage_row(struct planted *p, uint64_t row, const struct pto_tensor *stage) {
@@ -83,6 +90,63 @@ static void host_write(struct planted *p) {
   put_digest(p, &row, 0);
   if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &said));
   note(p, pto_write_element(p->rt, &row, (const uint64_t[]){0, 3}, &value));
+}
+
+static void manual_writer(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  begin_scope(p, PTO_SCOPE_MANUAL);
+  struct pto_task written = put_fill(p, &row, 1);
+  end_scope(p);
+  if (p->is_buggy)
+    put_digest(p, &row, 0);
+  else
+    put_digest_after(p, &row, 0, written);
+}
+
+static void manual_writers(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  begin_scope(p, PTO_SCOPE_MANUAL);
+  struct pto_task written = put_fill(p, &row, 1);
+  end_scope(p);
+  put(p, p->is_buggy ? PLAIN(step) : AFTER(step, written), PARAMS(pto_inout(&row)));
+}
+
+/* The host waits for the digest, and so for what is before it. */
+static void manual_host_read(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0), z = slot(p, 0);
+  uint32_t said;
+  begin_scope(p, PTO_SCOPE_MANUAL);
+  struct pto_task written = put_fill(p, &row, 1);
+  end_scope(p);
+  put_digest_after(p, &row, 0, written);
+  if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &said));
+  note(p, pto_read_element(p->rt, &row, (const uint64_t[]){0, 3}, &said));
+}
+
+/* Row 8 of x: a view of x, or a buffer of its own over the same memory. */
+static struct pto_tensor row_8(struct planted *p, const struct pto_tensor *x, bool is_by_itself) {
+  const uint64_t shape[] = {1, PLANTED_COLUMNS};
+  uint32_t *elements = pto_program_find(p->run, "x")->data;
+  return is_by_itself ? pto_external_tensor(p->rt, elements + 8 * PLANTED_COLUMNS, PTO_UINT32, 2, shape) : row_of(x, 8);
+}
+
+static void other_base(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_8(p, &x, p->is_buggy);
+  put_fill(p, &x, 1);
+  put_digest(p, &row, 0);
+}
+
+static void other_base_steps(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_8(p, &x, p->is_buggy);
+  put(p, PLAIN(step), PARAMS(pto_inout(&x)));
+  put(p, PLAIN(step), PARAMS(pto_inout(&row)));
+}
+
+static void other_base_host_read(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_8(p, &x, p->is_buggy);
+  uint32_t said;
+  put_fill(p, &x, 1);
+  note(p, pto_read_element(p->rt, &row, (const uint64_t[]){0, 3}, &said));
 }
 
 static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};

@@ -30,7 +30,8 @@ static void draw_config(uint64_t seed, bool is_virtual, struct pto_config *confi
                                 .chip = pto_rng_below(&rng, 2) ? "tiny" : "a2a3",
                                 .workers = 1 + (uint32_t)pto_rng_below(&rng, 3),
                                 .policy = pto_rng_below(&rng, 2) ? "fifo" : "random:7",
-                                .deps = is_virtual && pto_rng_below(&rng, 6) == 0 ? PTO_DEPS_PTO : PTO_DEPS_EXACT,
+                                .deps = is_virtual && pto_rng_below(&rng, 6) == 0 ? random_program_weak_rules(&rng)
+                                                                                  : PTO_DEPS_EXACT,
                                 .window = windows[pto_rng_below(&rng, PTO_ARRAY_LENGTH(windows))],
                                 .heap_bytes = pto_rng_below(&rng, 3) ? 1 << 20 : 16384,
                                 .poison = pto_rng_below(&rng, 2),
@@ -40,6 +41,7 @@ static void draw_config(uint64_t seed, bool is_virtual, struct pto_config *confi
 /* Elements that the host touches cannot be kept; and external memory is one tensor each here, while the interpreter
  * takes every use of it for a registration of its own, with a version of its own. */
 static void fit_to_given_tensors(void) {
+  program.is_given = true;
   for (uint32_t i = 0; i < program.op_count; i++) {
     struct random_op *op = &program.ops[i];
     op->is_dropped |= op->kind == OP_READ || op->kind == OP_WRITE;
@@ -52,7 +54,7 @@ static const char *wrong_outcome(const struct pto_config *config, uint32_t befor
   if (actual.status) return actual.sentence;
   if (actual.tasks != expected.tasks + before) return "number of tasks";
   if (before == 0 && actual.edges != expected.edges) return "number of edges";
-  if (config->deps == PTO_DEPS_PTO) return NULL; /* may be wrong in its bytes, and that is the point of it */
+  if (config->deps != PTO_DEPS_EXACT) return NULL; /* may be wrong in its bytes, and that is the point of it */
   return memcmp(actual.externals, expected.externals, sizeof actual.externals) ? "bytes of external memory" : NULL;
 }
 

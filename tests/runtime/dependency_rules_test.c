@@ -41,17 +41,18 @@ static void test_lists_of_rules_are_read_and_written(void **state) {
   } cases[] = {
       {"exact", PTO_DEPS_EXACT, "exact", "exact"},
       {"pto", PTO_DEPS_PTO, "pto",
-       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address"},
       {"pto,creator-edges", PTO_DEPS_PTO, "pto",
-       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address"},
       {"pto,no-creator-edges", PTO_DEPS_PTO | PTO_DEPS_SWITCH_CREATOR_EDGES, "pto,no-creator-edges",
-       "pto,no-creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
+       "pto,no-creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address"},
       {"pto,no-creator-edges,creator-edges", PTO_DEPS_PTO, "pto",
-       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers"},
+       "pto,creator-edges,manual-enters-nothing,predicate-orders-nothing,host-waits-for-readers,base-address"},
       {"pto,reduce-implied,no-predicate-orders-nothing",
        PTO_DEPS_PTO | PTO_DEPS_SWITCH_REDUCE_IMPLIED | PTO_DEPS_SWITCH_PREDICATE_ORDERS_NOTHING,
        "pto,no-predicate-orders-nothing,reduce-implied",
-       "pto,creator-edges,manual-enters-nothing,no-predicate-orders-nothing,reduce-implied,host-waits-for-readers"},
+       "pto,creator-edges,manual-enters-nothing,no-predicate-orders-nothing,reduce-implied,host-waits-for-readers,base-"
+       "address"},
   };
   (void)state;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
@@ -74,7 +75,7 @@ static void test_a_wrong_list_is_refused_by_name(void **state) {
       {"weak", "\"weak\" is none of exact, pto"},
       {"exact,creator-edges", "\"exact,creator-edges\": rules are switched under pto alone"},
       {"pto,", "\"\" is none of creator-edges, manual-enters-nothing, predicate-orders-nothing, reduce-implied, "
-               "host-waits-for-readers, each also with no- before it"},
+               "host-waits-for-readers, base-address, each also with no- before it"},
       {"pto,creator", "\"creator\" is none of creator-edges,"},
       {"pto,no-", "\"no-\" is none of creator-edges,"},
       {"pto,no-no-creator-edges", "\"no-no-creator-edges\" is none of creator-edges,"},
@@ -277,6 +278,99 @@ static void test_explicit_edges_are_reduced_too_and_the_task_still_waits(void **
   fixture_close(&fixture);
 }
 
+/* All that fits into the four rings of a small window: found by `after`, and once more by bytes. */
+enum { SMALL_WINDOW = 16, MOST_TASKS = PTO_RING_COUNT * (SMALL_WINDOW - 1) - 1 };
+
+static int after_all(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor a = fixture_bytes(f, 0, 8);
+  struct pto_task tasks[MOST_TASKS];
+  for (uint32_t i = 0; i < MOST_TASKS; i++) {
+    if (i && i % (SMALL_WINDOW - 1) == 0) fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    FIXTURE_DO(rt, .modes = "o", .tensors = {&a}, .out = &tasks[i]);
+  }
+  FIXTURE_DO(rt, .label = 1, .modes = "b", .tensors = {&a}, .launch = {.after = tasks, .after_count = MOST_TASKS});
+  for (uint32_t i = 1; i < PTO_RING_COUNT; i++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
+static void test_a_task_may_come_after_all_others_of_a_small_window_twice(void **state) {
+  static const char *const rules[] = {"pto,reduce-implied", "pto"};
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rules); i++) {
+    struct pto_error error = {0};
+    fixture = (struct fixture){.config = {.window = SMALL_WINDOW}};
+    assert_int_equal(pto_deps_rules_parse(rules[i], &fixture.config.deps, &error), PTO_OK);
+    fixture_open(&fixture);
+    fixture_call_count = 0;
+    fixture_run(&fixture, after_all, PTO_OK);
+    assert_int_equal(fixture_edges(fixture.rt), MOST_TASKS);
+    for (uint32_t k = 0; k < MOST_TASKS; k++)
+      expect_reasons(k, MOST_TASKS, PTO_EDGE_EXPLICIT | PTO_EDGE_RAW | PTO_EDGE_WAW);
+    assert_int_equal(fixture_position(1), MOST_TASKS);
+    fixture_close(&fixture);
+  }
+}
+
+/* ---- base-address ---- */
+
+static int two_bases(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor whole = fixture_bytes(f, 0, 64), tail = fixture_bytes(f, 32, 32), longer = fixture_bytes(f, 32, 64);
+  const uint64_t offset = 32, count = 32;
+  struct pto_tensor view = pto_tensor_view(&whole, &offset, &count);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &view), PTO_OK);   /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &tail), PTO_OK);   /* 1: the same bytes, from another first one */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &view), PTO_OK);   /* 2: 1 has replaced nothing of the whole */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tail), PTO_OK);   /* 3 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &longer), PTO_OK); /* 4: begins as the tail does */
+  return 0;
+}
+static void test_a_buffer_is_known_by_its_first_byte(void **state) {
+  static const char *const without[] = {"pto,no-base-address", "exact"};
+  (void)state;
+  run_under("pto", two_bases);
+  expect_reasons(0, 1, 0);
+  expect_reasons(0, 2, PTO_EDGE_RAW);
+  expect_reasons(1, 2, 0);
+  expect_reasons(1, 3, PTO_EDGE_RAW);
+  expect_reasons(0, 3, 0);
+  expect_reasons(1, 4, PTO_EDGE_RAW);
+  assert_int_equal(fixture_edges(fixture.rt), 3);
+  fixture_close(&fixture);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(without); i++) {
+    run_under(without[i], two_bases);
+    expect_reasons(0, 1, PTO_EDGE_RAW | PTO_EDGE_WAW);
+    expect_reasons(0, 2, 0);
+    expect_reasons(1, 2, PTO_EDGE_RAW);
+    assert_int_equal(fixture_edges(fixture.rt), 4);
+    fixture_close(&fixture);
+  }
+}
+
+static int recorded_bases(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor whole = fixture_bytes(f, 0, 64), tail = fixture_bytes(f, 32, 32);
+  const struct pto_param boundary[] = {pto_inout(&whole), pto_hold(&tail)};
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, boundary, 2), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK); /* 1: the launch's begin is task 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &tail), PTO_OK);  /* 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &whole), PTO_OK); /* 3: task 2 has replaced nothing of the whole */
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 2};
+  fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
+  pto_recorded_destroy(recorded);
+  return 0;
+}
+static void test_a_buffer_is_known_by_its_first_byte_in_a_recording_too(void **state) {
+  static const char *const rules[] = {"pto", "pto,no-base-address"};
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rules); i++) {
+    run_under(rules[i], recorded_bases);
+    expect_reasons(1, 2, i ? PTO_EDGE_EXPLICIT : 0);
+    expect_reasons(1, 3, PTO_EDGE_EXPLICIT);
+    expect_reasons(2, 3, i ? PTO_EDGE_EXPLICIT : 0);
+    fixture_close(&fixture);
+  }
+}
+
 /* ---- host-waits-for-readers ---- */
 
 static uint64_t stalls; /* of the host, for its write alone */
@@ -327,8 +421,16 @@ static int reader_of_what_was_allocated(struct pto_runtime *rt, struct fixture *
   write_first_byte(rt, &a);
   return 0;
 }
-static int reader_of_other_bytes(struct pto_runtime *rt, struct fixture *f) {
+/* Its writer's buffer begins elsewhere: the host does not find it. */
+static int writer_of_another_base(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor a = fixture_bytes(f, 0, 16), tail = fixture_bytes(f, 8, 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
+  write_first_byte(rt, &tail);
+  return 0;
+}
+static int reader_of_other_bytes(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t half = 8;
+  struct pto_tensor a = fixture_bytes(f, 0, 16), tail = pto_tensor_view(&a, &half, &half);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
   wait_for(rt, &a);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tail), PTO_OK);
@@ -337,7 +439,8 @@ static int reader_of_other_bytes(struct pto_runtime *rt, struct fixture *f) {
 }
 /* Another byte of the tensor has been written: its writer's readers read the first byte too. */
 static int reader_behind_a_writer_of_another_byte(struct pto_runtime *rt, struct fixture *f) {
-  struct pto_tensor a = fixture_bytes(f, 0, 16), tail = fixture_bytes(f, 8, 8);
+  const uint64_t half = 8;
+  struct pto_tensor a = fixture_bytes(f, 0, 16), tail = pto_tensor_view(&a, &half, &half);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tail), PTO_OK);
   wait_for(rt, &tail);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &a), PTO_OK);
@@ -372,6 +475,20 @@ static void test_the_host_waits_for_readers_behind_a_writer(void **state) {
     }
 }
 
+static void test_the_host_finds_a_buffer_by_its_first_byte(void **state) {
+  static const char *const rules[] = {"pto", "pto,no-base-address", "exact"};
+  (void)state;
+  for (size_t k = 0; k < PTO_ARRAY_LENGTH(rules); k++) {
+    struct pto_error error = {0};
+    fixture = (struct fixture){.config = {.engine = "virtual"}};
+    assert_int_equal(pto_deps_rules_parse(rules[k], &fixture.config.deps, &error), PTO_OK);
+    fixture_open(&fixture);
+    fixture_run(&fixture, writer_of_another_base, PTO_OK);
+    assert_int_equal(stalls > 0, k > 0);
+    fixture_close(&fixture);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lists_of_rules_are_read_and_written),
@@ -384,6 +501,10 @@ int main(void) {
       cmocka_unit_test(test_a_predicate_orders_nothing),
       cmocka_unit_test(test_an_edge_that_another_implies_goes_if_it_is_not_far),
       cmocka_unit_test(test_explicit_edges_are_reduced_too_and_the_task_still_waits),
+      cmocka_unit_test(test_a_task_may_come_after_all_others_of_a_small_window_twice),
+      cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte),
+      cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte_in_a_recording_too),
+      cmocka_unit_test(test_the_host_finds_a_buffer_by_its_first_byte),
       cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer),
   };
   return cmocka_run_group_tests_name("dependency rules", tests, NULL, NULL);

@@ -59,7 +59,7 @@ static inline struct pto_region box(uint64_t start, uint64_t run, uint64_t rows,
 static inline uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region *r, uint16_t tag) {
   assert_true(pto_access_map_make_room(&f->map, 1));
   const uint32_t bucket = pto_access_map_bucket(&f->map, r);
-  uint32_t entry = pto_access_map_find(&f->map, r, bucket);
+  uint32_t entry = pto_access_map_find(&f->map, PTO_ANY_SPACE, r, bucket);
   f->map.hit_count = 0;
   if (!entry) {
     struct pto_access_position place;

@@ -20,6 +20,7 @@ struct bytes {
 
 struct record {
   uint32_t task, space;
+  uint64_t base; /* where the buffer begins in its memory */
   bool reads, writes, is_fuzzy, is_creator, is_dead;
   uint16_t lo, hi;
   uint8_t bits[BITMAP_BYTES];
@@ -54,6 +55,7 @@ struct interpreter {
   uint32_t tasks[RANDOM_MAX_OPS]; /* operations that became tasks, in order */
   uint32_t task_count, record_count;
   bool has_edge[RANDOM_MAX_OPS];                    /* to the current one, as found */
+  bool is_met[RANDOM_MAX_OPS];                      /* of these, by bytes */
   bool comes_after[RANDOM_MAX_OPS][RANDOM_MAX_OPS]; /* of every task, each that leads to it by edges as found */
   uint32_t task_number[RANDOM_MAX_OPS];             /* of an operation that became a task */
   uint32_t creator[SPACES];                         /* the operation that allocated a buffer */
@@ -229,9 +231,16 @@ static bool conflicts(const struct interpreter *in, const struct record *r, bool
   return r->reads && writes && in->rules == PTO_DEPS_EXACT;
 }
 
-static bool record_overlaps(const struct record *r, uint32_t space, const struct bytes *b, bool is_fuzzy) {
-  if (r->is_dead || r->space != space || !b->count) return false;
-  return r->is_fuzzy || is_fuzzy ? r->lo < b->hi && b->lo < r->hi : bits_meet(r->bits, b->bits);
+/* By base-address memory that is registered from elsewhere is other memory. */
+static bool is_one_buffer(const struct interpreter *in, const struct record *r, const struct random_view *view) {
+  const bool is_one_base = in->program->is_given || r->base == view->skip_bytes;
+  return r->space == view->buffer && (is_one_base || !has_rule(in, PTO_DEPS_SWITCH_BASE_ADDRESS, true));
+}
+
+static bool record_overlaps(const struct interpreter *in, const struct record *r, const struct random_view *view,
+                            const struct bytes *b) {
+  if (r->is_dead || !is_one_buffer(in, r, view) || !b->count) return false;
+  return r->is_fuzzy || view->fuzzy ? r->lo < b->hi && b->lo < r->hi : bits_meet(r->bits, b->bits);
 }
 
 /* What the parameter does: the OUTPUT of an in-place pair is the pair's INOUT, its INPUT is nothing of its own. */
@@ -262,6 +271,7 @@ static bool is_reduced(const struct interpreter *in, uint32_t producer, uint32_t
 static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
   const struct random_op *op = &in->program->ops[at];
   memset(in->has_edge, 0, sizeof in->has_edge);
+  memset(in->is_met, 0, sizeof in->is_met);
   in->plan->after_count[at] = 0;
   for (uint32_t k = 0; k < op->after_count; k++)
     if (op->after[k] <= in->task_count && is_visible(in, in->tasks[in->task_count - op->after[k]]))
@@ -276,14 +286,13 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
     access_of(op, i, &reads, &writes);
     for (uint32_t r = 0; r < in->record_count; r++) {
       const struct record *record = &in->records[r];
-      if (!is_visible(in, record->task) ||
-          !record_overlaps(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
+      if (!is_visible(in, record->task) || !record_overlaps(in, record, &op->params[i].view, &in->bytes[i]) ||
           !conflicts(in, record, reads, writes))
         continue;
       if (is_manual)
         add_after(in, at, record->task); /* nothing else would order it */
       else
-        in->has_edge[record->task] = true;
+        in->has_edge[record->task] = in->is_met[record->task] = true;
     }
   }
   for (uint32_t t = 0; t < at; t++)
@@ -294,26 +303,28 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
 
 static void enter_accesses(struct interpreter *in, uint32_t at) {
   const struct random_op *op = &in->program->ops[at];
+  const bool *edges = has_rule(in, PTO_DEPS_SWITCH_REDUCE_IMPLIED, false) ? in->is_met : in->has_edge;
   uint32_t before = in->record_count;
   if (enters_nothing(in, in->kinds[in->depth] == PTO_SCOPE_MANUAL)) return;
   for (uint32_t i = 0; i < op->param_count; i++) {
     bool reads, writes;
     access_of(op, i, &reads, &writes);
-    uint32_t space = op->params[i].view.buffer;
-    if (writes && !op->params[i].view.fuzzy)
+    const struct random_view *view = &op->params[i].view;
+    if (writes && !view->fuzzy)
       for (uint32_t r = 0; r < before; r++) {
         struct record *old = &in->records[r];
-        if (!old->is_dead && old->space == space && !old->is_fuzzy && in->has_edge[old->task] &&
+        if (!old->is_dead && is_one_buffer(in, old, view) && !old->is_fuzzy && edges[old->task] &&
             bits_cover(in->bytes[i].bits, old->bits))
           old->is_dead = true;
       }
     if (!(reads || writes) || !in->bytes[i].count || is_unseen(in, op, i)) continue;
     struct record *record = &in->records[in->record_count++];
     *record = (struct record){.task = at,
-                              .space = space,
+                              .space = view->buffer,
+                              .base = view->skip_bytes,
                               .reads = reads,
                               .writes = writes,
-                              .is_fuzzy = op->params[i].view.fuzzy,
+                              .is_fuzzy = view->fuzzy,
                               .is_creator = op->params[i].allocates,
                               .lo = in->bytes[i].lo,
                               .hi = in->bytes[i].hi};

@@ -72,6 +72,7 @@ static inline uint32_t random_op_tensor_count(const struct random_op *op) {
 struct random_program {
   uint64_t seed;
   uint64_t kept_heap_bytes; /* not 0: scopes keep their buffers (config.keep_released), in heap rings of this size */
+  bool is_given; /* external memory is a tensor each, of which all uses are views; else each use registers its own */
   uint32_t op_count;
   struct random_op ops[RANDOM_MAX_OPS];
 };
@@ -109,8 +110,8 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
 /* Through the runtime. */
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);
-/* Through the runtime, and what it submits kept (runtime/control/call_list.h).  The program has no reads and no
- * writes of elements; what it left is in `result`.  NULL where the run failed. */
+/* Through the runtime, and what it submits kept (runtime/control/call_list.h).  The program is_given and has no
+ * reads and no writes of elements; what it left is in `result`.  NULL where the run failed. */
 struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
                                         struct pto_runtime *rt, struct random_result *result);
 /* Submits what was kept in a run of its own, on external memory of its own, behind `before` barriers. */
