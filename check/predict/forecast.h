@@ -45,7 +45,7 @@ struct pto_forecast_job {
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
   uint64_t window;  /* slots of each task ring; 0: what options.config names */
-  uint32_t ranks;   /* that the program runs on; 0: on one chip.  Of ranks makespan_ps, kernels, why_run alone are told */
+  uint32_t ranks;   /* that the program runs on; 0: one chip.  Then makespan_ps, kernels and why_run are told */
   bool has_kernels; /* run them, without a try to do without */
   bool is_priced;   /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
 };
