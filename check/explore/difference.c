@@ -78,8 +78,13 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[256], reason[800], remedy[96];
+  char common[320], reason[960], remedy[96];
 };
+
+/* Why an order may matter that no declared byte explains: what there is to look at first, and what is left then. */
+#define UNDECLARED                                                                                                     \
+  "a kernel touches what its task does not declare (`ptosim check --observe` tells which); if none does, the "         \
+  "orchestration uses memory by itself, without waiting"
 
 /* What the two have in common: ends the sentence.  False where they declare no byte that one of them writes. */
 static bool describe_common(const struct pto_explore *explore, uint64_t first, uint64_t second,
@@ -92,9 +97,7 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
     return false;
   }
   if (!pto_explore_graph_shares_bytes(&explore->graph, first, second, &a, &b)) {
-    snprintf(text, size,
-             "they declare no byte in common, so a kernel touches what it does not declare, or the orchestration reads "
-             "memory by itself: try `ptosim check --observe`");
+    snprintf(text, size, "neither declares to write a byte that the other declares, so " UNDECLARED);
     return false;
   }
   telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
@@ -135,12 +138,9 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
              accesses, place);
   else
-    snprintf(
-        telling->reason, sizeof telling->reason,
-        "%s ran after task %" PRIu64
-        " was submitted, and that alone makes the difference: the orchestration may read memory by itself, without "
-        "waiting for who writes it%s",
-        held, pto_explore_submits(hold->position) - 1, place);
+    snprintf(telling->reason, sizeof telling->reason,
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so " UNDECLARED "%s",
+             held, pto_explore_submits(hold->position) - 1, place);
 }
 
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
@@ -234,6 +234,26 @@ static bool has_other_tasks(const struct pto_explore *explore, const struct pto_
   return outcome->status == PTO_OK && *calls != explore->call_count;
 }
 
+/* Why it made other calls: by what its tasks declare, and whether the host accessed elements before the last call. */
+static const char *tell_other_tasks(const struct pto_explore *explore) {
+  const struct pto_explore_graph *graph = &explore->graph;
+  struct pto_stats stats = {.size = sizeof stats};
+  bool has_predicate = false, has_accesses = false;
+  pto_runtime_stats(explore->rt, &stats);
+  for (uint64_t t = 0; t < graph->task_count; t++)
+    for (uint32_t i = 0; i < graph->tasks[t].touch_count; i++)
+      has_predicate |= graph->touches[graph->tasks[t].first_touch + i].param == UINT32_MAX;
+  for (uint64_t i = 0; i < explore->call_count; i++)
+    has_accesses |= pto_explore_accesses(explore->calls[i].position) != 0;
+  if (has_predicate && stats.tasks == graph->task_count)
+    return "the same tasks were submitted, and a predicate, which nothing orders behind who writes its element, was "
+           "decided otherwise";
+  if (has_accesses)
+    return "the orchestration submits other tasks, by an element that it reads without an order, or by memory that it "
+           "reads by itself";
+  return "the orchestration reads by itself, without waiting, memory that a task writes, and submits other tasks";
+}
+
 /* ---- findings ---- */
 
 static bool is_known(const struct pto_explore *explore, const struct pto_finding *finding) {
@@ -271,10 +291,8 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   uint64_t calls;
   if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
-    snprintf(telling.reason, sizeof telling.reason,
-             "it made %" PRIu64 " calls instead of %" PRIu64
-             ": the orchestration reads by itself, without waiting, memory that a task writes, and submits other tasks",
-             calls, explore->call_count);
+    snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " calls instead of %" PRIu64 ": %s", calls,
+             explore->call_count, tell_other_tasks(explore));
   else
     describe(explore, holds, &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);

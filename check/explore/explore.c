@@ -355,9 +355,11 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
     explore->counts.differing++;
     if (explore->is_unstable) continue;
     const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .group = 1};
-    pto_findings_add(explore->findings, &finding, NULL,
-                     "threads with the delays of seed %llu: %s; explore without --engine finds and shrinks the order",
-                     (unsigned long long)(seed + i), made.outcome.text);
+    pto_findings_add(
+        explore->findings, &finding, NULL,
+        "threads with the delays of seed %llu: %s; if an order of whole kernel calls gives this too, explore "
+        "without --engine shrinks it",
+        (unsigned long long)(seed + i), made.outcome.text);
   }
   return PTO_OK;
 }

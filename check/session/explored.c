@@ -39,6 +39,24 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   return PTO_EXIT_USAGE;
 }
 
+/* Whether the program's own order is right in memory that does not begin as a pattern. */
+static bool is_right_without_poison(const struct pto_session *session) {
+  struct pto_config config = session->asked;
+  struct pto_session_options options = session->options;
+  struct pto_session plain = {0};
+  config.size = sizeof config;
+  config.engine = "virtual";
+  config.poison = false;
+  config.record = 0;
+  options.config = &config;
+  options.progress = NULL;
+  int code = pto_session_init(&plain, &options);
+  if (code == PTO_EXIT_OK) code = pto_session_execute(&plain);
+  if (code == PTO_EXIT_OK) code = pto_session_judge(&plain);
+  pto_session_fini(&plain);
+  return code == PTO_EXIT_OK;
+}
+
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count)) {
   static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
@@ -54,8 +72,12 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
   session->result.has_run = true; /* a case may state counts */
   const int code = pto_session_judge(session);
   if (code == PTO_EXIT_FINDINGS)
-    pto_findings_add(&explored->findings, &wrong, NULL, "the sequential run already: %s",
-                     session->result.error.sentence);
+    pto_findings_add(
+        &explored->findings, &wrong, NULL, "the sequential run already: %s%s", session->result.error.sentence,
+        is_right_without_poison(session)
+            ? "; only here, where memory begins as a pattern (NaN in floats), so something reads bytes that "
+              "no task has written: `ptosim check --observe` tells what"
+            : "");
   pto_session_take_refusals(session, session->rt);
   pto_session_add_refusals(session, &explored->findings);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;

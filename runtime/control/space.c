@@ -61,7 +61,7 @@ static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t piece
   pto_runtime_fail(
       rt, PTO_EHEAP,
       "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; a heap of %llu bytes would have "
-      "been enough",
+      "been enough for this task",
       ring_index, (unsigned long long)piece_bytes, (unsigned long long)pto_heap_ring_used(heap),
       (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, piece_bytes));
   append_holders(rt, ring_index);
@@ -73,7 +73,7 @@ static int fail_size(struct pto_runtime *rt, uint32_t ring_index, const struct p
   return pto_runtime_fail(
       rt, PTO_EHEAP,
       "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
-      "have been enough",
+      "have been enough for this task",
       ring_index, (unsigned long long)submit->heap_bytes,
       (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->heap_bytes);
 }

@@ -40,6 +40,10 @@ static int sloppy_run(const struct pto_kernel_args *a) {
   secret[0] = 77;
   return fill_run(a);
 }
+static int sloppy_copy_run(const struct pto_kernel_args *a) {
+  secret[0] = 77;
+  return copy_run(a);
+}
 static int32_t calls_so_far;
 static int counting_run(const struct pto_kernel_args *a) {
   cells(a, 0)[0] = calls_so_far++;
@@ -72,6 +76,8 @@ static const struct pto_kernel_param fill_params[] = {CELLS_OF(PTO_OUTPUT),
 static const struct pto_kernel_param copy_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_OUTPUT)};
 static const struct pto_kernel_param step_params[] = {CELLS_OF(PTO_INOUT)};
 static const struct pto_kernel_param add_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_INOUT)};
+static const struct pto_kernel sloppy_copy = {"sloppy copy",   PTO_AIV, 0,    copy_params, 2,
+                                              sloppy_copy_run, NULL,    NULL, NULL};
 static const struct pto_kernel add = {"add", PTO_AIV, 0, add_params, 2, add_run, NULL, NULL, NULL};
 static const struct pto_kernel tiring = {"tiring", PTO_AIV, 0, step_params, 1, tiring_run, NULL, NULL, NULL};
 static const struct pto_kernel fill = {"fill", PTO_AIV, 0, fill_params, 2, fill_run, NULL, NULL, NULL};
@@ -129,6 +135,14 @@ static int undeclared(struct pto_runtime *rt, struct pto_program_run *run) {
   secret = pto_program_find(run, "x")->data;
   int status = submit_copy(rt, &copy, &x, &y, NULL);
   return status ? status : submit_fill(rt, &sloppy, &z, 1, NULL);
+}
+
+/* Both read x, and the second also writes a cell of y, which it does not declare. */
+static int undeclared_beside_an_input(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
+  secret = pto_program_find(run, "y")->data;
+  int status = submit_copy(rt, &copy, &x, &y, NULL);
+  return status ? status : submit_copy(rt, &sloppy_copy, &x, &z, NULL);
 }
 
 static int with_memory_of_its_own(struct pto_runtime *rt, struct pto_program_run *run) {
@@ -205,6 +219,29 @@ static int submitting_as_it_sees(struct pto_runtime *rt, struct pto_program_run 
   if (status == PTO_OK && *(const int32_t *)pto_program_find(run, "x")->data == 5)
     status = submit_fill(rt, &fill, &y, 7, NULL);
   return status;
+}
+
+/* The third task runs where the first has written its element. */
+static int predicated(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
+  const struct pto_tensor element = pto_tensor_slice(&x, 0, 0, 1, 1);
+  const struct pto_launch launch = {.aiv0 = &fill, .predicate = {&element, PTO_IF_EQ, 5}};
+  int status = submit_fill(rt, &fill, &x, 5, NULL);
+  if (status == PTO_OK) status = submit_fill(rt, &fill, &z, 6, NULL);
+  return status ? status : pto_submit(rt, &launch, (struct pto_param[]){pto_output(&y), pto_scalar_i64(7)}, 2, NULL);
+}
+
+/* The host's element is written in a manual scope, which orders nothing under pto. */
+static int submitting_by_element(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
+  const uint64_t first = 0;
+  int32_t seen = 0;
+  int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
+  if (status == PTO_OK) status = submit_fill(rt, &fill, &x, 5, NULL);
+  if (status == PTO_OK) status = pto_scope_end(rt);
+  if (status == PTO_OK) status = submit_fill(rt, &fill, &z, 6, NULL);
+  if (status == PTO_OK) status = pto_read_element(rt, &x, &first, &seen);
+  return status == PTO_OK && seen == 5 ? submit_fill(rt, &fill, &y, 7, NULL) : status;
 }
 
 /* A dozen tasks over x, y and z in a manual scope, with some of the edges that they need. */
@@ -329,7 +366,8 @@ static void test_a_kernel_that_writes_what_it_does_not_declare_is_told_so(void *
   struct explored e;
   explore_some(&e, undeclared, PTO_DEPS_EXACT);
   assert_says(&e, PTO_FINDING_ORDER, "task 1 (sloppy) ran before task 0 (copy)");
-  assert_says(&e, PTO_FINDING_ORDER, "they declare no byte in common");
+  assert_says(&e, PTO_FINDING_ORDER, "neither declares to write a byte that the other declares");
+  assert_says(&e, PTO_FINDING_ORDER, "`ptosim check --observe` tells which");
   close_program(&e);
 }
 
@@ -537,8 +575,32 @@ static void test_an_orchestration_that_submits_by_what_it_sees_is_told_so(void *
   close_program(&e);
 }
 
+/* Nor is one accused that uses no memory by itself. */
+static void test_other_tasks_by_a_predicate_or_an_element_are_told_so(void **state) {
+  struct explored e;
+  explore_some(&e, predicated, PTO_DEPS_PTO);
+  assert_says(&e, PTO_FINDING_ORDER, "it made 2 calls instead of 3: the same tasks were submitted, and a predicate");
+  assert_null(strstr(e.findings.items[0].sentence, "orchestration"));
+  close_program(&e);
+  explore_some(&e, submitting_by_element, PTO_DEPS_PTO);
+  assert_says(&e, PTO_FINDING_ORDER,
+              "it made 2 calls instead of 3: the orchestration submits other tasks, by an element");
+  close_program(&e);
+}
+
+static void test_two_tasks_that_read_one_input_are_not_said_to_declare_nothing_in_common(void **state) {
+  struct explored e;
+  explore_some(&e, undeclared_beside_an_input, PTO_DEPS_EXACT);
+  assert_says(&e, PTO_FINDING_ORDER,
+              "; no edge between them; neither declares to write a byte that the other declares");
+  assert_null(strstr(e.findings.items[0].sentence, "no byte in common"));
+  close_program(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_other_tasks_by_a_predicate_or_an_element_are_told_so),
+      cmocka_unit_test(test_two_tasks_that_read_one_input_are_not_said_to_declare_nothing_in_common),
       cmocka_unit_test(test_a_missing_edge_is_one_hold_between_the_two_tasks),
       cmocka_unit_test(test_what_has_its_edges_is_not_accused),
       cmocka_unit_test(test_a_run_that_fails_in_one_order_alone_is_a_difference),

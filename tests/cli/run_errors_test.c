@@ -422,13 +422,12 @@ static const struct fixture_case cases[] = {
      .body = heap_too_small,
      .status = PTO_EHEAP,
      .sentence = "heap ring 0: the task's outputs take 70656 bytes, the whole heap has 65536; a heap of 70656 bytes "
-                 "would have been enough"},
+                 "would have been enough for this task"},
     {.name = "a heap held by open scopes is an error that names them",
      .body = heap_held,
      .status = PTO_EHEAP,
      .sentence = "heap ring 1: 40960 bytes wanted, 40960 of 65536 used, all held by open scopes; a heap of 81920 bytes "
-                 "would have been "
-                 "enough; open scope 1 (depth 1) holds 1 tasks and 40960 bytes"},
+                 "would have been enough for this task; open scope 1 (depth 1) holds 1 tasks and 40960 bytes"},
     {.name = "lists full of live edges are an error with their capacity",
      .body = too_few_chunks,
      .status = PTO_ECAPACITY,
