@@ -271,6 +271,9 @@ static void note_change(struct pto_rank *rank) {
 }
 
 void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *message) {
+  struct pto_rank_put *before = &rank->puts[message->source];
+  *before =
+      (struct pto_rank_put){before->landed_at == message->began_at ? before->began_at : message->began_at, message->at};
   if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message), message->payload);
   note_change(rank);
 }
@@ -335,6 +338,14 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   return pto_part_send(rank->part, message) ? 0 : no_memory(args, call);
 }
 
+/* One that is the rank's own was nowhere. */
+static uint64_t sent_at(const struct pto_rank *rank, const struct pto_world_message *message) {
+  if (message->source == rank->index) return message->at;
+  const struct pto_rank_put *put = &rank->puts[message->source];
+  const uint64_t at = message->at - pto_fabric_lookahead_ps(rank->part->fabric, message->source, rank->index);
+  return put->landed_at == at ? put->began_at : at;
+}
+
 static bool holds(enum pto_compare compare, int32_t found, int32_t value) {
   return compare == PTO_IF_EQ ? found == value : found >= value;
 }
@@ -351,7 +362,7 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
     const struct pto_signal_wait wait = rank->waits[i];
     if (wait.comm == comm && wait.signal == message->signal &&
         holds((enum pto_compare)wait.compare, *signal, wait.value)) {
-      *wait.cause = (struct pto_remote_cause){message->source, message->sequence};
+      *wait.cause = (struct pto_remote_cause){message->source, message->sequence, sent_at(rank, message)};
       (void)honour(rank, rank->tickets[wait.core]);
     } else
       rank->waits[left++] = wait;
@@ -427,7 +438,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     record.kind = PTO_REMOTE_WAIT;
     record.peer = cause.source;
     record.sequence = cause.sequence;
-    pto_rank_record_call(rank, core, begin, PTO_ACTIVITY_wait_peer, record);
+    pto_rank_record_wait(rank, core, begin, cause.sent_at, record);
   }
   if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;

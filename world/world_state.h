@@ -141,6 +141,12 @@ struct pto_rank_comm {
 struct pto_remote_cause {
   uint32_t source;
   uint64_t sequence;
+  uint64_t sent_at; /* of a signal: when it was on its way, or the put that had landed as it was sent */
+};
+
+/* When puts of a rank, one behind the other without a gap, were on their way. */
+struct pto_rank_put {
+  uint64_t began_at, landed_at;
 };
 
 /* A signal that a core waits for. */
@@ -166,8 +172,9 @@ struct pto_rank {
   int status;
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
   uint64_t base_ps, run;
-  uint64_t late_ps;  /* pto_world_delay */
-  uint64_t taken_at; /* of the last message */
+  uint64_t late_ps;                        /* pto_world_delay */
+  uint64_t taken_at;                       /* of the last message */
+  struct pto_rank_put puts[PTO_MAX_RANKS]; /* the last that came, by source */
   uint64_t sent_count, ticket_count;
   struct pto_world_message **inbox; /* the first one last */
   size_t inbox_count, inbox_capacity;
@@ -355,6 +362,9 @@ pto_rank_take pto_rank_take_answer;
  */
 void pto_rank_record_call(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
                           uint32_t activity, struct pto_trace_remote call);
+/* A wait for a signal, which was on its way from `sent_at` of the world's time on. */
+void pto_rank_record_wait(const struct pto_rank *rank, const struct pto_waiting_core *core, uint64_t begin,
+                          uint64_t sent_at, struct pto_trace_remote call);
 /* One that takes no time. */
 void pto_rank_record_now(const struct pto_rank *rank, const struct pto_waiting_core *core,
                          struct pto_trace_remote call);

@@ -76,7 +76,8 @@ static const uint8_t part_of[PTO_ACTIVITY_COUNT] = {[PTO_ACTIVITY_compute] = 1 +
                                                     [PTO_ACTIVITY_put] = 1 + PTO_KERNEL_links,
                                                     [PTO_ACTIVITY_get] = 1 + PTO_KERNEL_links,
                                                     [PTO_ACTIVITY_notify] = 1 + PTO_KERNEL_links,
-                                                    [PTO_ACTIVITY_wait_peer] = 1 + PTO_KERNEL_ranks};
+                                                    [PTO_ACTIVITY_wait_peer] = 1 + PTO_KERNEL_ranks,
+                                                    [PTO_ACTIVITY_wait_link] = 1 + PTO_KERNEL_ranks};
 
 /* What kernels' times are made of. */
 static bool collect_segments(const struct collector *c) {

@@ -9,7 +9,8 @@
  *
  * Always true: records stand in the order in which things happened.  A put or a get has a READ, a WRITE or both where
  * it was called, of what lies in a window, and its own record where it was over.  A PUT, a GET, a WAIT, and a MAKE that
- * waited, stand behind their segment, which is the last of the core, or of the orchestrator, before `segment`.  A
+ * waited, stand behind their segment, which is the last of the core, or of the orchestrator, before `segment`; a WAIT
+ * may have two: the peer was late, the signal on its way.  A
  * signal comes to its rank at the end of its NOTIFY, before that rank does anything else of that picosecond.
  */
 #ifndef PTO_TRACE_REMOTE_H

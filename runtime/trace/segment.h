@@ -60,8 +60,9 @@
   X(wait_sync, "waiting for all tasks so far", WAIT)                                                                   \
   X(wait_drain, "waiting for the last tasks", WAIT)                                                                    \
   X(wait_poll, "waiting for memory that it polls", WAIT)                                                               \
-  X(wait_peer, "waiting for other ranks", WAIT) /* a core's too */                                                     \
+  X(wait_peer, "waiting for other ranks", WAIT) /* a core's too: for one that is late */                               \
   X(wait_event, "waiting for another context", WAIT)                                                                   \
+  X(wait_link, "waiting for what is on links", WAIT) /* a core's: a signal, or the put before it */                    \
   X(wait_orchestrator, "waiting for submits", WAIT)                                                                    \
   X(wait_dependency, "waiting for producers", WAIT)                                                                    \
   X(wait_scheduler, "waiting for schedulers", WAIT)                                                                    \

@@ -30,7 +30,7 @@ holds 'the longest wait is first' so "[w['us'] for w in d['comm_stats']['waits']
 # A rank's cores and its orchestration waited as long as the matrix says.
 waited() {
   run --set algorithm=ring --comm-stats --stats &&
-    so "all(abs(sum(w['us'] for w in d['comm_stats']['waits'] if w['rank'] == r) - sum(a['us'].get('wait_peer', 0) for a in d['results'][r]['stats']['accounts'])) < 1e-6 for r in range(4))"
+    so "all(abs(sum(w['us'] for w in d['comm_stats']['waits'] if w['rank'] == r) - sum(a['us'].get('wait_peer', 0) + a['us'].get('wait_link', 0) for a in d['results'][r]['stats']['accounts'])) < 1e-6 for r in range(4))"
 }
 holds 'accounts and waits agree' waited
 holds 'kernels add up' so "all(abs(k['total_us'] - sum(k[p + '_us'] for p in ('compute', 'memory', 'contention', 'links', 'ranks', 'cores'))) < 1e-5 and k['links_us'] > 0 and k['ranks_us'] > 0 for r in d['results'] for k in r['stats']['kernels'])"
@@ -64,7 +64,7 @@ for s in steps:
 assert by_activity == path["us"] and sum(path["us"].values()) == run["virtual_us"]
 assert by_place == {(o["rank"], o["to"]): o["us"] for o in path["on"]}
 # Nothing is waited for that is not followed to where it came from, and the path goes to another rank on a link alone.
-assert not {"other", "wait_peer", "wait_poll"} & set(path["us"]), path["us"]
+assert not {"other", "wait_peer", "wait_link", "wait_poll"} & set(path["us"]), path["us"]
 for a, b in zip(steps, steps[1:]): assert a["rank"] == b["rank"] or (a["activity"] == "notify" and a["peer"] == b["rank"]), (a, b)
 assert len({s["rank"] for s in steps}) > 1
 END
@@ -77,6 +77,11 @@ slow_links() {
   grep -E 'bound    by links between ranks, [0-9.]+ %.*rank [0-3] -> rank [0-3] the largest part' "$work/text" && cp "$work/text" "$work/slow"
 }
 holds 'slow links are what bounds it' slow_links
+# Waits of cores by cause: there the data are on the links; a stage of a pipeline waits for the one before, which computes.
+waits() { # LATE-EXPRESSION of `late` and `link`, us of all cores
+  so "(lambda late, link: $1)(*[sum(a['us'].get(n, 0) for r in d['results'] for a in r['stats']['accounts'] if a['resource'].startswith('A')) for n in ('wait_peer', 'wait_link')])"
+}
+holds 'waits for data on slow links' waits 'late < link / 100'
 # Faster links are then what helps most; the option that is told gives the time that is told.
 faster() {
   "$python" - "$work/run.json" >"$work/gain" <<'END' || return 1
@@ -89,6 +94,8 @@ END
   run --set algorithm=ring --chip-set "$set" && so "abs(d['virtual_us'] - $makespan) < 1e-6"
 }
 holds 'what helps is told, and does' faster
+computing() { "$ptosim" run pipeline --no-compute --set rows=128 --set dim=256 --chip a2a3 --stats --no-gains --json "$work/run.json" >"$work/text" && waits 'late > 2 * link > 0'; }
+holds 'waits for a peer that is late' computing
 adds_up() {
   grep -E '^  path |^           on ' "$work/slow" | sed 's/;.*//' >"$work/lines"
   [ "$(wc -l <"$work/lines")" = 2 ] || return 1
