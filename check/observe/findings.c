@@ -381,10 +381,14 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
 }
 
-void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
+                              const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);
-  SAY(&text, " reads local memory that it has not written itself; ");
+  SAY(&text,
+      " reads local memory that it has not written itself: %sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s; ",
+      local.hi - local.lo > PTO_OBSERVE_LOCAL_WORD ? "some of " : "", local.lo, local.hi,
+      o->call.label % 4 == PTO_ROLE_AIC ? "L1" : "UB");
   say_effect(&text, o, effect);
   add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }

@@ -144,9 +144,9 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
   const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
-    if (!pto_observe_run_again(o, pattern, true).differs) continue;
+    if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
     pto_observe_select(o, NULL);
-    const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, false);
+    const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL);
     if (same.differs)
       pto_observe_report_unstable(o, &same);
     else

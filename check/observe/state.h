@@ -48,11 +48,11 @@ struct pto_observe_call {
   const struct pto_payload *payload;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;  /* of the unit in its task: block · 4 + role */
-  bool has_others; /* the task has other units */
-  bool has_shared; /* some byte is of class SHARED */
-  uint64_t local_bytes;
-  int status; /* of the first run */
+  uint32_t label;       /* of the unit in its task: block · 4 + role */
+  bool has_others;      /* the task has other units */
+  bool has_shared;      /* some byte is of class SHARED */
+  uint64_t local_bytes; /* of each core's local memory, that may matter */
+  int status;           /* of the first run */
   uint64_t first_ns;
   uint64_t form;                       /* its kernels and shapes */
   struct pto_observe_form *form_entry; /* NULL: there is no room for it */
@@ -137,10 +137,15 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
 bool pto_observe_declare(struct pto_observation *o);
 /* The run that counts; its end is kept in `after`. */
 void pto_observe_run_first(struct pto_observation *o);
-/* Another from the same beginning, with other values where `sel` is not 0 and, where `fills_local`, in local memory;
- * bytes that it shows to be written are added to `written`. */
+/* Another from the same beginning, with other values where `sel` is not 0 and in these bytes of local memory; bytes
+ * that it shows to be written are added to `written`. */
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
-                                                 bool fills_local);
+                                                 struct pto_observe_range local);
+#define PTO_OBSERVE_LOCAL_WORD 4u /* as fine as local memory is searched */
+#define PTO_OBSERVE_NO_LOCAL ((struct pto_observe_range){0, 0})
+static inline struct pto_observe_range pto_observe_all_local(const struct pto_observation *o) {
+  return (struct pto_observe_range){0, o->call.local_bytes};
+}
 /* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
  * read elsewhere and written there is the one that it had. */
 static inline uint8_t pto_observe_selects(uint8_t byte_class) {
@@ -206,7 +211,8 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
                         const struct pto_observe_outcome *effect);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes);
-void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
+                              const struct pto_observe_outcome *effect);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
