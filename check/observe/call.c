@@ -330,6 +330,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   struct pto_observe_outcome outcome = {0};
   struct again again = {o, local, 0};
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
+  pto_observe_statics_set(&o->statics);
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_engine_observe_abandon(o->port);
@@ -347,6 +348,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
 
 void pto_observe_restore(struct pto_observation *o) {
   const struct pto_observe_memory *m = &o->memory;
+  pto_observe_statics_restore(&o->statics);
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
     const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);

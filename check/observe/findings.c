@@ -393,6 +393,18 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
+  struct text text = {""};
+  char name[256];
+  if (!o->lines) o->lines = pto_source_lines_create();
+  pto_source_lines_function(o->lines, data, name, sizeof name);
+  if (strncmp(name, "__gcov", 6) == 0) return; /* counters of coverage */
+  say_unit(&text, o, o->call.label);
+  SAY(&text, " changes %" PRIu64 " bytes of the static variable %s: it outlives the call, and other cores share it",
+      size_bytes, name);
+  add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
+}
+
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);

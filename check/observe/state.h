@@ -5,6 +5,7 @@
  *   check/observe/observe.c         what is to be looked at, and the order of the steps for each unit
  *   check/observe/memory.c  guarded pages
  *   check/observe/shadow.c  who has written what of the arena
+ *   check/observe/statics.c static variables of kernels
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/search.c  which bytes are read
  *   check/observe/task.c    what all units of a task come to
@@ -19,6 +20,7 @@
 #include <check/observe/observe.h>
 #include <check/observe/memory.h>
 #include <check/observe/shadow.h>
+#include <check/observe/statics.h>
 #include <report/findings/source_lines.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
@@ -96,6 +98,7 @@ struct pto_observation {
   struct pto_memory_watch watch;
   bool is_in_run;
   struct pto_observe_call call;
+  struct pto_observe_statics statics;
   struct pto_observe_task *tasks; /* begun and not over */
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
@@ -213,6 +216,7 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
                              const struct pto_observe_bytes *bytes);
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
+void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);

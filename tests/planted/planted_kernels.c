@@ -29,6 +29,7 @@
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
+  X(static_tile, "the tile of a kernel is a static array in the place of local memory")                                \
   X(hidden_state, "a kernel counts its calls in a static variable and writes the count")
 
 #define WORD(t, row, column) (((uint32_t *)(t)->addr) + (row) * (t)->strides[0] + (column) * (t)->strides[1])
@@ -308,6 +309,22 @@ static int count_run(const struct pto_kernel_args *a) {
   return 0;
 }
 static const struct pto_kernel counting = AIV_KERNEL("counting", of_out_value, count_run);
+
+/* z = x by way of a tile. */
+static int copy_tile_run(const struct pto_kernel_args *a) {
+  static uint32_t tile[16];
+  uint32_t *through = a->scalars[0].u64 ? tile : a->core->local.addr;
+  memcpy(through, a->tensors[0].addr, sizeof tile);
+  memcpy(a->tensors[1].addr, through, sizeof tile);
+  return 0;
+}
+static const struct pto_kernel copy_tile = AIV_KERNEL("copy_tile", of_in_out_value, copy_tile_run);
+
+static void static_tile(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0), z = fresh(p, 1, 16);
+  put(p, PLAIN(copy_tile), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
 
 static void hidden_state(struct planted *p) {
   for (uint64_t i = 0; i < 4; i++) {
