@@ -53,7 +53,6 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->status = 0;
   call->runs = call->param_count = 0;
   call->form = form_of(call);
-  call->local_bytes = pto_engine_observe_local_bytes(o->port);
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
     const uint32_t task_mode = mode_of(call, i, true);
     if (task_mode == PTO_SCALAR) continue;
@@ -301,8 +300,9 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = &o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  o->call.status = pto_engine_observe_run(o->port, 0, 0);
+  o->call.status = pto_engine_observe_run(o->port, 0, 0, 0);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
+  o->call.local_bytes = pto_engine_observe_local_bytes(o->port);
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
@@ -316,20 +316,21 @@ void pto_observe_run_first(struct pto_observation *o) {
 
 struct again {
   struct pto_observation *o;
-  uint64_t local_bytes;
+  struct pto_observe_range local;
   int status;
 };
 static void run_again(void *context) {
   struct again *again = context;
-  again->status = pto_engine_observe_run(again->o->port, again->local_bytes ? 0xff : 0, again->local_bytes);
+  again->status = pto_engine_observe_run(again->o->port, 0xff, again->local.lo, again->local.hi);
 }
 
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
-                                                 bool fills_local) {
+                                                 struct pto_observe_range local) {
   struct pto_observe_memory *m = &o->memory;
   struct pto_observe_outcome outcome = {0};
-  struct again again = {o, fills_local ? o->call.local_bytes : 0, 0};
+  struct again again = {o, local, 0};
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
+  pto_observe_statics_set(&o->statics);
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_engine_observe_abandon(o->port);
@@ -347,6 +348,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
 
 void pto_observe_restore(struct pto_observation *o) {
   const struct pto_observe_memory *m = &o->memory;
+  pto_observe_statics_restore(&o->statics);
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
     const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);

@@ -381,12 +381,28 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
 }
 
-void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
+                              const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);
-  SAY(&text, " reads local memory that it has not written itself; ");
+  SAY(&text,
+      " reads local memory that it has not written itself: %sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s; ",
+      local.hi - local.lo > PTO_OBSERVE_LOCAL_WORD ? "some of " : "", local.lo, local.hi,
+      o->call.label % 4 == PTO_ROLE_AIC ? "L1" : "UB");
   say_effect(&text, o, effect);
   add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
+}
+
+void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
+  struct text text = {""};
+  char name[256];
+  if (!o->lines) o->lines = pto_source_lines_create();
+  pto_source_lines_function(o->lines, data, name, sizeof name);
+  if (strncmp(name, "__gcov", 6) == 0) return; /* counters of coverage */
+  say_unit(&text, o, o->call.label);
+  SAY(&text, " changes %" PRIu64 " bytes of the static variable %s: it outlives the call, and other cores share it",
+      size_bytes, name);
+  add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {

@@ -144,9 +144,9 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
   const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
-    if (!pto_observe_run_again(o, pattern, true).differs) continue;
+    if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
     pto_observe_select(o, NULL);
-    const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, false);
+    const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL);
     if (same.differs)
       pto_observe_report_unstable(o, &same);
     else
@@ -159,7 +159,12 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
 
 /* Whether all that it wrote is known. */
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
+  const struct pto_message *first = &o->call.unit->messages[0];
+  const char *data;
+  uint64_t size_bytes;
+  pto_observe_statics_begin(&o->statics, (const void *)(uintptr_t)o->call.payload->kernels[first->role]->run);
   pto_observe_run_first(o);
+  if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_restore(o);
   judge_writes(o);
@@ -261,6 +266,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_source_lines_destroy(o->lines);
   free(o->tasks);
   free(o->left);
+  pto_observe_statics_fini(&o->statics);
   pto_observe_memory_fini(&o->memory);
   pto_observe_shadow_fini(&o->shadow);
   pto_reserve_fini(&o->forms_memory);

@@ -114,8 +114,8 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
     select_range(s->o, bytes_of(&s->pieces[i], from, to));
   }
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
-  struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, false);
-  if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, false);
+  struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
+  if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, PTO_OBSERVE_NO_LOCAL);
   if (outcome.is_caught && s->o->memory.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
@@ -223,15 +223,41 @@ static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pat
   return is_read;
 }
 
+/* Whether other values in words [first, end) of local memory make a difference. */
+static bool needs_local(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t first, uint64_t end) {
+  const struct pto_observe_range local = {first * PTO_OBSERVE_LOCAL_WORD, end * PTO_OBSERVE_LOCAL_WORD};
+  return pto_observe_run_again(o, pattern, local).differs;
+}
+
+/* The first and the last word of local memory that matter. */
+static bool search_local(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
+  const uint64_t count = pto_align_up(o->call.local_bytes, PTO_OBSERVE_LOCAL_WORD) / PTO_OBSERVE_LOCAL_WORD;
+  struct pto_observe_range found = pto_observe_all_local(o);
+  pto_observe_select(o, NULL);
+  const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, found);
+  if (!effect.differs) return false;
+  if (is_full && !effect.is_caught) {
+    uint64_t lo = 0, hi = count; /* those below lo do not matter, those below hi do */
+    while (hi - lo > 1) {
+      const uint64_t middle = lo + (hi - lo) / 2;
+      *(needs_local(o, pattern, 0, middle) ? &hi : &lo) = middle;
+    }
+    found.lo = (hi - 1) * PTO_OBSERVE_LOCAL_WORD;
+    lo = hi - 1, hi = count; /* those from lo on do, those from hi on do not */
+    while (hi - lo > 1) {
+      const uint64_t middle = lo + (hi - lo) / 2;
+      *(needs_local(o, pattern, middle, count) ? &lo : &hi) = middle;
+    }
+    found.hi = hi * PTO_OBSERVE_LOCAL_WORD;
+  }
+  pto_observe_report_local(o, found, &effect);
+  return true;
+}
+
 void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
   const uint64_t runs = is_full ? RUNS_MAX : 0;
   bool any = false;
-  if (o->call.local_bytes) {
-    pto_observe_select(o, NULL);
-    const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, true);
-    if (effect.differs) pto_observe_report_local(o, &effect);
-    any |= effect.differs;
-  }
+  if (o->call.local_bytes) any |= search_local(o, pattern, is_full);
   any |= search_reads(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
   any |= search_reads(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
   any |= search_reads(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);

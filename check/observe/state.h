@@ -5,6 +5,7 @@
  *   check/observe/observe.c         what is to be looked at, and the order of the steps for each unit
  *   check/observe/memory.c  guarded pages
  *   check/observe/shadow.c  who has written what of the arena
+ *   check/observe/statics.c static variables of kernels
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/search.c  which bytes are read
  *   check/observe/task.c    what all units of a task come to
@@ -19,6 +20,7 @@
 #include <check/observe/observe.h>
 #include <check/observe/memory.h>
 #include <check/observe/shadow.h>
+#include <check/observe/statics.h>
 #include <report/findings/source_lines.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
@@ -48,11 +50,11 @@ struct pto_observe_call {
   const struct pto_payload *payload;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;  /* of the unit in its task: block · 4 + role */
-  bool has_others; /* the task has other units */
-  bool has_shared; /* some byte is of class SHARED */
-  uint64_t local_bytes;
-  int status; /* of the first run */
+  uint32_t label;       /* of the unit in its task: block · 4 + role */
+  bool has_others;      /* the task has other units */
+  bool has_shared;      /* some byte is of class SHARED */
+  uint64_t local_bytes; /* of each core's local memory, that may matter */
+  int status;           /* of the first run */
   uint64_t first_ns;
   uint64_t form;                       /* its kernels and shapes */
   struct pto_observe_form *form_entry; /* NULL: there is no room for it */
@@ -96,6 +98,7 @@ struct pto_observation {
   struct pto_memory_watch watch;
   bool is_in_run;
   struct pto_observe_call call;
+  struct pto_observe_statics statics;
   struct pto_observe_task *tasks; /* begun and not over */
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
@@ -137,10 +140,15 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
 bool pto_observe_declare(struct pto_observation *o);
 /* The run that counts; its end is kept in `after`. */
 void pto_observe_run_first(struct pto_observation *o);
-/* Another from the same beginning, with other values where `sel` is not 0 and, where `fills_local`, in local memory;
- * bytes that it shows to be written are added to `written`. */
+/* Another from the same beginning, with other values where `sel` is not 0 and in these bytes of local memory; bytes
+ * that it shows to be written are added to `written`. */
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
-                                                 bool fills_local);
+                                                 struct pto_observe_range local);
+#define PTO_OBSERVE_LOCAL_WORD 4u /* as fine as local memory is searched */
+#define PTO_OBSERVE_NO_LOCAL ((struct pto_observe_range){0, 0})
+static inline struct pto_observe_range pto_observe_all_local(const struct pto_observation *o) {
+  return (struct pto_observe_range){0, o->call.local_bytes};
+}
 /* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
  * read elsewhere and written there is the one that it had. */
 static inline uint8_t pto_observe_selects(uint8_t byte_class) {
@@ -206,7 +214,9 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
                         const struct pto_observe_outcome *effect);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes);
-void pto_observe_report_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
+                              const struct pto_observe_outcome *effect);
+void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);

@@ -87,15 +87,17 @@ _Noreturn static void sleep_for_ever(void) {
 static void describe(int signal, const siginfo_t *info) {
   const struct fault *fault = faults;
   while (fault < faults + FAULT_COUNT - 1 && fault->signal != signal) fault++;
+  char kernel[PTO_SENTENCE_SIZE - 128];
   size_t used = append(0, fault->name);
   if (fault->has_address) {
     used = append(used, " at address ");
     used = append_address(used, (uintptr_t)info->si_addr);
     faulted.address = info->si_addr;
+    pto_engine_describe_local(info->si_addr, kernel, sizeof kernel);
+    used = append(used, kernel);
     if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
-  char kernel[PTO_SENTENCE_SIZE - 128];
   faulted.message = pto_engine_current.message;
   faulted.status = PTO_EKERNEL;
   /* A fault while describing comes back here nested and reports what there is so far. */

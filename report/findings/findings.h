@@ -37,6 +37,7 @@
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, "a kernel's results depend on bytes that were never written") \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
   X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
+  X(PTO_FINDING_STATE, "state", false, "a kernel changed a static variable, which outlives its call")                  \
   X(PTO_FINDING_WAITS, "waits", false, "a rank waits for another one for ever")                                        \
   X(PTO_FINDING_PARTICIPATION, "participation", false, "ranks of a communicator submit different collectives")         \
   X(PTO_FINDING_LEFT_OVER, "left over", true, "a signal that was notified, and that no wait was for")                  \

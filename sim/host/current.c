@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/host/current.h>
 
+/* A page at least lies between two local memories (local_memory.h). */
+#define GUARD_BYTES 4096u
+
 _Thread_local struct pto_engine_current pto_engine_current;
 
 /* Text that grows to the end of a buffer and no further; always terminated. */
@@ -89,6 +92,29 @@ void pto_engine_describe_message(const struct pto_message *message, char *text_o
   text_string(&text, lanes[message->core % 3]);
   text_string(&text, ")");
   text_params(&text, message);
+}
+
+void pto_engine_describe_local(const void *address, char *text_out, size_t size) {
+  static const char *const aic_names[] = {"L1", "L0A", "L0B", "L0C"};
+  const struct pto_core *core = pto_engine_current.core;
+  struct text text = {text_out, text_out + size - 1};
+  *text.at = '\0';
+  if (!pto_engine_current.message || !core || !address) return;
+  const struct pto_local_memory *const memories[] = {&core->local, &core->l0a, &core->l0b, &core->l0c};
+  for (uint32_t i = 0; i < (core->kind == PTO_AIC ? 4u : 1u); i++) {
+    const uintptr_t at = (uintptr_t)address, begin = (uintptr_t)memories[i]->addr,
+                    end = begin + memories[i]->size_bytes;
+    const bool is_behind = at - end < GUARD_BYTES;
+    if (!memories[i]->size_bytes || (!is_behind && begin - 1 - at >= GUARD_BYTES)) continue;
+    text_string(&text, ", ");
+    text_number(&text, is_behind ? at - end : begin - at, 10);
+    text_string(&text, is_behind ? " bytes behind the end of its " : " bytes before its ");
+    text_string(&text, core->kind == PTO_AIC ? aic_names[i] : "UB");
+    text_string(&text, " (");
+    text_number(&text, memories[i]->size_bytes, 10);
+    text_string(&text, " bytes of local memory),");
+    return;
+  }
 }
 
 bool pto_engine_describe_current(char *text, size_t size) {

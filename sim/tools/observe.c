@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <sim/chips/timing.h>
 #include <sim/engine/solo.h>
@@ -37,11 +38,12 @@ static struct engine_observe *engine_of(struct pto_port *port) { return (struct 
 
 /* ---- kernels ---- */
 
-static void prepare_local(struct pto_core *view, uint8_t fill, uint64_t bytes) {
+static void prepare_local(struct pto_core *view, uint8_t fill, uint64_t begin, uint64_t end) {
   const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
   const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
   madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
-  if (bytes) memset(view->local.addr, fill, pto_min_u64(bytes, view->local.size_bytes));
+  end = pto_min_u64(end, view->local.size_bytes);
+  if (begin < end) memset((char *)view->local.addr + begin, fill, end - begin);
 }
 
 static void run_alone(struct engine_observe *engine, const struct pto_message *message) {
@@ -100,12 +102,12 @@ static void run_together(struct engine_observe *engine) {
   }
 }
 
-int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t local_bytes) {
+int pto_engine_observe_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
   struct engine_observe *engine = engine_of(port);
   int first_status = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t core = engine->unit.messages[i].core;
-    prepare_local(&engine->views[core], local_fill, local_bytes);
+    prepare_local(&engine->views[core], fill, fill_begin, fill_end);
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
@@ -142,6 +144,20 @@ void pto_engine_observe_abandon(struct pto_port *port) {
   pto_waiting_cores_reset(&engine->solo.waiting);
 }
 
+/* The end of the last page that is resident: prepare_local leaves none. */
+static uint64_t touched_bytes(const struct pto_local_memory *local) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  unsigned char is_resident[256];
+  uint64_t touched = 0;
+  for (uint64_t at = 0; at < local->size_bytes; at += sizeof is_resident * page) {
+    const uint64_t bytes = pto_min_u64(sizeof is_resident * page, local->size_bytes - at);
+    if (mincore((char *)local->addr + at, bytes, is_resident) != 0) return 0;
+    for (uint64_t i = 0; i * page < bytes; i++)
+      if (is_resident[i] & 1) touched = at + (i + 1) * page;
+  }
+  return pto_min_u64(touched, local->size_bytes);
+}
+
 uint64_t pto_engine_observe_local_bytes(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   uint64_t most = 0;
@@ -150,6 +166,7 @@ uint64_t pto_engine_observe_local_bytes(struct pto_port *port) {
     struct pto_kernel_args args;
     pto_message_args(message, &engine->views[message->core], &args);
     most = pto_max_u64(most, pto_timing_cost(message->payload->kernels[message->role], &args).local_bytes);
+    most = pto_max_u64(most, touched_bytes(&engine->views[message->core].local));
   }
   return most;
 }
@@ -188,7 +205,7 @@ static void run_unit(struct engine_observe *engine) {
   if (engine->observer)
     engine->observer->observe(engine->observer->context, &engine->unit);
   else
-    pto_engine_observe_run(&engine->port, 0, 0);
+    pto_engine_observe_run(&engine->port, 0, 0, 0);
   PTO_ASSERT(engine->run_count > 0);
 }
 

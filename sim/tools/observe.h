@@ -37,12 +37,13 @@ bool pto_port_is_observed(const struct pto_port *port);
 /* Between runs of the runtime; borrowed until the next call, NULL takes it away. */
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer);
 
-/* Runs the unit that is being observed, with `local_fill` in the first `local_bytes` of each core's local memory (UB or
+/* Runs the unit that is being observed, with `fill` in bytes [fill_begin, fill_end) of each core's local memory (UB or
  * L1) and zeros in the rest.  The first status that is not 0, in order of messages. */
-int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t local_bytes);
+int pto_engine_observe_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end);
 /* After a run that was left by a jump out of its kernel, and was not the first: its cores are idle again. */
 void pto_engine_observe_abandon(struct pto_port *port);
-/* What the unit's kernels state to need of local memory, the most of them. */
+/* How much of their local memory the unit's kernels state to need, or have touched in the run before: the most of them.
+ */
 uint64_t pto_engine_observe_local_bytes(struct pto_port *port);
 
 #endif

@@ -12,10 +12,16 @@
 #include <runtime/base/reserve.h>
 #include <runtime/base/thread.h>
 
+#include <inttypes.h>
 #include <pthread.h>
 
-static char described[512];
+static char described[512], beside_local[3][128];
 static int describe_run(const struct pto_kernel_args *args) {
+  const struct pto_local_memory *local = &args->core->local;
+  const char *const begin = local->addr;
+  pto_engine_describe_local(begin + local->size_bytes + 12, beside_local[0], sizeof beside_local[0]);
+  pto_engine_describe_local(begin - 4, beside_local[1], sizeof beside_local[1]);
+  pto_engine_describe_local(begin + local->size_bytes - 1, beside_local[2], sizeof beside_local[2]);
   return pto_engine_describe_current(described, sizeof described) ? 0 : 1;
 }
 
@@ -37,6 +43,12 @@ static void test_a_running_kernel_can_be_described(void **state) {
   assert_int_equal(completion.status, 0);
   assert_non_null(strstr(described, "task 0 (script) block 0 on core 5 (cluster 1 AIV1)"));
   assert_false(pto_engine_describe_current(described, sizeof described));
+  char behind[128];
+  snprintf(behind, sizeof behind, ", 12 bytes behind the end of its UB (%" PRIu64 " bytes of local memory),",
+           chip.ub_bytes);
+  assert_string_equal(beside_local[0], behind);
+  assert_non_null(strstr(beside_local[1], ", 4 bytes before its UB ("));
+  assert_string_equal(beside_local[2], "");
   port->ops->end_run(port);
   port->ops->destroy(port);
 }

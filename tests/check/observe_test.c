@@ -82,6 +82,14 @@ RUN(use_local) { /* what it left in local memory before, or has put there now */
   for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = local[7];
   return 0;
 }
+RUN(use_far_local) { /* more than its cost says, which is nothing */
+  float *local = a->core->local.addr;
+  if (!MISTAKE(a)) memset(local + 5000, 0, 3 * sizeof *local);
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = local[5000] + local[5002];
+  return 0;
+}
+static const struct pto_kernel use_far_local_kernel = {
+    .name = "use_far_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_far_local};
 static struct pto_cost local_cost(const struct pto_kernel_args *a) { return (struct pto_cost){.local_bytes = 64}; }
 static const struct pto_kernel use_local_kernel = {
     .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
@@ -176,6 +184,10 @@ BODY(counts_its_calls) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &count_kernel, &z, w.mistake);
 }
+BODY(reads_far_local_memory) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &use_far_local_kernel, &z, w.mistake);
+}
 BODY(reads_old_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_local_kernel, &z, w.mistake);
@@ -236,7 +248,12 @@ static const struct planted planted[] = {
      looks_up_by_an_output,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
-    {"a read of old local memory is found", reads_old_local_memory, {{"read unwritten", "reads local memory"}}},
+    {"a read of old local memory is found",
+     reads_old_local_memory,
+     {{"read unwritten", "not written itself: bytes [28, 32) of the core's UB"}}},
+    {"of a read of local memory that no cost states the ends are exact",
+     reads_far_local_memory,
+     {{"read unwritten", "some of bytes [20000, 20012) of the core's UB"}}},
     {"host writes, updates in place, odd nibbles and sums are no findings", is_right, {{NULL}}},
 };
 

@@ -14,6 +14,8 @@
   X(past_array, "the loop over rows reads one row past the last one of an array")                                      \
   X(past_array_written, "the loop over rows writes one row past the last one of an array")                             \
   X(before_array, "the loop over rows begins one row before the first one of an array")                                \
+  X(local_stale, "the kernel sums a tile of local memory that it has not filled to its end")                           \
+  X(local_overrun, "the kernel fills local memory up to one element too many")                                         \
   X(past_output, "the loop over rows writes one row past the end of an output")                                        \
   X(dense_write, "the kernel takes a tile for dense and writes its rows one behind the other")                         \
   X(dense_read, "the kernel takes a transposed view for dense and reads it without its strides")                       \
@@ -27,6 +29,7 @@
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
+  X(static_tile, "the tile of a kernel is a static array in the place of local memory")                                \
   X(hidden_state, "a kernel counts its calls in a static variable and writes the count")
 
 #define WORD(t, row, column) (((uint32_t *)(t)->addr) + (row) * (t)->strides[0] + (column) * (t)->strides[1])
@@ -98,6 +101,33 @@ static const struct pto_kernel fill_from = AIV_KERNEL("fill_from", of_out_value,
 static void before_array(struct planted *p) {
   struct pto_tensor x = array_x(p), rows = box(&x, 0, 0, 4, 16);
   put(p, PLAIN(fill_from), PARAMS(pto_output(&rows), pto_scalar_u64(p->is_buggy)));
+}
+/* z[0] = the sum of 16 words of local memory, of which as many are written as the scalar says. */
+static int sum_local_run(const struct pto_kernel_args *a) {
+  uint32_t *tile = a->core->local.addr, sum = 0;
+  for (uint32_t i = 0; i < a->scalars[0].u64; i++) tile[i] = i;
+  for (uint32_t i = 0; i < 16; i++) sum += tile[i];
+  memcpy(a->tensors[0].addr, &sum, sizeof sum);
+  return 0;
+}
+static const struct pto_kernel sum_local = AIV_KERNEL("sum_local", of_out_value, sum_local_run);
+
+static void local_stale(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(sum_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? 15 : 16)));
+}
+
+/* Writes all of local memory, and as many bytes behind it as the scalar says. */
+static int fill_local_run(const struct pto_kernel_args *a) {
+  memset(a->core->local.addr, 1, a->core->local.size_bytes + a->scalars[0].u64);
+  memcpy(a->tensors[0].addr, a->core->local.addr, sizeof(uint32_t));
+  return 0;
+}
+static const struct pto_kernel fill_local = AIV_KERNEL("fill_local", of_out_value, fill_local_run);
+
+static void local_overrun(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(fill_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? 4 : 0)));
 }
 static void past_output(struct planted *p) {
   struct pto_tensor z = fresh(p, 16, 16);
@@ -279,6 +309,22 @@ static int count_run(const struct pto_kernel_args *a) {
   return 0;
 }
 static const struct pto_kernel counting = AIV_KERNEL("counting", of_out_value, count_run);
+
+/* z = x by way of a tile. */
+static int copy_tile_run(const struct pto_kernel_args *a) {
+  static uint32_t tile[16];
+  uint32_t *through = a->scalars[0].u64 ? tile : a->core->local.addr;
+  memcpy(through, a->tensors[0].addr, sizeof tile);
+  memcpy(a->tensors[1].addr, through, sizeof tile);
+  return 0;
+}
+static const struct pto_kernel copy_tile = AIV_KERNEL("copy_tile", of_in_out_value, copy_tile_run);
+
+static void static_tile(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0), z = fresh(p, 1, 16);
+  put(p, PLAIN(copy_tile), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
 
 static void hidden_state(struct planted *p) {
   for (uint64_t i = 0; i < 4; i++) {
