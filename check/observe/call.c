@@ -297,6 +297,10 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   }
 }
 
+void pto_observe_set_before(struct pto_observation *o) {
+  for (uint32_t slot = 0; slot < o->memory.pages.count; slot++) set_page(o, slot, PTO_OBSERVE_NEGATIVE);
+}
+
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = &o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();

@@ -405,6 +405,66 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
   add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
+                                uint64_t at, const char *words) {
+  struct text text = {""};
+  struct object object;
+  describe(o, at, &object);
+  SAY(&text, "of ");
+  say_unit(&text, o, o->call.label);
+  SAY(&text, ", byte %" PRId64 " of %s, which ", (int64_t)(at - object.lo), object.name);
+  say_param(&text, param);
+  SAY(&text, " has, %s", words);
+  add(o, kind, param, object.name, NULL, o->call.payload, &text);
+}
+
+/* The kernel's parameter that is its scalar number `index`. */
+static uint32_t param_of_scalar(const struct pto_kernel *kernel, uint32_t index) {
+  for (uint32_t i = 0; i < kernel->param_count; i++)
+    if (kernel->params[i].mode == PTO_SCALAR && index-- == 0) return i;
+  return kernel->param_count;
+}
+
+static bool is_declared(const struct pto_observe_call *call, uint64_t addr) {
+  for (uint32_t i = 0; i < call->param_count; i++)
+    if (addr >= call->params[i].region.start && addr < call->params[i].region.end) return true;
+  return false;
+}
+
+void pto_observe_report_addresses(struct pto_observation *o) {
+  const struct pto_message *first = &o->call.unit->messages[0];
+  const union pto_scalar *scalars = (const void *)&o->call.payload->tensors[first->tensor_count];
+  const struct pto_kernel *kernel = o->call.payload->kernels[first->role];
+  for (uint32_t i = 0; i < first->scalar_count; i++) {
+    const uint64_t addr = scalars[i].u64;
+    const bool is_in_arena = addr >= o->memory.arena.lo && addr < o->memory.arena.hi;
+    if ((!is_in_arena && !find_external(o, addr, 0)) || is_declared(&o->call, addr)) continue;
+    struct text text = {""};
+    struct object object;
+    const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
+    describe(o, addr, &object);
+    say_unit(&text, o, o->call.label);
+    SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
+        object.name, param.index);
+    SAY(&text, ": what it touches there it does not declare, and nothing orders it");
+    add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", o->call.payload, &text);
+  }
+}
+
+void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
+                             const struct pto_observe_access *b) {
+  struct text text = {""};
+  struct object object;
+  describe(o, a->lo, &object);
+  say_unit(&text, o, a->label);
+  SAY(&text,
+      " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its block %u (%s) from byte %" PRId64
+      " on: both in one unit of %u bytes, which the hardware stores as a whole",
+      (int64_t)(a->lo - object.lo), (int64_t)(a->hi - object.lo), object.name, b->label / 4,
+      pto_role_name(b->label % 4), (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
+  add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
+}
+
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct text text = {""};
   say_unit(&text, o, o->call.label);

@@ -166,6 +166,8 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   pto_observe_run_first(o);
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   const bool is_whole = o->call.status == 0 && compare(o, form);
+  pto_observe_report_addresses(o);
+  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
   pto_observe_restore(o);
   judge_writes(o);
   pto_observe_call_end(&o->memory);

@@ -7,6 +7,7 @@
  *   check/observe/shadow.c  who has written what of the arena
  *   check/observe/statics.c static variables of kernels
  *   check/observe/call.c    what a unit declares, its runs, what they show
+ *   check/observe/promises.c modes, flags, placement
  *   check/observe/search.c  which bytes are read
  *   check/observe/task.c    what all units of a task come to
  *   check/observe/findings.c    sentences
@@ -44,6 +45,9 @@ struct pto_observe_form {
   uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
 };
 #define PTO_OBSERVE_FORMS 65536u
+
+/* Smallest unit in which the vector cores copy to global memory: blocks of 32 bytes. */
+#define PTO_OBSERVE_STORE_BYTES 32u
 
 struct pto_observe_call {
   const struct pto_observed_unit *unit;
@@ -157,6 +161,8 @@ static inline uint8_t pto_observe_selects(uint8_t byte_class) {
 /* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
 bool pto_observe_must_not_matter(uint8_t byte_class);
+/* Memory as the unit began with it, and other values where `sel` is not 0. */
+void pto_observe_set_before(struct pto_observation *o);
 /* Memory as the first run left it. */
 void pto_observe_restore(struct pto_observation *o);
 /* What is declared to be written counts as written: for units that are not looked at. */
@@ -190,6 +196,9 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
 /* Which bytes that other units of the task may write this one reads. */
 void pto_observe_search_shared(struct pto_observation *o);
 
+/* check/observe/promises.c: all runs of the unit were alike. */
+void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form);
+
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
 /* Whether another unit of the task has written one of these bytes. */
@@ -217,6 +226,13 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
+/* "byte 4 of z … WORDS", of a byte of this parameter. */
+void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
+                                uint64_t at, const char *words);
+/* Scalars of the unit's task that are addresses of what it does not declare. */
+void pto_observe_report_addresses(struct pto_observation *o);
+void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
+                             const struct pto_observe_access *b);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);

@@ -122,6 +122,21 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
   }
 }
 
+/* Writes of two units in one store of the hardware, which then writes old bytes over the other's: the first is told. */
+static void judge_distance(struct pto_observation *o, const struct pto_observe_task *task) {
+  const struct pto_observe_access *last = NULL;
+  for (uint32_t i = 0; i < task->count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    if (access->is_read) continue;
+    if (last && last->label != access->label && last->hi <= access->lo &&
+        (last->hi - 1) / PTO_OBSERVE_STORE_BYTES == access->lo / PTO_OBSERVE_STORE_BYTES) {
+      pto_observe_report_near(o, last, access);
+      return;
+    }
+    last = access;
+  }
+}
+
 /* Leaves what the task wrote: sorted, disjoint, as few as can be. */
 static void merge_writes(struct pto_observe_task *task) {
   uint32_t kept = 0;
@@ -182,6 +197,7 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   if (task->messages_left) return;
   if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
   judge_units(o, task);
+  judge_distance(o, task);
   merge_writes(task);
   if (task->is_whole) judge_outputs(o, task);
   free(task->accesses);

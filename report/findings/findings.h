@@ -38,6 +38,10 @@
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
   X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
   X(PTO_FINDING_STATE, "state", false, "a kernel changed a static variable, which outlives its call")                  \
+  X(PTO_FINDING_ADDRESS, "address", false, "a scalar holds the address of memory that its task does not declare")      \
+  X(PTO_FINDING_MODE, "mode", false, "a kernel does not do what a mode or a flag of its declaration says")             \
+  X(PTO_FINDING_PLACEMENT, "placement", false, "a kernel's results depend on where its tensors lie")                   \
+  X(PTO_FINDING_NEAR, "near", true, "two blocks or cores of one task write closer to each other than one store does")  \
   X(PTO_FINDING_WAITS, "waits", false, "a rank waits for another one for ever")                                        \
   X(PTO_FINDING_PARTICIPATION, "participation", false, "ranks of a communicator submit different collectives")         \
   X(PTO_FINDING_LEFT_OVER, "left over", true, "a signal that was notified, and that no wait was for")                  \

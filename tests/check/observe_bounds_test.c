@@ -294,8 +294,30 @@ static void only_what_is_asked_for_is_observed(void **state) {
   pto_findings_fini(&result.findings);
 }
 
+/* Four blocks write a part each of so many elements of 4 bytes. */
+static uint64_t parts_elems;
+BODY(writes_parts) {
+  struct pto_tensor z = part(&w.tout, 0, parts_elems, 1);
+  return blocks(rt, &own_part_kernel, &z);
+}
+static void blocks_that_share_a_store_are_noted(void **state) {
+  const struct planted parts = {.body = writes_parts};
+  const struct pto_observe_options all = {0};
+  for (parts_elems = 16; parts_elems <= 32; parts_elems += 16) { /* parts of 16 bytes, and of 32 */
+    struct run result;
+    run(&parts, 0, &all, &result);
+    assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], parts_elems == 16);
+    if (parts_elems == 16)
+      assert_non_null(strstr(result.findings.items[0].sentence, "block 0 writes bytes [0, 16) of array out (buffer 3), "
+                                                                "and its block 1 (AIV0) from byte 16 on: "));
+    assert_int_equal(result.findings.total, 0); /* a note */
+    pto_findings_fini(&result.findings);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
-                                      cmocka_unit_test(only_what_is_asked_for_is_observed)};
+                                      cmocka_unit_test(only_what_is_asked_for_is_observed),
+                                      cmocka_unit_test(blocks_that_share_a_store_are_noted)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }

@@ -29,6 +29,10 @@
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
+  X(sum_lost, "a kernel that declares ACCUMULATE writes its INPUT over the sum")                                       \
+  X(not_in_place, "a kernel that turns a row around is declared to work in place")                                     \
+  X(in_place_alone, "a kernel that is right in place alone reads its OUTPUT in the place of its INPUT")                \
+  X(by_address, "the kernel mixes the address of its INPUT into what it writes")                                       \
   X(static_tile, "the tile of a kernel is a static array in the place of local memory")                                \
   X(hidden_state, "a kernel counts its calls in a static variable and writes the count")
 
@@ -309,6 +313,60 @@ static int count_run(const struct pto_kernel_args *a) {
   return 0;
 }
 static const struct pto_kernel counting = AIV_KERNEL("counting", of_out_value, count_run);
+
+/* sum = x + the old sum, or x alone where the scalar says so. */
+static const struct pto_kernel_param of_sum_value[] = {ANY("x", PTO_INPUT), ANY("sum", PTO_ACCUMULATE), U64("value")};
+static const struct pto_kernel add_sum = AIV_KERNEL("add_sum", of_sum_value, add_run);
+
+static void sum_lost(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), sum = fresh(p, 1, 16);
+  put_fill(p, &sum, 5);
+  put(p, PLAIN(add_sum), PARAMS(pto_input(&row), pto_accumulate(&sum), pto_scalar_u64(!p->is_buggy)));
+  put_digest(p, &sum, 0);
+}
+
+/* z = x, turned around where the scalar says 1; where it says 2, z = 2·z. */
+static int turn_run(const struct pto_kernel_args *a) {
+  const uint32_t *x = a->tensors[0].addr;
+  uint32_t *z = a->tensors[1].addr;
+  const uint64_t count = element_count(&a->tensors[0]), way = a->scalars[0].u64;
+  if (way == 2 && x != z) memset(z, 0, count * sizeof *z);
+  for (uint64_t i = 0; i < count; i++) z[i] = way == 2 ? 2 * z[i] : way ? x[count - 1 - i] : x[i];
+  return 0;
+}
+static const struct pto_kernel turn = {.name = "turn",
+                                       .cores = PTO_AIV,
+                                       .flags = PTO_KERNEL_IN_PLACE,
+                                       .params = of_in_out_value,
+                                       .param_count = 3,
+                                       .run = turn_run};
+
+static void not_in_place(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = fresh(p, 1, 16);
+  put(p, PLAIN(turn), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
+static void in_place_alone(struct planted *p) {
+  struct pto_tensor z = fresh(p, 1, 16);
+  put_fill(p, &z, 5);
+  put(p, PLAIN(turn), PARAMS(pto_input(&z), pto_output(&z), pto_scalar_u64(p->is_buggy ? 2 : 0)));
+  put_digest(p, &z, 0);
+}
+
+/* z = x + 1, or + the bits of its address that say where in a page it lies. */
+static int add_address_run(const struct pto_kernel_args *a) {
+  const uint32_t *x = a->tensors[0].addr;
+  uint32_t *z = a->tensors[1].addr, more = a->scalars[0].u64 ? (uint32_t)((uintptr_t)x >> 6 & 63) : 1;
+  for (uint64_t i = 0; i < element_count(&a->tensors[0]); i++) z[i] = x[i] + more;
+  return 0;
+}
+static const struct pto_kernel add_address = AIV_KERNEL("add_address", of_in_out_value, add_address_run);
+
+static void by_address(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = fresh(p, 1, 16);
+  put(p, PLAIN(add_address), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
 
 /* z = x by way of a tile. */
 static int copy_tile_run(const struct pto_kernel_args *a) {

@@ -103,6 +103,12 @@
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_kernels", "undeclared", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                       \
+  X("planted_kernels", "recycled", PLANTED_OBSERVE, "address", 3, 1, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_kernels", "sum_lost", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                            \
+  X("planted_kernels", "not_in_place", PLANTED_OBSERVE, "mode", 0, 1, PLANTED_ANY, PLANTED_ANY)                        \
+  X("planted_kernels", "in_place_alone", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                      \
+  X("planted_kernels", "by_address", PLANTED_OBSERVE, "placement", 0, 1, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_kernels", "static_tile", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_kernels", "hidden_state", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises of a kernel's declaration that a call over other bytes does not test: what ACCUMULATE says, what
+ * PTO_KERNEL_IN_PLACE says, and that results do not depend on where tensors lie.
+ *
+ *   ACCUMULATE  with two other start values all of it comes out as it did: nothing was added to anything
+ *   IN_PLACE    a call in place runs with the INPUT apart, one apart runs in place: another result
+ *   placement   all tensors lie elsewhere, in the same places of a cache line: another result
+ *
+ * For the last two, tensors are copies in scratch memory, and the payload's addresses are changed around the run.  Only
+ * of calls that are alone in their unit, whose other runs were like the first.
+ */
+#include <check/observe/state.h>
+
+#include <string.h>
+
+/* Copies of one call, all together; larger ones are left out. */
+#define MOST_MOVED_BYTES (UINT64_C(16) << 20)
+/* Room between copies, and how far a copy's offset in its page is from the original's. */
+#define APART_BYTES 4096u
+#define SHIFT_BYTES 192u
+
+/* Bytes that lie elsewhere for one run. */
+struct moved {
+  struct {
+    uint64_t lo, hi;
+    uint8_t *to;
+  } pieces[PTO_MAX_TENSORS];
+  uint32_t count;
+  struct pto_reserve memory;
+  void *addresses[PTO_MAX_TENSORS]; /* the payload's own */
+};
+
+/* ---- bytes of the first run ---- */
+
+/* What it left there, of a byte of one of the call's pages. */
+static uint8_t left_by_first(const struct pto_observe_memory *m, uint64_t addr) {
+  const uint32_t slot = pto_observe_call_find(m, addr);
+  return slot == PTO_OBSERVE_NO_SLOT ? *(const uint8_t *)(uintptr_t)addr
+                                     : pto_observe_at(m, m->after, slot)[addr & (m->page_bytes - 1)];
+}
+
+/* Whether the parameter's bytes, which now lie `away` from their place, are as the first run left them. */
+static bool is_as_first(const struct pto_observation *o, const struct pto_observe_param *param, uint64_t away,
+                        uint64_t *first_difference) {
+  struct pto_region_runs runs = pto_region_runs(&param->region);
+  for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
+    for (uint64_t at = lo; at < lo + param->region.run_bytes; at++)
+      if (*(const uint8_t *)(uintptr_t)(at + away) != left_by_first(&o->memory, at)) {
+        *first_difference = at;
+        return false;
+      }
+  return true;
+}
+
+/* ---- elsewhere ---- */
+
+static void join(struct moved *moved, const struct pto_region *region) {
+  uint64_t lo = region->start, hi = region->end;
+  for (uint32_t i = 0; i < moved->count;)
+    if (moved->pieces[i].lo < hi && lo < moved->pieces[i].hi) {
+      lo = pto_min_u64(lo, moved->pieces[i].lo);
+      hi = pto_max_u64(hi, moved->pieces[i].hi);
+      moved->pieces[i] = moved->pieces[--moved->count];
+      i = 0;
+    } else
+      i++;
+  if (lo == hi) return;
+  moved->pieces[moved->count].lo = lo;
+  moved->pieces[moved->count++].hi = hi;
+}
+
+/* Scratch memory for all pieces; false where it would be too much. */
+static bool place(struct moved *moved) {
+  uint64_t bytes = APART_BYTES;
+  for (uint32_t i = 0; i < moved->count; i++)
+    bytes += pto_align_up(moved->pieces[i].hi - moved->pieces[i].lo, APART_BYTES) + 3 * APART_BYTES;
+  if (bytes > MOST_MOVED_BYTES || !pto_reserve_init(&moved->memory, bytes)) return false;
+  uint8_t *at = (uint8_t *)moved->memory.addr + APART_BYTES;
+  for (uint32_t i = 0; i < moved->count; i++) {
+    moved->pieces[i].to = at + (moved->pieces[i].lo + SHIFT_BYTES) % APART_BYTES;
+    at += pto_align_up(moved->pieces[i].hi - moved->pieces[i].lo, APART_BYTES) + 3 * APART_BYTES;
+  }
+  return true;
+}
+
+/* How far the copy of these bytes is from them; 0: they have none. */
+static uint64_t away_of(const struct moved *moved, const struct pto_region *region) {
+  for (uint32_t i = 0; i < moved->count; i++)
+    if (region->start >= moved->pieces[i].lo && region->end <= moved->pieces[i].hi)
+      return (uintptr_t)moved->pieces[i].to - moved->pieces[i].lo;
+  return 0;
+}
+
+/* The payload's tensors: no call runs now, and they are as they were after the run. */
+static struct pto_kernel_tensor *tensors_of(const struct pto_observation *o) {
+  return ((struct pto_payload *)(uintptr_t)o->call.payload)->tensors;
+}
+
+/* Runs with what is moved elsewhere; tensor `target`, if there is one, is where tensor `source` is. */
+static struct pto_observe_outcome run_moved(struct pto_observation *o, struct moved *moved, uint32_t source,
+                                            uint32_t target) {
+  struct pto_kernel_tensor *tensors = tensors_of(o);
+  pto_observe_select(o, NULL);
+  pto_observe_set_before(o);
+  for (uint32_t i = 0; i < moved->count; i++)
+    memcpy(moved->pieces[i].to, (const void *)(uintptr_t)moved->pieces[i].lo,
+           moved->pieces[i].hi - moved->pieces[i].lo);
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    moved->addresses[i] = tensors[i].addr;
+    if (tensors[i].addr) tensors[i].addr = (char *)tensors[i].addr + away_of(moved, &o->call.params[i].region);
+  }
+  if (target != source) tensors[target].addr = tensors[source].addr;
+  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  for (uint32_t i = 0; i < o->call.param_count; i++) tensors[i].addr = moved->addresses[i];
+  return outcome;
+}
+
+/* ---- placement ---- */
+
+static void judge_placement(struct pto_observation *o) {
+  struct moved moved = {0};
+  uint64_t at;
+  for (uint32_t i = 0; i < o->call.param_count; i++) join(&moved, &o->call.params[i].region);
+  if (moved.count && place(&moved)) {
+    const struct pto_observe_outcome outcome = run_moved(o, &moved, 0, 0);
+    for (uint32_t i = 0; i < o->call.param_count && !outcome.is_caught; i++) {
+      const struct pto_observe_param *param = &o->call.params[i];
+      if (!(param->mode & PTO_OUTPUT)) continue;
+      if (is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
+      pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
+                                 "comes out different when all tensors lie elsewhere: the result depends on addresses");
+      break;
+    }
+  }
+  pto_reserve_fini(&moved.memory);
+}
+
+/* ---- in place ---- */
+
+static bool is_same_layout(const struct pto_kernel_tensor *a, const struct pto_kernel_tensor *b) {
+  return a->ndims == b->ndims && pto_dtype_bits(a->dtype) == pto_dtype_bits(b->dtype) &&
+         memcmp(a->shape, b->shape, a->ndims * sizeof *a->shape) == 0 &&
+         memcmp(a->strides, b->strides, a->ndims * sizeof *a->strides) == 0;
+}
+
+static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t output) {
+  const struct pto_observe_param *in = &o->call.params[input], *out = &o->call.params[output];
+  const bool is_in_place = in->region.start == out->region.start;
+  struct moved moved = {0};
+  uint64_t at = 0;
+  bool differs = false;
+  if (!is_in_place && pto_region_intersects(&in->region, &out->region, NULL)) return;
+  join(&moved, &in->region);
+  if (!moved.count || !place(&moved)) return;
+  if (is_in_place) { /* the input alone lies elsewhere */
+    const uint64_t away = away_of(&moved, &in->region);
+    struct pto_kernel_tensor *tensors = tensors_of(o);
+    void *const own = tensors[input].addr;
+    pto_observe_select(o, NULL);
+    pto_observe_set_before(o);
+    memcpy(moved.pieces[0].to, (const void *)(uintptr_t)in->region.start, in->region.end - in->region.start);
+    tensors[input].addr = (char *)own + away;
+    const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+    tensors[input].addr = own;
+    differs = !outcome.is_caught && !is_as_first(o, out, 0, &at);
+  } else {
+    const struct pto_observe_outcome outcome = run_moved(o, &moved, input, output);
+    const uint64_t away = away_of(&moved, &in->region) + in->region.start - out->region.start;
+    differs = !outcome.is_caught && !is_as_first(o, out, away, &at);
+  }
+  if (differs)
+    pto_observe_report_promise(o, PTO_FINDING_MODE, out, at,
+                               is_in_place ? "comes out different when the input lies apart, though the kernel is "
+                                             "declared PTO_KERNEL_IN_PLACE"
+                                           : "comes out different when the input lies there too, though the kernel is "
+                                             "declared PTO_KERNEL_IN_PLACE");
+  pto_reserve_fini(&moved.memory);
+}
+
+static void judge_in_place(struct pto_observation *o) {
+  const struct pto_kernel_tensor *tensors = o->call.payload->tensors;
+  const struct pto_kernel *kernel = o->call.payload->kernels[o->call.unit->messages[0].role];
+  for (uint32_t i = 0; (kernel->flags & PTO_KERNEL_IN_PLACE) && i < o->call.param_count; i++)
+    for (uint32_t j = 0; j < o->call.param_count; j++)
+      if (o->call.params[i].mode == PTO_INPUT && o->call.params[j].mode == PTO_OUTPUT && tensors[i].addr &&
+          tensors[j].addr && is_same_layout(&tensors[i], &tensors[j])) {
+        judge_pair(o, i, j);
+        return;
+      }
+}
+
+/* ---- sums ---- */
+
+static bool is_sum(uint8_t c) { return (c & PTO_OBSERVE_ACCUMULATE) != 0; }
+
+static void judge_sums(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    bool is_same = param->mode == PTO_ACCUMULATE && !pto_region_is_empty(&param->region);
+    for (uint32_t pattern = 0; pattern < 2 && is_same; pattern++) {
+      uint64_t at;
+      pto_observe_select(o, is_sum);
+      is_same = !pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL).is_caught && is_as_first(o, param, 0, &at);
+    }
+    if (is_same)
+      pto_observe_report_promise(o, PTO_FINDING_MODE, param, param->region.start,
+                                 "and all behind it come out the same whatever they begin with: what others have "
+                                 "added is lost, though the kernel declares ACCUMULATE");
+  }
+}
+
+void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form) {
+  judge_sums(o);
+  if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1) return;
+  for (uint32_t i = 0; i < o->call.param_count; i++)
+    if (!(o->call.params[i].mode & PTO_INOUT)) return;
+  judge_placement(o);
+  judge_in_place(o);
+}
