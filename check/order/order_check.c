@@ -131,7 +131,10 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
               &finding);
   name_again(t, c, again, sizeof again);
   name_remedy(t, c, silent, remedy, sizeof remedy);
-  if (silent != PTO_DEPS_NAMED_COUNT) snprintf(rule, sizeof rule, ": %s", pto_deps_named_text(silent));
+  if (silent != PTO_DEPS_NAMED_COUNT) {
+    finding.rule = pto_deps_named_name(silent);
+    snprintf(rule, sizeof rule, ": %s", pto_deps_named_text(silent));
+  }
   if (c->more)
     snprintf(more, sizeof more, "; %" PRIu32 " more pair%s of their accesses", c->more, c->more == 1 ? "" : "s");
   pto_findings_add(t->findings, &finding, remedy, "%s %s%s %s %s; %s %s%s %s%s%s%s; no path under rules %s%s",

@@ -192,6 +192,7 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_array_end(w);
     put_texts(w, "kernels", finding->kernels[0], finding->kernels[1]);
     put_texts(w, "arrays", finding->arrays[0], finding->arrays[1]);
+    pto_json_put_string(w, "rule", finding->rule);
     pto_json_put_string(w, "sentence", finding->sentence);
     pto_json_put_string(w, "remedy", finding->remedy);
     pto_json_put_u64(w, "more", finding->more);

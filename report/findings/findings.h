@@ -75,6 +75,7 @@ struct pto_finding {
   struct pto_source_call places[2]; /* where tasks[i] was submitted */
   char kernels[2][48];              /* what tasks[i] runs; "": not known */
   char arrays[2][80];               /* what they touch, as the sentence says it: "buffer 5 (x)"; "": not known */
+  const char *rule;                 /* the named rule of dependencies that looks away; a constant, NULL: none does */
   uint64_t group;                   /* equal: the same mistake */
   bool has_ranks;                   /* of a world, and then: */
   uint64_t ranks[2];                /* that tasks[i] is of; PTO_FINDING_NONE */

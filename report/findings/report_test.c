@@ -11,7 +11,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-static const struct pto_finding war = {.kind = PTO_FINDING_WAR, .tasks = {17, 18}, .params = {0, 2}, .group = 7};
+static const struct pto_finding war = {
+    .kind = PTO_FINDING_WAR, .tasks = {17, 18}, .params = {0, 2}, .rule = "base-address", .group = 7};
 static const struct pto_finding note = {.kind = PTO_FINDING_REDUNDANT,
                                         .tasks = {1, PTO_FINDING_NONE},
                                         .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
@@ -72,6 +73,8 @@ static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void *
   assert_true(json_is_true(json_object_get(first, "note")));
   assert_true(json_is_null(json_array_get(json_object_get(first, "tasks"), 1)));
   assert_true(json_is_null(json_object_get(first, "remedy")));
+  assert_true(json_is_null(json_object_get(first, "rule")));
+  assert_string_equal(json_string_value(json_object_get(second, "rule")), "base-address");
   assert_string_equal(json_string_value(json_object_get(second, "remedy")), "add `after` task 17");
   assert_int_equal(json_integer_value(json_array_get(json_object_get(second, "params"), 1)), 2);
   json_decref(root);

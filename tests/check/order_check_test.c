@@ -186,6 +186,7 @@ static void test_memory_given_from_two_addresses_is_told_with_the_rule_that_look
               "no path under rules pto: rule base-address (pto_tensormap.h); add `after` task 0, or make both "
               "tensors views of one"))
     fail_msg("%s", sentence);
+  assert_string_equal(findings.items[0].rule, "base-address");
   close_run();
 }
 

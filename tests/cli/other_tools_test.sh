@@ -30,6 +30,8 @@ for finding, result in zip(findings, run["results"]):
     assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]]["id"]
     assert result["message"]["text"] == finding["sentence"]
     assert (result["level"] == "note") == finding["note"]
+    assert result.get("properties", {}).get("rule") == finding["rule"]
+    assert not finding["rule"] or f": rule {finding['rule']} (" in finding["sentence"]
     shown = [(p["physicalLocation"]["artifactLocation"]["uri"], p["physicalLocation"].get("region", {}).get("startLine"))
              for p in result["locations"] + result["relatedLocations"] if "physicalLocation" in p]
     known = [(p["file"], p["line"]) for place in finding["places"] if place for p in (place, place["callee"]) if p]
@@ -42,7 +44,8 @@ for finding, result in zip(findings, run["results"]):
     for side in 0, 1:
         if finding["tasks"][side] is None or not later: continue
         assert f"task {finding['tasks'][side]}" in names and finding["kernels"][side] in names, names
-        assert finding["places"][side]["function"] in names
+        function = finding["places"][side]["function"]
+        assert function is None or function in names
     assert result["locations"][0]["logicalLocations"]
 assert run["invocations"][0]["executionSuccessful"] == (want < 2)
 cases = suite.findall("testcase")
@@ -54,6 +57,9 @@ END
 }
 holds 'a clean program' agrees 0 check bgemm
 holds 'conflicting accesses' agrees 1 check inplace_update --deps pto
+holds 'a rule that looks away' agrees 1 check "$build/planted/planted_pto.so" --case other_base --deps pto
+has_rule() { grep -q '"rule":"base-address"' "$work/o.json"; }
+holds 'which the finding names' has_rule
 holds 'a run that failed' agrees 3 check errors/kernel
 holds 'accesses that are watched' agrees 0 check vector_example --observe
 has_lines() { grep -q '"file":"orchestration/basics/inplace_update.c","function":"orchestrate","line":[0-9]' "$work/o.json"; }
