@@ -308,6 +308,22 @@ static bool is_too_old(const struct pto_runtime *rt, struct pto_task task) {
   return (task.id & (UINT64_MAX >> 2)) < ring->tail;
 }
 
+static bool is_done(const struct pto_runtime *rt, const struct pto_rank *rank, const struct pto_comm_group *group) {
+  return group->run != rank->run || is_too_old(rt, group->task);
+}
+
+/* Before there is one more: where there is no room, those go that are done, but for the last of them, which sentences
+ * name. */
+static struct pto_comm_group *add_group(const struct pto_runtime *rt, struct pto_rank_comm *comm) {
+  size_t done = 0;
+  if (comm->group_count == comm->group_capacity)
+    while (done + 1 < comm->group_count && is_done(rt, rank_of(rt), &comm->groups[done + 1])) done++;
+  comm->group_count -= done;
+  comm->forgotten_groups += done;
+  if (done) memmove(comm->groups, comm->groups + done, comm->group_count * sizeof *comm->groups);
+  return pto_grow(&comm->groups, &comm->group_count, &comm->group_capacity, sizeof(struct pto_comm_group));
+}
+
 int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                     const struct pto_param *params, uint32_t count, const struct pto_comm_request *request,
                     struct pto_task *task_out) {
@@ -328,13 +344,12 @@ int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct p
                       launch->after_count, MOST_AFTER - 1);
   memcpy(&its, launch, launch->size ? pto_min_u64(launch->size, sizeof its) : offsetof(struct pto_launch, label));
   if (its.after_count) memcpy(after, its.after, its.after_count * sizeof *after);
-  if (own->group_count && own->last_run == rank->run && !is_too_old(rt, own->last_group))
-    after[its.after_count++] = own->last_group;
+  const struct pto_comm_group *last = own->group_count ? &own->groups[own->group_count - 1] : NULL;
+  if (last && !is_done(rt, rank, last)) after[its.after_count++] = last->task;
   its.size = sizeof its;
   its.after = after;
   its.sync_start = true;
-  struct pto_comm_group *group =
-      pto_grow(&own->groups, &own->group_count, &own->group_capacity, sizeof(struct pto_comm_group));
+  struct pto_comm_group *group = add_group(rt, own);
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
   *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count, .call = call};
   rt->place = call;
@@ -344,19 +359,18 @@ int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct p
     own->group_count--;
     return status;
   }
+  group->task = task;
   const uint64_t now = pto_orchestrator_clock(rt);
   pto_rank_record(rank, (struct pto_trace_remote){.kind = PTO_REMOTE_GROUP,
                                                   .begin = now,
                                                   .end = now,
                                                   .comm = own->uid,
-                                                  .sequence = own->group_count - 1,
+                                                  .sequence = own->forgotten_groups + own->group_count - 1,
                                                   .task = (uint32_t)group->task_number,
                                                   .peer = own->size,
                                                   .signal = request->root,
                                                   .value = (int32_t)request->reduction});
   rank->rt = rt;
-  own->last_group = task;
-  own->last_run = rank->run;
   if (task_out) *task_out = task;
   return PTO_OK;
 }
@@ -368,6 +382,7 @@ int pto_submit_group(struct pto_runtime *rt, struct pto_comm comm, const struct 
 
 uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number) {
   for (size_t i = comm->group_count; i-- > 0 && comm->groups[i].run == rank->run;)
-    if (comm->groups[i].task_number <= task_number) return comm->groups[i].task_number == task_number ? i : UINT64_MAX;
+    if (comm->groups[i].task_number <= task_number)
+      return comm->groups[i].task_number == task_number ? comm->forgotten_groups + i : UINT64_MAX;
   return UINT64_MAX;
 }

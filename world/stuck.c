@@ -82,9 +82,9 @@ static void find_last_submitted(const struct pto_rank *rank, const struct pto_ra
     const struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
     fact->last_submitted = task->number;
     fact->submitted_place = place_of(rank, task->outer_call ? task->outer_call : task->call);
-  } else if (fact->submitted) {
-    fact->last_submitted = comm->groups[fact->submitted - 1].task_number;
-    fact->submitted_place = place_of(rank, comm->groups[fact->submitted - 1].call);
+  } else if (fact->submitted > comm->forgotten_groups) {
+    fact->last_submitted = pto_comm_group_at(comm, fact->submitted - 1)->task_number;
+    fact->submitted_place = place_of(rank, pto_comm_group_at(comm, fact->submitted - 1)->call);
   }
 }
 
@@ -96,18 +96,19 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
                       .is_created = comm->is_created,
                       .orchestration = rank->is_over ? (rank->status == PTO_OK ? IS_OVER : HAS_FAILED) : WAITS,
                       .task_count = rank->rt ? rank->rt->task_count : rank->last_task_count,
-                      .submitted = comm->group_count,
-                      .done = comm->group_count};
+                      .submitted = comm->forgotten_groups + comm->group_count,
+                      .done = comm->forgotten_groups + comm->group_count};
   /* One whose submit still waits for room is not submitted. */
-  if (rank->rt && fact.submitted > 0 && comm->groups[fact.submitted - 1].run == rank->run &&
-      comm->groups[fact.submitted - 1].task_number >= rank->rt->task_count)
+  if (rank->rt && comm->group_count > 0 && pto_comm_group_at(comm, fact.submitted - 1)->run == rank->run &&
+      pto_comm_group_at(comm, fact.submitted - 1)->task_number >= rank->rt->task_count)
     fact.done = --fact.submitted;
   if (!rank->is_over && rank->rt && rank->rt->doing.kind == PTO_DOING_END) fact.orchestration = HAS_RETURNED;
-  while (fact.done > 0 && rank->clock.cores && comm->groups[fact.done - 1].run == rank->run &&
-         find_slot(rank, comm->groups[fact.done - 1].task_number, &index))
+  while (fact.done > comm->forgotten_groups && rank->clock.cores &&
+         pto_comm_group_at(comm, fact.done - 1)->run == rank->run &&
+         find_slot(rank, pto_comm_group_at(comm, fact.done - 1)->task_number, &index))
     fact.done--;
   if (fact.done < fact.submitted) {
-    const struct pto_comm_group *group = &comm->groups[fact.done];
+    const struct pto_comm_group *group = pto_comm_group_at(comm, fact.done);
     fact.first_task = group->task_number;
     fact.first_place = place_of(rank, group->call);
     if (has_begun(rank, group->task_number)) fact.state = BEGUN;
@@ -115,11 +116,12 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
     if (slot) fact.pending = slot->pending;
   }
   if (fact.done + 1 < fact.submitted) {
-    fact.next_task = comm->groups[fact.done + 1].task_number;
-    fact.next_place = place_of(rank, comm->groups[fact.done + 1].call);
+    fact.next_task = pto_comm_group_at(comm, fact.done + 1)->task_number;
+    fact.next_place = place_of(rank, pto_comm_group_at(comm, fact.done + 1)->call);
   }
-  if (fact.done > 0) fact.last_task = comm->groups[fact.done - 1].task_number;
-  if (fact.done > 0) fact.last_place = place_of(rank, comm->groups[fact.done - 1].call);
+  if (fact.done > comm->forgotten_groups) fact.last_task = pto_comm_group_at(comm, fact.done - 1)->task_number;
+  if (fact.done > comm->forgotten_groups)
+    fact.last_place = place_of(rank, pto_comm_group_at(comm, fact.done - 1)->call);
   find_last_submitted(rank, comm, &fact);
   return fact;
 }
@@ -282,7 +284,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, wait->peer.comm);
   const uint64_t group = comm ? pto_comm_group_of(rank, comm, wait->task_number) : UINT64_MAX;
   if (group == UINT64_MAX) return;
-  const struct place own = place_of(rank, comm->groups[group].call);
+  const struct place own = place_of(rank, pto_comm_group_at(comm, group)->call);
   stuck->call = own.call;
   if (own.text[0]) pto_text_append(stuck->text, sizeof stuck->text, ", in the task submitted at %s", own.text);
   uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);
@@ -384,7 +386,11 @@ static void say(const struct pto_rank *rank) {
   if (rank->clock.cores) say_cores(rank);
   struct pto_stuck_wait *wait = rank->part->out.count == before ? add_stuck(rank, UINT64_MAX) : NULL;
   if (wait)
-    pto_text_append(wait->text, sizeof wait->text, "rank %" PRIu32 " waits for tasks that cannot begin", rank->index);
+    pto_text_append(wait->text, sizeof wait->text,
+                    rank->rt && rank->rt->doing.kind == PTO_DOING_POLL
+                        ? "rank %" PRIu32 " polls memory that nothing will change"
+                        : "rank %" PRIu32 " waits for tasks that cannot begin",
+                    rank->index);
 }
 
 /* ---- the sentence ---- */

@@ -103,6 +103,7 @@ typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
+  struct pto_task task;
   const void *call; /* where it was submitted, as in struct pto_trace_task */
 };
 
@@ -131,8 +132,7 @@ struct pto_rank_comm {
   int32_t *signals;
   uint64_t *notified;        /* [signal · size + place]: how often that place has notified it */
   uint64_t collective_count; /* submitted */
-  struct pto_task last_group;
-  uint64_t last_run; /* that last_group is of */
+  uint64_t forgotten_groups; /* those before groups[0], which are done, and so is groups[0] where there are any */
   struct pto_comm_group *groups;
   size_t group_count, group_capacity;
 };
@@ -345,7 +345,11 @@ PTO_MUST_CHECK int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm,
                                    const struct pto_param *params, uint32_t count,
                                    const struct pto_comm_request *request, struct pto_task *task_out);
 void pto_rank_comm_destroy(struct pto_rank_comm *comm);
-/* Which group of the rank the task is of, from 0 on; UINT64_MAX: none. */
+/* The n-th of the rank, which is not forgotten. */
+static inline const struct pto_comm_group *pto_comm_group_at(const struct pto_rank_comm *comm, uint64_t n) {
+  return &comm->groups[n - comm->forgotten_groups];
+}
+/* Which group of the rank the task is of, from 0 on; UINT64_MAX: none, or it is done. */
 uint64_t pto_comm_group_of(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t task_number);
 
 /* ---- remote.c ---- */

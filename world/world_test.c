@@ -16,6 +16,8 @@
 
 #include <pto/remote.h>
 #include <pto/world.h>
+#include <runtime/control/runtime_state.h>
+#include <world/world_state.h>
 
 #define MOST_RANKS 8u
 
@@ -36,7 +38,7 @@ static struct pto_world *world_of(uint32_t ranks, uint32_t threads) { return wor
 /* What the ranks of a test run, one program for all. */
 struct job {
   int (*orchestrate)(struct pto_runtime *rt, void *context);
-  uint64_t virtual_ps[MOST_RANKS];
+  uint64_t virtual_ps[MOST_RANKS], created_ps[MOST_RANKS];
   int status[MOST_RANKS];
   float data[MOST_RANKS][64];
   int32_t found[MOST_RANKS];
@@ -262,6 +264,46 @@ static void test_a_rank_that_ran_before_joins_those_that_wait_for_it(void **stat
   }
 }
 
+/* ---- a communicator beside tasks ---- */
+
+static int does_nothing(const struct pto_kernel_args *args) {
+  (void)args;
+  return 0;
+}
+static struct pto_cost costs_much(const struct pto_kernel_args *args) {
+  (void)args;
+  return (struct pto_cost){.bytes_in = UINT64_C(1) << 24};
+}
+static const struct pto_kernel long_kernel = {
+    .name = "long", .cores = PTO_AIV, .run = does_nothing, .cost = costs_much};
+
+/* Each has a long task when it comes to the communicator, rank 0 last. */
+static int create_beside_a_task(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  const uint32_t rank = pto_runtime_rank(rt);
+  struct pto_comm comm;
+  int status = pto_submit_aiv(rt, &long_kernel, NULL, 0);
+  if (status == PTO_OK && rank == 0) status = chain(rt, job);
+  const uint64_t begin = pto_orchestrator_clock(rt);
+  if (status == PTO_OK) status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (rank == 0) assert_true(pto_orchestrator_clock(rt) == begin); /* whatever its own tasks do meanwhile */
+  job->created_ps[rank] = pto_orchestrator_clock(rt);
+  return status;
+}
+
+static void test_a_communicator_is_there_when_all_have_come(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 4; threads++) {
+    struct job job = {.orchestrate = create_beside_a_task};
+    struct pto_world *world = world_of(4, threads);
+    const int status = pto_world_run(world, run_rank, &job);
+    if (status) fail_msg("%s", pto_world_last_error(world));
+    pto_world_destroy(world);
+    for (uint32_t i = 1; i < 4; i++) assert_true(job.created_ps[i] == job.created_ps[1]);
+    for (uint32_t i = 0; i < 4; i++) assert_true(job.created_ps[i] < job.virtual_ps[i] / 2);
+  }
+}
+
 /* ---- waiting for ever, and what is refused ---- */
 
 static int wait_only(const struct pto_kernel_args *args) {
@@ -289,6 +331,109 @@ static int rank_3_submits_nothing(struct pto_runtime *rt, void *context) {
   const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
   return status || pto_runtime_rank(rt) == 3 ? status : submit_wait(rt, comm, 1, true);
 }
+/* Each tells the next one, and waits for the one before; `n` of them have come then. */
+static int meet_run(const struct pto_kernel_args *args) {
+  const uint64_t comm = args->scalars[0].u64;
+  const int status = pto_core_notify(args, comm, (uint32_t)args->scalars[1].u64, 0, PTO_NOTIFY_ADD, 1);
+  return status ? status : pto_core_wait_signal(args, comm, 0, PTO_IF_GE, (int32_t)args->scalars[2].u64);
+}
+static const struct pto_kernel_param meet_params[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                      {"next", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                      {"n", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel meet_kernel = {.name = "meet",
+                                              .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_REMOTE,
+                                              .params = meet_params,
+                                              .param_count = 3,
+                                              .run = meet_run,
+                                              .cost = costs_nothing};
+#define GROUPS 200u
+
+/* Many, of which a few are live at once; then one that rank 3 does not submit. */
+static int groups_of_a_long_program(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint32_t rank = pto_runtime_rank(rt), next = (rank + 1) % pto_runtime_rank_count(rt);
+  int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  for (uint32_t i = 1; i <= GROUPS && !status; i++) {
+    const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(next), pto_scalar_u64(i)};
+    const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &meet_kernel};
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (!status) status = pto_submit_group(rt, comm, &launch, params, 3, NULL);
+    if (!status) status = pto_scope_end(rt);
+  }
+  const struct pto_rank_comm *own = pto_rank_comm_at(rt->config.rank, comm.id);
+  if (!status) assert_true(own->group_capacity < GROUPS);
+  if (!status) assert_int_equal(own->forgotten_groups + own->group_count, GROUPS);
+  return status || rank == 3 ? status : submit_wait(rt, comm, 1, true);
+}
+
+static int give_run(const struct pto_kernel_args *args) {
+  return pto_core_put(args, &args->tensors[1], &args->tensors[0]);
+}
+static const struct pto_kernel_param give_params[] = {{"from", PTO_INPUT, 0, 0, 0, 0}, {"to", PTO_OUTPUT, 0, 0, 0, 0}};
+static const struct pto_kernel give_kernel = {.name = "give",
+                                              .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_REMOTE,
+                                              .params = give_params,
+                                              .param_count = 2,
+                                              .run = give_run,
+                                              .cost = costs_nothing};
+
+/* Rank 1 looks at its window until rank 0's task has put there, which begins much later; all of its own are done. */
+static int rank_1_polls_its_window(struct pto_runtime *rt, void *context) {
+  struct job *job = context;
+  const uint32_t rank = pto_runtime_rank(rt);
+  const uint64_t shape[] = {16};
+  struct pto_comm comm;
+  int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status || rank > 1) return status;
+  if (rank == 0) {
+    status = chain(rt, job);
+    const struct pto_tensor all = pto_external_tensor(rt, job->data[0], PTO_FLOAT32, 1, shape);
+    const struct pto_tensor to = pto_comm_peer(rt, comm, 1, PTO_FLOAT32, 1, shape);
+    const struct pto_param params[] = {pto_input(&all), pto_output(&to)};
+    const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &give_kernel};
+    return status ? status : pto_submit(rt, &launch, params, 2, NULL);
+  }
+  const float *window = pto_comm_window_addr(pto_rank_comm_at(rt->config.rank, comm.id), 1);
+  while (status == PTO_OK && __atomic_load_n((const int *)(const void *)window, __ATOMIC_ACQUIRE) == 0)
+    status = pto_poll(rt);
+  job->found[1] = (int32_t)*window;
+  return status;
+}
+
+static int rank_1_polls_in_vain(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  while (status == PTO_OK && pto_runtime_rank(rt) == 1) status = pto_poll(rt);
+  return status;
+}
+
+static int rank_0_waits_for_one_that_polls(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  if (status == PTO_OK && pto_runtime_rank(rt) == 0) return submit_wait(rt, comm, 1, true);
+  while (status == PTO_OK && pto_runtime_rank(rt) == 1) status = pto_poll(rt);
+  return status;
+}
+
+static void test_who_polls_sees_what_another_rank_puts(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 2; threads++) {
+    struct job job = {.orchestrate = rank_1_polls_its_window};
+    for (uint32_t i = 0; i < 16; i++) job.data[0][i] = 1;
+    struct pto_world *world = world_of(4, threads);
+    const int status = pto_world_run(world, run_rank, &job);
+    if (status) fail_msg("%s", pto_world_last_error(world));
+    pto_world_destroy(world);
+    assert_int_equal(job.found[1], 1048576);
+    assert_true(job.virtual_ps[1] + 1000000 > job.virtual_ps[0]); /* no earlier than it has landed */
+  }
+}
+
 static int rank_1_makes_no_communicator(struct pto_runtime *rt, void *context) {
   (void)context;
   struct pto_comm comm;
@@ -388,6 +533,14 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "rank 0: 3 of 4 ranks wait for ever; rank 0 task 0 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= "
        "2 of comm 0, which is 0: rank 3 has not submitted its task of group 0 (its orchestration is over after 0 "
        "tasks)"},
+      {groups_of_a_long_program, PTO_EDEADLOCK,
+       "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
+       "has "
+       "not submitted its task of group 200 (its orchestration is over after 200 tasks)"},
+      {rank_1_polls_in_vain, PTO_EDEADLOCK,
+       "rank 1: the orchestration polls memory, and all of its 0 tasks have completed: nothing is left that could "
+       "change it"},
+      {rank_0_waits_for_one_that_polls, PTO_EDEADLOCK, "; rank 1 polls memory that nothing will change"},
       {rank_1_makes_no_communicator, PTO_EDEADLOCK,
        "waits in pto_comm_create of comm 0 for 1 of 4 ranks, first rank 1 (its orchestration is over"},
       {windows_differ, PTO_EINVAL,
@@ -429,6 +582,8 @@ int main(void) {
       cmocka_unit_test(test_ranks_on_threads_of_their_own_do_the_same),
       cmocka_unit_test(test_a_get_reads_rows_of_a_peers_window),
       cmocka_unit_test(test_a_rank_that_ran_before_joins_those_that_wait_for_it),
+      cmocka_unit_test(test_a_communicator_is_there_when_all_have_come),
+      cmocka_unit_test(test_who_polls_sees_what_another_rank_puts),
       cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
       cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),
   };

@@ -133,7 +133,7 @@ PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struc
 /* Where an orchestration looks at memory again and again until a task has changed it: between two looks.  Takes in what
  * has completed and lets the machine go on: on threads for a moment, in virtual time until the next event.  PTO_OK; the
  * second call in a row with all tasks done ends the run with PTO_EDEADLOCK, as nothing is left that could change
- * memory. */
+ * memory: of a rank of a world only where no other rank goes on either. */
 PTO_API PTO_MUST_CHECK int pto_poll(struct pto_runtime *rt);
 
 /* For bindings of other languages: the calls that follow were made at a line of a source, and findings name that line.

@@ -75,7 +75,8 @@ PTO_API void pto_rank_set_error(struct pto_rank *rank, const char *sentence);
 
 /* ---- communicators: for the orchestration, within a run ---- */
 
-/* Kernels get `id` as a scalar.  It is good until the world is destroyed. */
+/* Kernels get `id` as a scalar.  It is good until the world is destroyed.  Ids count from 0, in the order in which this
+ * rank makes communicators: 0 is the first one's, and no communicator's before that. */
 struct pto_comm {
   uint64_t id;
 };

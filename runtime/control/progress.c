@@ -403,7 +403,7 @@ int pto_progress_wait(struct pto_runtime *rt) {
 int pto_progress_pause(struct pto_runtime *rt, bool (*is_over)(const void *context), const void *context) {
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (is_over && is_over(context)) return PTO_OK;
-  rt->port->ops->pause(rt->port);
+  (void)rt->port->ops->pause(rt->port);
   return PTO_OK;
 }
 
@@ -423,7 +423,8 @@ int pto_poll(struct pto_runtime *rt) {
   rt->doing =
       (struct pto_doing){.kind = PTO_DOING_POLL, .task_number = rt->task_count, .awaited_slot = PTO_PICTURE_NONE};
   if (rt->completed_count == rt->task_count) {
-    if (rt->idle_poll == rt->task_count + 1)
+    /* Other ranks may change a window all the same. */
+    if (rt->idle_poll == rt->task_count + 1 && !(rt->config.rank && rt->port->ops->pause(rt->port)))
       return pto_runtime_fail(rt, PTO_EDEADLOCK,
                               "the orchestration polls memory, and all of its %llu tasks have completed: nothing is "
                               "left that could change it",

@@ -169,8 +169,9 @@ struct pto_port_ops {
    * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
   /* The same for a caller that looks at memory in between: also returns soon where nothing completes, in virtual time
-   * at the next event.  NULL: wait does. */
-  void (*pause)(struct pto_port *port);
+   * at the next event, or when another rank has done something; then also with no message in flight.  False: nothing
+   * will ever happen, on no rank.  NULL: wait does. */
+  bool (*pause)(struct pto_port *port);
   /* The orchestration is about to look at memory itself: until the end of the run, what has begun in virtual time has
    * its results there.  NULL: it has, or time is real. */
   void (*settle)(struct pto_port *port);

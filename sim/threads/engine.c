@@ -273,13 +273,16 @@ static void threads_wait(struct pto_port *port) {
 /* The longest time that a poll of memory goes without a look: about a wake-up (wait.h). */
 #define PAUSE_NS 20000u
 
-static void threads_pause(struct pto_port *port) {
+static bool threads_pause(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (control_is_ready(engine) || pto_threads_run_lone(engine) || run_own(engine) || pto_threads_help(engine)) return;
+  if (control_is_ready(engine) || pto_threads_run_lone(engine) || run_own(engine) || pto_threads_help(engine))
+    return true;
   pto_atomic_store(&engine->rendezvous.has_stalled, 0, memory_order_seq_cst); /* as in wait_with_waiting */
-  if (PTO_UNLIKELY(engine->has_waiting) && !engine->stealing.in_flight && pto_threads_break_deadlock(engine)) return;
+  if (PTO_UNLIKELY(engine->has_waiting) && !engine->stealing.in_flight && pto_threads_break_deadlock(engine))
+    return true;
   pto_wait_for(&engine->completed, control_may_go_on, engine, PAUSE_NS);
+  return true;
 }
 
 void pto_threads_call(struct pto_port *port) {

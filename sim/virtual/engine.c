@@ -371,17 +371,20 @@ static void engine_wait(struct pto_port *port) {
 
 /* To the next event, which the next poll takes.  Where there is none, cores that poll memory look once more: the
  * orchestration may have written it, or be about to. */
-static void engine_pause(struct pto_port *port) {
+static bool engine_pause(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
+  bool goes_on = true;
   leave_scheduler(engine, engine->has_more);
   const uint64_t next_at = next_time(engine, engine->has_more);
   if (engine->rank && next_at >= engine->rank->horizon)
-    (void)sync(engine, next_at); /* what came by it may be what is waited for, before that event */
+    goes_on = sync(engine, next_at); /* what came by it may be what is waited for, before that event */
   else if (next_at == PTO_VIRTUAL_NEVER)
     (void)pto_virtual_cores_break_deadlock(&engine->cores);
   else
     port->clock = pto_max_u64(port->clock, next_at);
+  if (engine->rank) port->clock = pto_max_u64(port->clock, engine->cores.now); /* no earlier than what came */
   port->quiet_until = 0;
+  return goes_on;
 }
 
 static void engine_resume(struct pto_port *port, uint64_t not_before) {
