@@ -459,7 +459,7 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   say_unit(&text, o, a->label);
   SAY(&text,
       " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its block %u (%s) from byte %" PRId64
-      " on: both in one unit of %u bytes, which the hardware stores as a whole",
+      " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
       (int64_t)(a->lo - object.lo), (int64_t)(a->hi - object.lo), object.name, b->label / 4,
       pto_role_name(b->label % 4), (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
   add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);

@@ -46,7 +46,8 @@ struct pto_observe_form {
 };
 #define PTO_OBSERVE_FORMS 65536u
 
-/* Smallest unit in which the vector cores copy to global memory: blocks of 32 bytes. */
+/* Copies from UB to global memory count blocks of 32 bytes (pto-isa: copy_ubuf_to_gm); another form stores single
+ * bytes. */
 #define PTO_OBSERVE_STORE_BYTES 32u
 
 struct pto_observe_call {

@@ -56,10 +56,14 @@ static void help(const struct pto_run_options *options) {
       "files\n"
       "of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
   pto_run_options_help(PTO_VERB_check, extra);
-  puts("\nFindings (a note leaves the verdict alone):");
-  for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
-    printf("  %-16s %s%s\n", pto_finding_kind_name(kind), pto_finding_kind_is_note(kind) ? "note: " : "",
-           pto_finding_kind_meaning(kind));
+  puts("\nFindings (a note leaves the verdict alone), by how they are decided:");
+  for (uint32_t decided = 0; decided < PTO_DECIDED_COUNT; decided++) {
+    printf(" %s: %s\n", pto_decided_name(decided), pto_decided_meaning(decided));
+    for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
+      if (pto_finding_kind_decided(kind) == decided)
+        printf("  %-16s %s%s\n", pto_finding_kind_name(kind), pto_finding_kind_is_note(kind) ? "note: " : "",
+               pto_finding_kind_meaning(kind));
+  }
   puts("\nExit status 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
        "the\n"
        "run failed (what it had submitted by then is checked).");

@@ -14,8 +14,9 @@
 static const struct kind {
   const char *name, *meaning;
   bool is_note;
+  enum pto_decided decided;
 } kinds[] = {
-#define X(kind, name, is_note, meaning) {name, meaning, is_note},
+#define X(kind, name, is_note, decided, meaning) {name, meaning, is_note, PTO_DECIDED_##decided},
     PTO_FINDING_LIST(X)
 #undef X
 };
@@ -24,6 +25,20 @@ _Static_assert(PTO_ARRAY_LENGTH(kinds) == PTO_FINDING_COUNT, "a line a kind");
 const char *pto_finding_kind_name(uint32_t kind) { return kind < PTO_FINDING_COUNT ? kinds[kind].name : "unknown"; }
 const char *pto_finding_kind_meaning(uint32_t kind) { return kind < PTO_FINDING_COUNT ? kinds[kind].meaning : ""; }
 bool pto_finding_kind_is_note(uint32_t kind) { return kind < PTO_FINDING_COUNT && kinds[kind].is_note; }
+
+enum pto_decided pto_finding_kind_decided(uint32_t kind) {
+  return kind < PTO_FINDING_COUNT ? kinds[kind].decided : PTO_DECIDED_THIS_ORDER;
+}
+
+static const struct {
+  const char *name, *meaning;
+} decided_texts[PTO_DECIDED_COUNT] = {
+#define X(constant, name, meaning) {name, meaning},
+    PTO_DECIDED_LIST(X)
+#undef X
+};
+const char *pto_decided_name(enum pto_decided decided) { return decided_texts[decided].name; }
+const char *pto_decided_meaning(enum pto_decided decided) { return decided_texts[decided].meaning; }
 
 void pto_findings_init(struct pto_findings *findings) { memset(findings, 0, sizeof *findings); }
 
@@ -184,6 +199,7 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_finding_kind_name(finding->kind));
     pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
+    pto_json_put_string(w, "decided", pto_decided_name(pto_finding_kind_decided(finding->kind)));
     if (finding->has_ranks) put_numbers(w, "ranks", finding->ranks);
     put_numbers(w, "tasks", finding->tasks);
     put_numbers(w, "params", finding->params);

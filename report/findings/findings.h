@@ -21,38 +21,57 @@
 #include <formats/json_writer.h>
 #include <report/findings/source_lines.h>
 
-/* X(kind, name in JSON and at the head of the line, whether it is a note alone, what it means) */
+/* How a finding was decided.  X(constant, name in JSON, what it means) */
+#define PTO_DECIDED_LIST(X)                                                                                            \
+  X(ALL_ORDERS, "all orders", "by what tasks declare, for every order in which they may run")                          \
+  X(THIS_ORDER, "this order", "by what happened in this run")                                                          \
+  X(SAMPLED, "sampled", "by runs of calls over other bytes, or in other orders: more may be there")
+enum pto_decided {
+#define X(constant, name, meaning) PTO_DECIDED_##constant,
+  PTO_DECIDED_LIST(X)
+#undef X
+      PTO_DECIDED_COUNT
+};
+
+/* X(kind, name in JSON and at the head of the line, whether it is a note alone, how it is decided, what it means) */
 #define PTO_FINDING_LIST(X)                                                                                            \
-  X(PTO_FINDING_RAW, "RAW", false, "a read that nothing orders after an earlier write of the same bytes")              \
-  X(PTO_FINDING_WAW, "WAW", false, "a write that nothing orders after an earlier write of the same bytes")             \
-  X(PTO_FINDING_WAR, "WAR", false, "a write that nothing orders after an earlier read of the same bytes")              \
-  X(PTO_FINDING_RELEASED, "released", false, "a tensor is used after the scope that keeps its memory has ended")       \
-  X(PTO_FINDING_REDUNDANT, "redundant", true, "an explicit edge that other edges imply")                               \
-  X(PTO_FINDING_BLOCKS, "blocks", false, "blocks or cores of one task touch the same bytes, and one writes them")      \
-  X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, "a kernel wrote bytes that its task does not declare")          \
-  X(PTO_FINDING_WRITE_INPUT, "write input", false, "a kernel wrote through an INPUT")                                  \
-  X(PTO_FINDING_READ_OUTSIDE, "read outside", false,                                                                   \
+  X(PTO_FINDING_RAW, "RAW", false, ALL_ORDERS, "a read that nothing orders after an earlier write of the same bytes")  \
+  X(PTO_FINDING_WAW, "WAW", false, ALL_ORDERS, "a write that nothing orders after an earlier write of the same bytes") \
+  X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes")  \
+  X(PTO_FINDING_RELEASED, "released", false, ALL_ORDERS,                                                               \
+    "a tensor is used after the scope that keeps its memory has ended")                                                \
+  X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
+  X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
+    "blocks or cores of one task touch the same bytes, and one writes them")                                           \
+  X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, THIS_ORDER,                                                     \
+    "a kernel wrote bytes that its task does not declare")                                                             \
+  X(PTO_FINDING_WRITE_INPUT, "write input", false, THIS_ORDER, "a kernel wrote through an INPUT")                      \
+  X(PTO_FINDING_READ_OUTSIDE, "read outside", false, SAMPLED,                                                          \
     "a kernel's results depend on bytes that its task does not declare")                                               \
-  X(PTO_FINDING_READ_OUTPUT, "read output", false, "a kernel's results depend on what an OUTPUT held before")          \
-  X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, "a kernel's results depend on bytes that were never written") \
-  X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
-  X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
-  X(PTO_FINDING_STATE, "state", false, "a kernel changed a static variable, which outlives its call")                  \
-  X(PTO_FINDING_ADDRESS, "address", false, "a scalar holds the address of memory that its task does not declare")      \
-  X(PTO_FINDING_MODE, "mode", false, "a kernel does not do what a mode or a flag of its declaration says")             \
-  X(PTO_FINDING_PLACEMENT, "placement", false, "a kernel's results depend on where its tensors lie")                   \
-  X(PTO_FINDING_NEAR, "near", true, "two blocks or cores of one task write closer to each other than one store does")  \
-  X(PTO_FINDING_WAITS, "waits", false, "a rank waits for another one for ever")                                        \
-  X(PTO_FINDING_PARTICIPATION, "participation", false, "ranks of a communicator submit different collectives")         \
-  X(PTO_FINDING_LEFT_OVER, "left over", true, "a signal that was notified, and that no wait was for")                  \
-  X(PTO_FINDING_ORDER, "order", false, "the result depends on the order of tasks")                                     \
-  X(PTO_FINDING_REFUSED, "refused", false, "a submit was refused, and the orchestration went on")                      \
-  X(PTO_FINDING_WRONG, "wrong", false, "the output is not what the program expects")                                   \
-  X(PTO_FINDING_FAILED, "failed", false, "the run ended with an error")                                                \
-  X(PTO_FINDING_DIFFERENCE, "difference", false, "two runs, graphs or results are not the same")
+  X(PTO_FINDING_READ_OUTPUT, "read output", false, SAMPLED, "a kernel's results depend on what an OUTPUT held before") \
+  X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, SAMPLED,                                                      \
+    "a kernel's results depend on bytes that were never written")                                                      \
+  X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write")    \
+  X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments")       \
+  X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call")      \
+  X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
+    "a scalar holds the address of memory that its task does not declare")                                             \
+  X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says")    \
+  X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
+  X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
+    "two blocks or cores of one task write closer to each other than one store does")                                  \
+  X(PTO_FINDING_WAITS, "waits", false, THIS_ORDER, "a rank waits for another one for ever")                            \
+  X(PTO_FINDING_PARTICIPATION, "participation", false, ALL_ORDERS,                                                     \
+    "ranks of a communicator submit different collectives")                                                            \
+  X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for")      \
+  X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks")                            \
+  X(PTO_FINDING_REFUSED, "refused", false, THIS_ORDER, "a submit was refused, and the orchestration went on")          \
+  X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
+  X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
+  X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")
 
 enum pto_finding_kind {
-#define X(kind, name, is_note, meaning) kind,
+#define X(kind, name, is_note, decided, meaning) kind,
   PTO_FINDING_LIST(X)
 #undef X
       PTO_FINDING_COUNT
@@ -112,6 +131,9 @@ static inline bool pto_findings_is_clean(const struct pto_findings *findings) { 
 const char *pto_finding_kind_name(uint32_t kind);
 bool pto_finding_kind_is_note(uint32_t kind);
 const char *pto_finding_kind_meaning(uint32_t kind);
+enum pto_decided pto_finding_kind_decided(uint32_t kind);
+const char *pto_decided_name(enum pto_decided decided);
+const char *pto_decided_meaning(enum pto_decided decided);
 
 /* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it; notes last.  At most
  * `max_lines` (0: all), then how many were left out. */

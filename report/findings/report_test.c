@@ -74,6 +74,7 @@ static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void *
   assert_true(json_is_null(json_array_get(json_object_get(first, "tasks"), 1)));
   assert_true(json_is_null(json_object_get(first, "remedy")));
   assert_true(json_is_null(json_object_get(first, "rule")));
+  assert_string_equal(json_string_value(json_object_get(second, "decided")), "all orders");
   assert_string_equal(json_string_value(json_object_get(second, "rule")), "base-address");
   assert_string_equal(json_string_value(json_object_get(second, "remedy")), "add `after` task 17");
   assert_int_equal(json_integer_value(json_array_get(json_object_get(second, "params"), 1)), 2);
