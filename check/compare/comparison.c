@@ -42,13 +42,28 @@ static bool add_path(struct reading *r, json_t *stats, int side, uint32_t run) {
   return true;
 }
 
-static bool add_kernels(struct reading *r, json_t *stats, int side, uint32_t run) {
+/* What the groups of its tasks say; the sum of its calls where some are of tasks with other kernels besides. */
+static uint64_t time_of_kernel(json_t *result, json_t *kernel) {
+  json_int_t calls = 0;
+  uint64_t time = 0;
   size_t i;
-  json_t *kernel;
+  json_t *group;
+  json_array_foreach(json_object_get(json_object_get(result, "alike_tasks"), "groups"), i, group) {
+    if (strcmp(text_of(group, "kernels"), text_of(kernel, "name")) != 0) continue;
+    calls += json_integer_value(json_object_get(group, "calls"));
+    time += pto_alike_ps(group);
+  }
+  const bool is_whole = calls == json_integer_value(json_object_get(kernel, "calls"));
+  return is_whole ? time : pto_ps_of(json_object_get(kernel, "total_us"));
+}
+
+static bool add_kernels(struct reading *r, json_t *result, int side, uint32_t run) {
+  json_t *stats = json_object_get(result, "stats"), *kernel;
+  size_t i;
   json_array_foreach(json_object_get(stats, "kernels"), i, kernel) {
     struct pto_gathered *row = pto_gathered_find(&r->tables[PTO_COMPARED_KERNELS], text_of(kernel, "name"));
     if (!row) return false;
-    row->times[side][run] += pto_ps_of(json_object_get(kernel, "total_us"));
+    row->times[side][run] += time_of_kernel(result, kernel);
     if (run > 0) continue;
     row->row.calls[side] += (uint64_t)json_integer_value(json_object_get(kernel, "calls"));
     row->row.alone[side] +=
@@ -188,7 +203,7 @@ static int gather(struct reading *r, struct pto_compared_tasks *tasks, struct pt
       const int status = check_result(r->sides[side][run], error);
       if (status) return status;
       struct pto_gathered *makespan = pto_gathered_find(&r->makespan, "makespan");
-      if (!makespan || !add_path(r, stats, side, run) || !add_kernels(r, stats, side, run) ||
+      if (!makespan || !add_path(r, stats, side, run) || !add_kernels(r, r->sides[side][run], side, run) ||
           !add_accounts(r, stats, side, run))
         return pto_error_set(error, PTO_ENOMEM, "no memory for a comparison");
       makespan->times[side][run] = pto_ps_of(json_object_get(stats, "makespan_us"));

@@ -6,8 +6,9 @@
  * Each side is one or more results of `ptosim run --stats --json`, of the same program under the same settings.  In
  * virtual time one result a side is exact, and every difference counts.  On threads a value is the median of its side,
  * with the range from 10 to 90 % of its runs, and a change has an interval (shift.h); a difference counts where 0 is
- * not in it.  Where nothing has changed, the chance that any of all rows counts is PTO_COMPARE_CHANCE at most: each row
- * has its part of that.
+ * not in it.  There a kernel takes as long in a run as its calls would if each took the median of those alike (rows.h).
+ * Where nothing has changed, the chance that any of all rows counts is PTO_COMPARE_CHANCE at most: each row has its
+ * part of that.
  *
  * Sums of the rows of the path are the makespans, so in virtual time its changes add up to that of the makespan.
  *

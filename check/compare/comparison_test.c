@@ -162,6 +162,32 @@ static void test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is
   drop(&alike, &comparison);
 }
 
+/* Runs in which a call of `second` is interrupted, for longer than the change: its tasks have the median of four calls.
+ */
+static void add_interrupted(struct sides *sides, int side, double median, uint32_t runs) {
+  for (uint32_t i = 0; i < runs; i++) {
+    const double sum = 4 * median + 1000 * (double)i;
+    json_t *result = result_of("threads", 200, sum, 300);
+    json_object_set_new(result, "alike_tasks",
+                        json_pack("{s:b, s:b, s:[{s:s, s:n, s:n, s:n, s:i, s:i, s:f, s:f}], s:[[i, [i]]]}",
+                                  "has_labels", 1, "has_tensors", 1, "groups", "kernels", "second", "label", "tensors",
+                                  "place", "tasks", 4, "calls", 4, "us", sum, "median_us", median, "order", 4, 0));
+    add(sides, side, result);
+  }
+}
+
+static void test_on_threads_interrupted_calls_say_nothing_of_a_kernel(void **state) {
+  struct sides sides = {0};
+  struct pto_run_comparison comparison;
+  struct pto_error error;
+  add_interrupted(&sides, 0, 100, 7);
+  add_interrupted(&sides, 1, 115, 7);
+  assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
+  says(&comparison, "neither takes longer, as far as can be told; kernel second +60.00 us (+15.0 %)");
+  assert_float_equal(pto_compared_change_us(&comparison.tables[PTO_COMPARED_TASKS].items[0]), 60, 1e-9);
+  drop(&sides, &comparison);
+}
+
 static void test_one_run_on_threads_tells_nothing(void **state) {
   struct sides sides = {0};
   struct pto_run_comparison comparison;
@@ -304,6 +330,7 @@ int main(void) {
       cmocka_unit_test(test_a_picosecond_counts_in_virtual_time_and_nothing_does_not),
       cmocka_unit_test(test_the_path_adds_up),
       cmocka_unit_test(test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is_not),
+      cmocka_unit_test(test_on_threads_interrupted_calls_say_nothing_of_a_kernel),
       cmocka_unit_test(test_one_run_on_threads_tells_nothing),
       cmocka_unit_test(test_what_cannot_be_compared_is_refused),
       cmocka_unit_test(test_tasks_that_are_new_gone_or_slower_are_told),

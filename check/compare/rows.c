@@ -21,6 +21,12 @@ struct pto_gathered *pto_gathered_find(struct pto_gathered_rows *rows, const cha
   return pto_gathered_add(rows, name);
 }
 
+uint64_t pto_alike_ps(json_t *group) {
+  json_t *median = json_object_get(group, "median_us");
+  if (!median) return pto_ps_of(json_object_get(group, "us"));
+  return pto_ps_of(median) * (uint64_t)json_integer_value(json_object_get(group, "calls"));
+}
+
 static int by_change(const void *left, const void *right) {
   const struct pto_compared *a = left, *b = right;
   const double x = fabs(pto_compared_change_us(a)) / a->resource_count,

@@ -33,6 +33,10 @@ static inline uint64_t pto_ps_of(json_t *us) {
   return json_is_number(us) ? (uint64_t)llround(json_number_value(us) * 1e6) : 0;
 }
 
+/* Time on cores of a group of `alike_tasks`, in ps.  On threads it is the median of its calls as many times as there
+ * are calls: noise of single calls says nothing. */
+uint64_t pto_alike_ps(json_t *group);
+
 /* Matches the tasks of the first result of A with those of B, by what `alike_tasks` says, and gathers the times of
  * tasks that are alike.  `tasks` is zeroed where one has none.  PTO_OK; PTO_EINVAL where it is no such object;
  * PTO_ENOMEM. */

@@ -61,7 +61,7 @@ static bool add_times(struct matching *m, json_t *alike, int k, uint32_t run) {
     const size_t at = row_of(m, group);
     if (at == NONE) return false;
     struct pto_gathered *row = &m->rows->items[at];
-    row->times[k][run] += pto_ps_of(json_object_get(group, "us"));
+    row->times[k][run] += pto_alike_ps(group);
     if (run > 0) continue;
     side->rows[i] = at;
     row->row.calls[k] += (uint64_t)json_integer_value(json_object_get(group, "calls"));

@@ -96,6 +96,34 @@ static void add_times(struct pto_alike_tasks *alike) {
   }
 }
 
+static int by_time(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Times of calls, group after group, each sorted.  False where there is no memory. */
+static bool find_medians(struct pto_alike_tasks *alike) {
+  uint64_t *ends = calloc(alike->count + 1, sizeof *ends), call_count = 0, *times;
+  for (size_t i = 0; ends && i < alike->count; i++) {
+    ends[i] = call_count;
+    call_count += alike->groups[i].calls;
+  }
+  times = malloc((call_count + 1) * sizeof *times);
+  const bool has_room = ends && times;
+  const struct pto_trace_span *span;
+  for (struct pto_span_walk walk = {0}; has_room && (span = pto_trace_next_span(alike->trace, &walk)) != NULL;)
+    if (span->task < alike->trace->tasks.count) times[ends[alike->group_of[span->task]]++] = span->end - span->begin;
+  for (size_t i = 0; has_room && i < alike->count; i++) {
+    const uint64_t count = alike->groups[i].calls, *first = &times[ends[i] - count];
+    if (count == 0) continue;
+    qsort(&times[ends[i] - count], count, sizeof *times, by_time);
+    alike->groups[i].median = first[(count - 1) / 2];
+  }
+  free(ends);
+  free(times);
+  return has_room;
+}
+
 int pto_alike_tasks_init(struct pto_alike_tasks *alike, const struct pto_trace *trace,
                          const struct pto_task_groups *labels, struct pto_error *error) {
   struct table table = {.mask = 1};
@@ -106,10 +134,8 @@ int pto_alike_tasks_init(struct pto_alike_tasks *alike, const struct pto_trace *
   table.groups = calloc(table.mask + 1, sizeof *table.groups);
   const bool is_made = alike->group_of && table.groups && find_groups(alike, &table);
   free(table.groups);
-  if (is_made) {
-    add_times(alike);
-    return PTO_OK;
-  }
+  if (is_made) add_times(alike);
+  if (is_made && (trace->is_virtual || find_medians(alike))) return PTO_OK;
   pto_alike_tasks_fini(alike);
   return pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
 }
@@ -158,6 +184,10 @@ static void put_group(const struct pto_alike_tasks *alike, const struct pto_alik
   pto_json_put_u64(w, "calls", group->calls);
   pto_json_key(w, "us");
   pto_json_decimal(w, group->time, trace->is_virtual ? PS_DIGITS : NS_DIGITS);
+  if (!trace->is_virtual) {
+    pto_json_key(w, "median_us");
+    pto_json_decimal(w, group->median, NS_DIGITS);
+  }
   pto_json_object_end(w);
 }
 

@@ -7,6 +7,9 @@
  * Always true: calls and times of the groups add up to those of the trace's spans whose tasks were recorded.  There are
  * at most PTO_ALIKE_MOST groups, but for kernels: where there were more, labels do not count, and then tensors do not.
  *
+ * On threads the median of a group's calls is told besides: a call that was interrupted, or that touched memory first,
+ * says nothing of its kernel.
+ *
  * In JSON the order is a list of [times, [group, …]], each of which stands for its groups in turn, so many times over.
  *
  * Owns its arrays until fini; trace and labels are borrowed.  Made from a trace with graph and timeline.  Any thread.
@@ -27,6 +30,7 @@ struct pto_alike_group {
   uint64_t hash;                    /* of what its tasks have in common */
   uint64_t first_task;              /* says what they have in common */
   uint64_t task_count, calls, time; /* on cores; in the trace's unit */
+  uint64_t median;                  /* time of a call; on threads */
 };
 
 struct pto_alike_tasks {

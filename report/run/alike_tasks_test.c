@@ -113,6 +113,22 @@ static void test_kernel_label_and_shape_make_a_group(void **state) {
   json_decref(found);
 }
 
+static void test_threads_have_the_median_of_calls_that_are_alike(void **state) {
+  const uint64_t ends[] = {3, 900, 5}; /* ns; the second one was interrupted */
+  struct pto_trace *trace = *state;
+  trace->is_virtual = false;
+  for (uint64_t i = 0; i < 3; i++) {
+    add_task(trace, 0, NULL, 8);
+    *(struct pto_trace_span *)pto_trace_log_append(&trace->spans[0]) = (struct pto_trace_span){1, ends[i], .task = i};
+  }
+  add_task(trace, 1, NULL, 8); /* has no call */
+  json_t *found = write_and_load(trace), *groups = json_object_get(found, "groups");
+  assert_float_equal(json_number_value(json_object_get(json_array_get(groups, 0), "us")), 0.905, 1e-9);
+  assert_float_equal(json_number_value(json_object_get(json_array_get(groups, 0), "median_us")), 0.004, 1e-9);
+  assert_float_equal(json_number_value(json_object_get(json_array_get(groups, 1), "median_us")), 0, 1e-9);
+  json_decref(found);
+}
+
 static void test_loops_in_loops_are_short(void **state) {
   struct pto_trace *trace = *state;
   for (int outer = 0; outer < 50; outer++) {
@@ -166,6 +182,7 @@ static void test_where_each_task_has_a_label_and_shape_of_its_own_kernels_alone_
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_kernel_label_and_shape_make_a_group, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_threads_have_the_median_of_calls_that_are_alike, setup, teardown),
       cmocka_unit_test_setup_teardown(test_loops_in_loops_are_short, setup, teardown),
       cmocka_unit_test_setup_teardown(test_the_order_is_what_was_submitted, setup, teardown),
       cmocka_unit_test_setup_teardown(test_where_each_task_has_a_label_and_shape_of_its_own_kernels_alone_count, setup,
