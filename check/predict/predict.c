@@ -83,6 +83,20 @@ static void take_gains(struct pto_prediction *prediction, const struct pto_forec
   prediction->bound = pto_limit_find(prediction->gain_ppm);
 }
 
+static bool is_cut_short(const struct pto_forecast *forecasts, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (forecasts[i].exit_code == PTO_EXIT_INTERRUPTED) return true;
+  return false;
+}
+
+/* Those that came to their end, in front. */
+static uint32_t keep_ended(struct pto_forecast *forecasts, uint32_t count) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (forecasts[i].exit_code == PTO_EXIT_OK) forecasts[kept++] = forecasts[i];
+  return kept;
+}
+
 /* Runs with jitter first, then the trials. */
 static int run_others(const struct pto_prediction_asked *asked, const struct pto_session_options *options,
                       const struct pto_chip *chip, struct pto_prediction *prediction, struct pto_error *error) {
@@ -101,12 +115,14 @@ static int run_others(const struct pto_prediction_asked *asked, const struct pto
                                         .has_kernels = has_kernels};
   }
   if (status == PTO_OK) status = pto_forecast_all(options, jobs, count, asked->at_once, forecasts, error);
-  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, runs) : NULL;
+  prediction->is_interrupted = status == PTO_OK && is_cut_short(forecasts, count);
+  if (prediction->is_interrupted) prediction->runs = keep_ended(forecasts, runs);
+  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs) : NULL;
   if (failed)
     prediction->plain = *failed;
-  else if (status == PTO_OK && runs)
+  else if (status == PTO_OK && prediction->runs)
     take_ranges(prediction, forecasts, times);
-  if (status == PTO_OK && trials) take_gains(prediction, forecasts + runs);
+  if (status == PTO_OK && trials && !prediction->is_interrupted) take_gains(prediction, forecasts + runs);
   free(times);
   free(forecasts);
   free(jobs);
@@ -181,9 +197,10 @@ void pto_prediction_print(const struct pto_prediction *p, FILE *to) {
   for (int kind = 0; kind < 2; kind++)
     fprintf(to, "  %-8s %s %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind ? "" : "cores",
             kind_names[kind], 100 * share_of(plain, kind), plain->used[kind], plain->cores[kind]);
-  fprintf(to, "  bound by %s\n", pto_limit_name(p->bound));
+  if (!p->is_interrupted) fprintf(to, "  bound by %s\n", pto_limit_name(p->bound));
 #define X(id, name, trial)                                                                                             \
-  fprintf(to, "           %+6.1f %% with %s\n", -(double)p->gain_ppm[PTO_LIMIT_##id] * 1e-4, trial);
+  if (!p->is_interrupted)                                                                                              \
+    fprintf(to, "           %+6.1f %% with %s\n", -(double)p->gain_ppm[PTO_LIMIT_##id] * 1e-4, trial);
   PTO_LIMIT_LIST(X)
 #undef X
   pto_origin_shares(plain, shares);
@@ -227,9 +244,10 @@ void pto_prediction_put(const struct pto_prediction *p, struct pto_json_writer *
     pto_json_object_end(w);
   }
   pto_json_key(w, "path_us"), pto_json_decimal(w, plain->path_ps, 6);
-  pto_json_put_string(w, "bound_by", pto_limit_name(p->bound));
+  pto_json_put_string(w, "bound_by", p->is_interrupted ? NULL : pto_limit_name(p->bound));
   pto_json_put_object(w, "gains");
-#define X(id, name, trial) pto_json_put_double(w, name, (double)p->gain_ppm[PTO_LIMIT_##id] * 1e-6);
+#define X(id, name, trial)                                                                                             \
+  if (!p->is_interrupted) pto_json_put_double(w, name, (double)p->gain_ppm[PTO_LIMIT_##id] * 1e-6);
   PTO_LIMIT_LIST(X)
 #undef X
   pto_json_object_end(w);

@@ -36,8 +36,9 @@ struct pto_prediction_asked {
 };
 
 struct pto_prediction {
-  struct pto_forecast plain; /* without jitter; where its exit_code is not PTO_EXIT_OK nothing else is there */
-  uint32_t runs, jitter_ppm;
+  struct pto_forecast plain;         /* without jitter; where its exit_code is not PTO_EXIT_OK nothing else is there */
+  uint32_t runs, jitter_ppm;         /* runs: that came to their end */
+  bool is_interrupted;               /* some did not, and what bounds it is not known */
   struct pto_range makespan, window; /* of the runs with jitter */
   enum pto_limit bound;
   int64_t gain_ppm[PTO_LIMIT_COUNT]; /* of the makespan without jitter, where that thing is twice as good */

@@ -206,6 +206,7 @@ static void *report_main(void *unused) {
   /* Acquire: pairs with the release in fini; the sentence itself is handed over by the semaphore. */
   if (atomic_load_explicit(&faulted.is_ending, memory_order_acquire)) return NULL;
   if (faulted.status == PTO_EKERNEL) add_explanation();
+  if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4); /* a progress line */
   faulted.report(faulted.context, faulted.status, faulted.sentence);
   return NULL;
 }

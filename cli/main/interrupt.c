@@ -11,6 +11,7 @@
 #define GRACE_SECONDS 2 /* in which a run may end by itself */
 
 static struct pto_stop interrupt_stop;
+static atomic_bool may_finish;
 
 /* ---- in handlers: async-signal-safe ---- */
 
@@ -22,7 +23,7 @@ _Noreturn static void end_at_once(void) {
 static void on_interrupt(int signal) {
   (void)signal;
   if (atomic_exchange_explicit(&interrupt_stop.is_asked, true, memory_order_relaxed)) end_at_once();
-  alarm(GRACE_SECONDS);
+  if (!atomic_load_explicit(&may_finish, memory_order_relaxed)) alarm(GRACE_SECONDS);
 }
 
 static void on_alarm(int signal) {
@@ -42,6 +43,11 @@ void pto_interrupt_begin(void) {
   sigaction(SIGALRM, &action, NULL);
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, NULL);
+}
+
+void pto_interrupt_let_finish(void) {
+  atomic_store_explicit(&may_finish, true, memory_order_relaxed);
+  alarm(0);
 }
 
 bool pto_interrupted(void) { return pto_stop_is_asked(&interrupt_stop); }

@@ -20,6 +20,10 @@
 /* Nothing happens where ^C is ignored, as by nohup. */
 void pto_interrupt_begin(void);
 bool pto_interrupted(void);
+/* What goes on is ptosim's own work from here on, which ends by itself however long it takes: a report of what is
+ * known.
+ */
+void pto_interrupt_let_finish(void);
 /* For pto_config.stop. */
 struct pto_stop *pto_interrupt_stop(void);
 

@@ -140,13 +140,14 @@ static void run_gains(struct pto_session *session, const struct pto_run_options 
 
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options) {
   struct pto_error error;
+  pto_interrupt_let_finish();
   if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
   if (!session->result.has_run) return;
   session->result.command = options->again;
   if ((options->stats || options->exports[PTO_EXPORT_page]) && pto_session_trace(session)) {
     if (pto_session_take_account(session, !options->no_gains, &error))
       note_failure(session, &error);
-    else if (!options->no_gains)
+    else if (!options->no_gains && !pto_interrupted())
       run_gains(session, options);
   }
   write_exports(session, options->exports, NULL);
@@ -157,6 +158,7 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
   const char *paths[PTO_EXPORT_COUNT] = {[PTO_EXPORT_page] = options->exports[PTO_EXPORT_page]};
   struct pto_error error;
   if (!paths[PTO_EXPORT_page] || !pto_session_trace(session)) return;
+  pto_interrupt_let_finish();
   if (pto_session_take_account(session, true, &error)) note_failure(session, &error);
   write_exports(session, paths, findings);
 }
@@ -164,6 +166,7 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
 int pto_write_page(const char *path, const struct pto_report_page_document *document, int exit_code) {
   const struct pto_report_page page = {.documents = document, .document_count = 1};
   struct pto_error error;
+  pto_interrupt_let_finish();
   if (!path || pto_report_page_write(path, &page, &error) == PTO_OK) return exit_code;
   return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
 }

@@ -234,11 +234,14 @@ static int save(const struct explore_command *c, struct pto_error *error) {
 
 static int report(struct explore_command *c, int exit_code) {
   struct pto_error reason;
-  if (!c->options.quiet && !pto_run_options_take_stdout(&c->options) && exit_code <= PTO_EXIT_FINDINGS) {
+  if (!c->options.quiet && !pto_run_options_take_stdout(&c->options) &&
+      (exit_code <= PTO_EXIT_FINDINGS || exit_code == PTO_EXIT_INTERRUPTED)) {
     pto_findings_print(&c->explored.findings, stdout, MOST_LINES);
     print_counts(c);
   }
   fflush(stdout);
+  if (exit_code == PTO_EXIT_INTERRUPTED && !c->explored.error.sentence[0])
+    pto_error_set(&c->explored.error, PTO_EINTERRUPTED, "explore: interrupted, and not all has been tried");
   if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
   if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
   c->exit_code = exit_code;

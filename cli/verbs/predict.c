@@ -58,7 +58,7 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "program", options->programs.items[0]);
   pto_json_put_string(w, "case", options->case_name);
   pto_json_put_u64(w, "seed", options->seed);
-  if (pto_json_try_key(w, "prediction", told->exit_code == PTO_EXIT_OK)) {
+  if (pto_json_try_key(w, "prediction", told->exit_code == PTO_EXIT_OK || told->prediction->is_interrupted)) {
     pto_json_object_begin(w);
     pto_prediction_put(told->prediction, w);
     pto_json_object_end(w);
@@ -74,11 +74,9 @@ static int predict(const struct predict *p) {
   struct pto_error error = {.status = PTO_OK};
   if (!config.chip) config.chip = DEFAULT_CHIP;
   asked.text = NULL;
-  asked.progress = NULL;
   const struct pto_prediction_asked question = {
       .options = &asked, .runs = p->runs, .jitter_ppm = p->jitter_ppm, .at_once = p->at_once};
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  pto_progress_line_stage("predicting", 0, 0);
   const int status = pto_predict(&question, &prediction, &error);
   pto_progress_line_end();
   int code = status ? pto_exit_of_setup(status) : prediction.plain.exit_code;
@@ -90,6 +88,10 @@ static int predict(const struct predict *p) {
     printf("%s%s%s\n", options->programs.items[0], options->case_name ? ", case " : "",
            options->case_name ? options->case_name : "");
     pto_prediction_print(&prediction, stdout);
+  }
+  if (code == PTO_EXIT_OK && prediction.is_interrupted) {
+    pto_error_set(&error, PTO_EINTERRUPTED, "interrupted after %u of %u runs with jitter", prediction.runs, p->runs);
+    code = pto_complain(PTO_EXIT_INTERRUPTED, "predict: %s", error.sentence);
   }
   const struct told told = {p, &prediction, &error, code};
   const struct pto_judgement judgement = {.verb = "predict",

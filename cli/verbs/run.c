@@ -20,6 +20,7 @@
 #include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
+#include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <cli/measure/run_counters.h>
@@ -257,6 +258,7 @@ static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
   int status = PTO_OK;
   if (!ranks->has_run) return;
   pto_progress_line_stage("writing", 0, 0);
+  pto_interrupt_let_finish();
   if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
   if (status == PTO_OK && paths[PTO_EXPORT_page]) status = pto_ranks_write_page(ranks, paths[PTO_EXPORT_page], &error);
   if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;

@@ -55,10 +55,10 @@ if $crashes; then
   fi
 fi
 
-interrupted() { # WORDS…: ^C after half a second
+interrupted() { # WORDS…: ^C after half a second, or $after
   "$build/ptosim" "$@" >"$work/out" 2>&1 &
   local pid=$!
-  sleep 0.5
+  sleep ${after:-0.5}
   kill -INT $pid
   wait $pid
   local got=$?
@@ -73,6 +73,19 @@ holds '^C ends a run between two tasks' interrupted run bgemm --set task_num=100
 holds 'what it has done by then is there' grep -qE '"status": *"PTO_EINTERRUPTED"' "$work/run.json"
 holds '^C ends explore with what it has found' interrupted explore bgemm --schedules 1000000 --json "$work/explore.json"
 holds 'as JSON' is_json "$work/explore.json"
+says_how_far() {
+  interrupted explore bgemm --schedules 1000000 && grep -q 'distinct orders' "$work/out" && grep -q 'explore: interrupted' "$work/out"
+}
+holds 'and in words' says_how_far
+tells_of_runs() {
+  local after
+  for after in 0.5 2 8 30; do
+    interrupted predict bgemm --runs 1000 --chip a2a3 --json "$work/predict.json" || return 1
+    ! grep -qE '"runs": *[1-9]' "$work/predict.json" || return 0
+  done
+  return 1
+}
+holds '^C ends predict with the runs so far' tells_of_runs
 holds '^C ends op with the rows so far' interrupted op perf all --layout all --json "$work/op.json"
 holds 'as JSON too' is_json "$work/op.json"
 leaves_with 0 "$build/ptosim" run bgemm --dump 3 "$work/kept" --quiet || exit 1
