@@ -9,8 +9,8 @@
  *   war_reuse --case short --deps pto --policy lifo => wrong
  *
  * A line is a program with options of `ptosim run`, or the word graph and what `ptosim graph` takes; `=> STATUS` behind
- * it says that the run must fail with that status, `=> wrong` that its result must be wrong.  Words are parted by blanks; "…" keeps blanks together.  Blank lines
- * and what follows a # at the begin of a line say nothing.
+ * it says that the run must fail with that status, `=> wrong` that its result must be wrong.  Words are parted by
+ * blanks; "…" keeps blanks together.  Blank lines and what follows a # at the begin of a line say nothing.
  *
  * Owns its strings until fini.  A case is known by its text, with one blank between words; no two are the same.
  */

@@ -80,7 +80,7 @@ public:
   void sync() const { check(pto_context_sync(get())); }
   void clear_error() const noexcept { pto_context_clear_error(get()); }
   struct pto_context_counters counters() const noexcept {
-    struct pto_context_counters c{};
+    struct pto_context_counters c {};
     c.size = sizeof c;
     pto_context_counters(get(), &c);
     return c;
