@@ -424,7 +424,7 @@ lint: ## what the compiler does not check: who includes whom, names, words, docu
 	@scripts/lint
 lint-self-test: ## that lint finds each violation
 	@scripts/lint --self-test
-FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cpp')
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 format: ## clang-format on all sources
 	clang-format -i $(FORMATTED)
 format-check: ## whether it would change any
@@ -445,6 +445,27 @@ Requires: $(3)
 Libs: -L$${libdir} -l$(1)
 Cflags: -I$${prefix}/include
 endef
+# For find_package of CMake; it names no folder, so that an installation can be moved.
+define CMAKE_CONFIG
+get_filename_component(_pto_prefix "$${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+foreach(_pto_name pto tools)
+  if(NOT TARGET pto::$${_pto_name})
+    add_library(pto::$${_pto_name} SHARED IMPORTED)
+    set_target_properties(pto::$${_pto_name} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "$${_pto_prefix}/include")
+  endif()
+endforeach()
+set_target_properties(pto::pto PROPERTIES IMPORTED_LOCATION "$${_pto_prefix}/lib/libpto.so")
+set_target_properties(pto::tools PROPERTIES IMPORTED_LOCATION "$${_pto_prefix}/lib/libptotools.so" INTERFACE_LINK_LIBRARIES pto::pto)
+endef
+define CMAKE_VERSION
+set(PACKAGE_VERSION $(VERSION))
+if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION AND "$${PACKAGE_FIND_VERSION_MAJOR}" STREQUAL "$(MAJOR)")
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION STREQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+endef
 # What adopted programs are compiled with, and the plugin of pytest; what people read.
 ADOPT_FILES := $(shell git ls-files compat/include compat/object compat/clang compat/entry.cpp python 2>/dev/null)
 # The Python package, where a Python has cffi and numpy: what it knows of the headers is made of them.
@@ -457,18 +478,21 @@ python: $(PYTHON_PACKAGE) $(B)/libptotools.so ## the Python package of this tree
 PAGES := README.md CHANGELOG.md LICENSE $(shell git ls-files docs 2>/dev/null)
 PAGES_FOLDER := $(abspath $(PREFIX))/share/doc/pto
 install: all ## into PREFIX, below DESTDIR
-	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
+	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/cmake/pto $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
 	@for l in libpto libptotools; do \
 	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
 	@for f in $(MPI_PLUG_IN); do install -m 644 $$f $(INSTALLED)/lib/pto || exit 1; done
-	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@install -m 644 include/pto/*.h include/pto/*.hpp $(INSTALLED)/include/pto
 	@for f in $(ADOPT_FILES); do install -D -m 644 $$f $(INSTALLED)/lib/pto/$$f || exit 1; done
 	@if scripts/python >/dev/null; then $(MAKE) -s --no-print-directory python && install -m 644 $(PYTHON_PACKAGE) $(INSTALLED)/lib/pto/python; fi
 	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
 	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
 	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))
 	@install -m 644 $(B)/pto.pc $(B)/ptotools.pc $(INSTALLED)/lib/pkgconfig
+	$(file >$(B)/pto-config.cmake,$(CMAKE_CONFIG))
+	$(file >$(B)/pto-config-version.cmake,$(CMAKE_VERSION))
+	@install -m 644 $(B)/pto-config.cmake $(B)/pto-config-version.cmake $(INSTALLED)/lib/cmake/pto
 	@for f in $(PAGES); do install -D -m 644 $$f $(DESTDIR)$(PAGES_FOLDER)/$$f || exit 1; done
 	@install -d $(INSTALLED)/share/pto/chips $(INSTALLED)/share/pto/kernel_times $(INSTALLED)/share/man/man1
 	@install -m 644 sim/chips/*.ini $(INSTALLED)/share/pto/chips

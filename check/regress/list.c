@@ -81,15 +81,16 @@ static int take_words(struct pto_regress_case *c, char *line, const char *origin
   return PTO_OK;
 }
 
-/* Cuts `=> STATUS` off the line. */
+/* Cuts `=> STATUS` or `=> wrong` off the line. */
 static int take_expected(struct pto_regress_case *c, char *line, const char *place, struct pto_error *error) {
   char *arrow = strstr(line, "=>");
   if (!arrow) return PTO_OK;
   *arrow = '\0';
   char *name = arrow + 2 + strspn(arrow + 2, BLANKS);
   name[strcspn(name, BLANKS)] = '\0';
-  if (strncmp(name, "PTO_E", 5) != 0)
-    return pto_error_set(error, PTO_EINVAL, "%s: \"%s\" behind => is no status such as PTO_EHEAP", place, name);
+  if (strncmp(name, "PTO_E", 5) != 0 && strcmp(name, PTO_REGRESS_WRONG) != 0)
+    return pto_error_set(error, PTO_EINVAL, "%s: \"%s\" behind => is neither wrong nor a status such as PTO_EHEAP",
+                         place, name);
   c->expected = strdup(name);
   return c->expected ? PTO_OK : PTO_ENOMEM;
 }

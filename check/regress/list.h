@@ -6,10 +6,11 @@
  *   paged_attention --engine virtual --chip a2a3 --case var2
  *   graph gpt2.json --run --engine virtual
  *   errors/heap => PTO_EHEAP
+ *   war_reuse --case short --deps pto --policy lifo => wrong
  *
  * A line is a program with options of `ptosim run`, or the word graph and what `ptosim graph` takes; `=> STATUS` behind
- * it says that the run must fail with that status.  Words are parted by blanks; "…" keeps blanks together.  Blank lines
- * and what follows a # at the begin of a line say nothing.
+ * it says that the run must fail with that status, `=> wrong` that its result must be wrong.  Words are parted by
+ * blanks; "…" keeps blanks together.  Blank lines and what follows a # at the begin of a line say nothing.
  *
  * Owns its strings until fini.  A case is known by its text, with one blank between words; no two are the same.
  */
@@ -23,10 +24,11 @@
 #include <runtime/base/error.h>
 
 #define PTO_REGRESS_WORDS 60u /* of a case, at most */
+#define PTO_REGRESS_WRONG "wrong"
 
 struct pto_regress_case {
-  char *text;     /* all of the line but `=> STATUS`, as it may be typed in a shell behind `ptosim` and the verb */
-  char *expected; /* the status that it must fail with; NULL: it must succeed */
+  char *text;     /* all of the line but `=> …`, as it may be typed in a shell behind `ptosim` and the verb */
+  char *expected; /* the status that it must fail with, or PTO_REGRESS_WRONG; NULL: it must succeed */
   char *words[PTO_REGRESS_WORDS + 1]; /* ended by NULL: the verb first */
   size_t word_count;
   uint32_t line; /* of the file, from 1 */

@@ -40,6 +40,11 @@ static int end_as_run(struct pto_session *session, int exit_code) {
 
 /* ---- configuration ---- */
 
+/* Sizes of single rings count only beside the size of all that was said with them. */
+static void take_rings(uint64_t *sizes, const uint64_t *asked, uint64_t asked_all) {
+  if (asked_all) memcpy(sizes, asked, PTO_RINGS * sizeof *sizes);
+}
+
 static int make_config(struct pto_session *session, bool is_judged) {
   const struct pto_session_options *options = &session->options;
   const struct pto_config *wanted = session->subject.program->config, *asked = &session->asked;
@@ -53,6 +58,8 @@ static int make_config(struct pto_session *session, bool is_judged) {
   TAKE(policy);
   TAKE(workers);
   TAKE(deps);
+  take_rings(config->ring_window, asked->ring_window, asked->window);
+  take_rings(config->ring_heap_bytes, asked->ring_heap_bytes, asked->heap_bytes);
   TAKE(window);
   TAKE(heap_bytes);
   TAKE(clusters);

@@ -123,23 +123,37 @@ OPTION(atol) {
 }
 OPTION(shard) { return pto_shard_parse(value, &OPTIONS->share.shard, error); }
 OPTION(jitter) { return pto_parse_jitter(value, &OPTIONS->jitter_ppm, error); }
-OPTION(window) {
-  uint64_t window = 0;
-  const int status = pto_parse_bytes(value, &window, error);
-  if (status) return status;
-  if (!pto_is_power_of_two(window)) return pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two", value);
-  OPTIONS->window = window;
+/* One size for all rings, or one for each scope depth by commas: then the largest is that of all. */
+static int parse_rings(const char *value, int (*check)(uint64_t size, const char *value, struct pto_error *error),
+                       uint64_t *all, uint64_t *rings, struct pto_error *error) {
+  uint64_t sizes[PTO_RINGS] = {0}, most = 0;
+  uint32_t count = 0;
+  char word[64];
+  for (const char *at = value;; at++) {
+    const size_t length = strcspn(at, ",");
+    if (count == PTO_RINGS) return pto_error_set(error, PTO_EINVAL, "\"%s\" has more than %d sizes", value, PTO_RINGS);
+    snprintf(word, sizeof word, "%.*s", (int)pto_min_u64(length, sizeof word - 1), at);
+    int status = pto_parse_bytes(word, &sizes[count], error);
+    if (status && strchr(value, ',')) return pto_error_set(error, status, "\"%s\" has \"%s\" for a size", value, word);
+    if (!status) status = check(sizes[count], value, error);
+    if (status) return status;
+    most = pto_max_u64(most, sizes[count++]);
+    at += length;
+    if (!*at) break;
+  }
+  for (uint32_t i = 0; i < PTO_RINGS; i++) rings[i] = count == 1 ? 0 : sizes[pto_min_u64(i, count - 1)];
+  *all = most;
   return PTO_OK;
 }
-OPTION(heap) {
-  uint64_t bytes = 0;
-  const int status = pto_parse_bytes(value, &bytes, error);
-  if (status) return status;
-  if (bytes == 0 || bytes % 1024)
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no positive multiple of 1024 bytes", value);
-  OPTIONS->heap_bytes = bytes;
-  return PTO_OK;
+static int check_window(uint64_t size, const char *value, struct pto_error *error) {
+  return pto_is_power_of_two(size) ? PTO_OK : pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two", value);
 }
+static int check_heap(uint64_t size, const char *value, struct pto_error *error) {
+  if (size && size % 1024 == 0) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is no positive multiple of 1024 bytes", value);
+}
+OPTION(window) { return parse_rings(value, check_window, &OPTIONS->window, OPTIONS->ring_window, error); }
+OPTION(heap) { return parse_rings(value, check_heap, &OPTIONS->heap_bytes, OPTIONS->ring_heap_bytes, error); }
 OPTION(timeout) {
   double seconds = 0;
   int status = pto_parse_double(value, &seconds, error);
@@ -225,8 +239,9 @@ static const struct pto_option_spec specs[] = {
      ONE_RUN | OBSERVE | TAKER(suite) | ADOPT},
     {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX),
      PROGRAMS | GRAPH | TAKER(op) | TAKER(diff) | PREDICT},
-    {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH | ADOPT | PREDICT},
-    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap),
+    {"window", "N[,N...]", "slots of each task ring, a power of two; or by scope depth", BY(set_window),
+     PROGRAMS | GRAPH | ADOPT | PREDICT},
+    {"heap", "BYTES[,...]", "of each heap ring, a multiple of 1024 (K, M, G); or by scope depth", BY(set_heap),
      PROGRAMS | GRAPH | ADOPT | PREDICT},
     {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", BY(set_timeout),
      PROGRAMS | TAKER(task) | ADOPT | PREDICT},

@@ -52,8 +52,9 @@ struct pto_run_options {
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
-  uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
-  uint32_t jitter_ppm; /* 0: none */
+  uint64_t ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS]; /* zeros: all the same */
+  uint32_t timeout_ms;                                         /* 0: never; the default of 60 s unless has_timeout */
+  uint32_t jitter_ppm;                                         /* 0: none */
   bool poison, stats, no_gains, comm_stats, quiet, help, no_compute, assume_zero;
   const char *values;                   /* NULL: not given */
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */

@@ -61,6 +61,15 @@ static void test_every_option_arrives_wherever_the_program_stands(void **state) 
   assert_int_equal(options.window, 64);
   assert_int_equal(options.heap_bytes, 4 << 20);
   assert_int_equal(options.timeout_ms, 500);
+  assert_int_equal(options.ring_window[0] | options.ring_heap_bytes[3], 0);
+  assert_int_equal(parse("x", "--window", "8,64,16", "--heap", "1M,4K", NULL), PTO_OK);
+  const uint64_t windows[PTO_RINGS] = {8, 64, 16, 16}, heaps[PTO_RINGS] = {1 << 20, 4096, 4096, 4096};
+  assert_memory_equal(options.ring_window, windows, sizeof windows);
+  assert_memory_equal(options.ring_heap_bytes, heaps, sizeof heaps);
+  assert_true(options.window == 64 && options.heap_bytes == 1 << 20);
+  assert_int_equal(parse("x", "--window", "64", "--heap", "4M", "--poison", "--trace", "t.json", "--dot", "d",
+                         "--deps-json", "e", "--stats", "--json", "-", "--quiet", NULL),
+                   PTO_OK);
   assert_true(options.poison && options.stats && options.quiet);
   assert_string_equal(options.exports[PTO_EXPORT_trace], "t.json");
   assert_string_equal(options.exports[PTO_EXPORT_dot], "d");
@@ -96,12 +105,20 @@ static void test_repeatable_options_keep_their_order(void **state) {
 
 static void test_a_bad_value_is_refused_with_option_and_value(void **state) {
   static const char *const rows[][2] = {
-      {"--workers", "0"},    {"--workers", "-1"},   {"--workers", "2x"},        {"--deps", "loose"},
-      {"--set", "novalue"},  {"--input", "=f.npy"}, {"--rtol", "nan"},          {"--rtol", "-1"},
-      {"--atol", "big"},     {"--rounds", "0"},     {"--seed", "-1"},           {"--seed", "18446744073709551616"},
-      {"--window", "1000"},  {"--window", "0"},     {"--heap", "1500"},         {"--heap", "0"},
-      {"--heap", "4T"},      {"--heap", "4MB"},     {"--heap", "99999999999G"}, {"--timeout", "-3"},
-      {"--timeout", "1e12"}, {"--seed", ""},        {"--workers", " 3"},
+      {"--workers", "0"},         {"--workers", "-1"},
+      {"--workers", "2x"},        {"--deps", "loose"},
+      {"--set", "novalue"},       {"--input", "=f.npy"},
+      {"--rtol", "nan"},          {"--rtol", "-1"},
+      {"--atol", "big"},          {"--rounds", "0"},
+      {"--seed", "-1"},           {"--seed", "18446744073709551616"},
+      {"--window", "1000"},       {"--window", "0"},
+      {"--heap", "1500"},         {"--heap", "0"},
+      {"--heap", "4T"},           {"--heap", "4MB"},
+      {"--heap", "99999999999G"}, {"--timeout", "-3"},
+      {"--timeout", "1e12"},      {"--seed", ""},
+      {"--workers", " 3"},        {"--window", "8,"},
+      {"--window", "8,9"},        {"--heap", "1K,1K,1K,1K,1K"},
+      {"--heap", "1K,1"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (parse("p", rows[i][0], rows[i][1], NULL) != PTO_EINVAL) fail_msg("%s %s is taken", rows[i][0], rows[i][1]);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <check/predict/gains.h>
 #include <cli/main/fault_report.h>
@@ -37,6 +38,8 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
                                     .jitter_ppm = options->jitter_ppm,
                                     .jitter_seed = options->seed,
                                     .meter = options->meter};
+  memcpy(config_out->ring_window, options->ring_window, sizeof options->ring_window);
+  memcpy(config_out->ring_heap_bytes, options->ring_heap_bytes, sizeof options->ring_heap_bytes);
   struct pto_session_options asked = {.size = sizeof asked,
                                       .program = options->programs.count ? options->programs.items[0] : NULL,
                                       .case_name = options->case_name,

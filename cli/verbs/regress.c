@@ -79,17 +79,26 @@ static bool is_compared(const struct pto_regress_case *c) {
   return false;
 }
 
+static bool gave_wrong_result(const struct pto_regress_case *c, const struct pto_child_result *child, json_t *object) {
+  return child->exit_code == PTO_EXIT_FINDINGS &&
+         (is_compared(c) || json_is_false(json_object_get(object, "verified")));
+}
+
 /* What the run itself says is wrong, if anything. */
 static bool is_right(const struct pto_regress_case *c, const struct pto_child_result *child, json_t *object,
                      const struct pto_regress_outcome *outcome, char *sentence) {
   const char *error = json_string_value(json_object_get(object, "error"));
   const char *said = error ? error : child->text;
   const int length = (int)strcspn(said, "\n");
+  const bool is_wrong_wanted = c->expected && strcmp(c->expected, PTO_REGRESS_WRONG) == 0;
   if (child->is_timed_out)
     snprintf(sentence, SENTENCE_BYTES, "took too long");
   else if (child->signal)
     snprintf(sentence, SENTENCE_BYTES, "crashed: %s", strsignal(child->signal));
-  else if (c->expected && strcmp(outcome->status, c->expected) != 0)
+  else if (is_wrong_wanted && !gave_wrong_result(c, child, object))
+    snprintf(sentence, SENTENCE_BYTES, "did not give a wrong result but left with %d%s%.*s", child->exit_code,
+             length ? ": " : "", length, said);
+  else if (c->expected && !is_wrong_wanted && strcmp(outcome->status, c->expected) != 0)
     snprintf(sentence, SENTENCE_BYTES, "did not fail with %s but %s%s%.*s", c->expected,
              outcome->status[0] ? outcome->status : "left without a result", length ? ": " : "", length, said);
   else if (!c->expected && child->exit_code != PTO_EXIT_OK)

@@ -167,6 +167,18 @@ PTO_API uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds);
 enum pto_scope_kind { PTO_SCOPE_AUTO = 0, PTO_SCOPE_MANUAL = 1 };
 PTO_API PTO_MUST_CHECK int pto_scope_begin(struct pto_runtime *rt, uint32_t kind);
 PTO_API PTO_MUST_CHECK int pto_scope_end(struct pto_runtime *rt);
+/* Counts of the innermost open scope, with those that ended within it, as far as they use its ring. */
+struct pto_scope_stats {
+  size_t size;
+  uint32_t depth;      /* 0: the run's own */
+  uint32_t ring;       /* which it submits to */
+  uint64_t tasks;      /* submitted to the ring since the scope began */
+  uint64_t heap_bytes; /* of the ring, allocated since then; with what was left at its end when it came round */
+  uint64_t window_used, window;              /* of the ring now: slots in use by all scopes, and slots */
+  uint64_t heap_used_bytes, heap_size_bytes; /* the same of its heap ring */
+};
+/* Fills what fits into stats->size bytes; zeros outside a run. */
+PTO_API void pto_scope_statistics(const struct pto_runtime *rt, struct pto_scope_stats *stats);
 /* Labels the innermost open scope. */
 PTO_API void pto_scope_label(struct pto_runtime *rt, const char *label);
 /* Labels a buffer or a registration of external memory; nothing where the handle is stale. */
@@ -203,6 +215,8 @@ enum pto_record {
   PTO_RECORD_SEGMENTS = 4, /* with TIMELINE, in virtual time: what each clock's time was spent on */
   PTO_RECORD_CALLERS = 8   /* with GRAPH: by which line of the orchestration a function of it came to submit */
 };
+
+#define PTO_RINGS 4 /* pairs of a task ring and a heap ring, by scope depth */
 
 struct pto_chip;
 struct pto_context_watch;
@@ -252,6 +266,9 @@ struct pto_config {
    * another run has spread to; or their numbers, "0,2-3", thread by thread ["none"] */
   const char *placement;
   struct pto_rank *rank; /* the chip is this rank of a world (pto/world.h); virtual engine alone [it is alone] */
+  /* By scope depth: ring 0 is the run's own scope's, the last that of all deeper ones.  A power of two, and a multiple
+   * of 1024; no more than `window` and `heap_bytes` [those].  Which edges there are depends on `window` alone. */
+  uint64_t ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS];
 };
 
 /* Counts of the last run, or of the one that is going on. */
@@ -274,6 +291,7 @@ struct pto_stats {
    * others on either side; the chip file's stages; its rates alone. */
   uint64_t measured_ps, interpolated_ps, modelled_ps, assumed_ps;
   uint64_t refused; /* submits that were refused, and the run went on */
+  uint64_t ring_window_high_water[PTO_RINGS], ring_heap_high_water_bytes[PTO_RINGS]; /* by scope depth */
 };
 
 /* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form

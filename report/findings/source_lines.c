@@ -38,6 +38,17 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+/* Lines of <pto/pto.hpp>, which stand between a program in C++ and the library, are not the program's. */
+static bool is_in_wrapper(const struct pto_source_place *place) {
+  static const char *const headers[] = {"pto/run.hpp", "pto/device.hpp"};
+  const size_t length = strlen(place->file);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(headers); i++) {
+    const size_t header = strlen(headers[i]);
+    if (length >= header && strcmp(place->file + length - header, headers[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* ---- by loaded file ---- */
 
 struct object {
@@ -114,12 +125,18 @@ static Dwarf_Die *unit_of(const struct pto_source_lines *lines, uintptr_t addres
   return unit;
 }
 
-/* Scopes around an address, the innermost first; `*scopes` is the caller's to free. */
+/* Scopes around an address, the innermost first, as they were inlined into each other; `*scopes` is the caller's to
+ * free. */
 static int scopes_at(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Die **unit, Dwarf_Die **scopes) {
   Dwarf_Addr bias;
+  Dwarf_Die *written; /* beyond an inlined function these are where it is written, not where it is called */
   *scopes = NULL;
   *unit = unit_of(lines, address, &bias);
-  return *unit ? dwarf_getscopes(*unit, address - bias, scopes) : 0;
+  const int count = *unit ? dwarf_getscopes(*unit, address - bias, &written) : 0;
+  if (count <= 0) return 0;
+  const int all = dwarf_getscopes_die(&written[0], scopes);
+  free(written);
+  return all;
 }
 
 static bool is_inlined(Dwarf_Die *scope) { return dwarf_tag(scope) == DW_TAG_inlined_subroutine; }
@@ -168,15 +185,24 @@ static bool find_inlined_call(Dwarf_Die *unit, Dwarf_Die *scope, struct pto_sour
   return true;
 }
 
-/* The line in the function that the address is in, where the code there was inlined from others; else nothing. */
-static bool find_outer_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
-  Dwarf_Die *unit, *scopes;
+/* Where the code at the address was inlined from others, a line of those calls that is the program's own: the one in
+ * the function that the address is in, or (`is_inner`) the innermost; else nothing. */
+static bool find_inlined_line(const struct pto_source_lines *lines, uintptr_t address, bool is_inner,
+                              struct pto_source_place *place) {
+  Dwarf_Die *unit, *scopes, *inlined = NULL;
   const int count = scopes_at(lines, address, &unit, &scopes);
-  bool is_found = false;
-  int i = 0;
-  for (; i < count && !is_function(&scopes[i]); i++)
-    if (is_inlined(&scopes[i])) is_found = find_inlined_call(unit, &scopes[i], place);
-  if (is_found) set_function(place, i < count ? dwarf_diename(&scopes[i]) : NULL);
+  bool is_found = false, is_last = false;
+  for (int i = 0; i < count && !is_last; i++) {
+    struct pto_source_place one = {.file = ""};
+    if (!is_inlined(&scopes[i]) && !is_function(&scopes[i])) continue;
+    if (inlined && find_inlined_call(unit, inlined, &one) && !is_in_wrapper(&one)) {
+      *place = one;
+      set_function(place, dwarf_diename(&scopes[i]));
+      is_found = true;
+    }
+    inlined = &scopes[i];
+    is_last = is_function(inlined) || (is_found && is_inner);
+  }
   free(scopes);
   return is_found;
 }
@@ -188,7 +214,9 @@ static bool find_line(const struct pto_source_lines *lines, uintptr_t address, s
   (void)lines, (void)address, (void)place;
   return false;
 }
-static bool find_outer_line(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
+static bool find_inlined_line(const struct pto_source_lines *lines, uintptr_t address, bool is_inner,
+                              struct pto_source_place *place) {
+  (void)is_inner;
   return find_line(lines, address, place);
 }
 static void find_function(const struct pto_source_lines *lines, uintptr_t address, struct pto_source_place *place) {
@@ -257,8 +285,12 @@ static void find_call(struct pto_source_lines *lines, const void *call, const vo
   }
   /* the call is what stands before the address that it returns to */
   find_address(lines, address - 1, &found->callee);
-  if (!lines || !find_outer_line(lines, outer_address - 1, &found->own))
+  if (lines && is_in_wrapper(&found->callee)) find_inlined_line(lines, address - 1, true, &found->callee);
+  if (!lines || !find_inlined_line(lines, outer_address - 1, false, &found->own))
     find_address(lines, outer_address - 1, &found->own);
+  /* what calls the orchestration in C++ */
+  if (lines && is_in_wrapper(&found->own) && !find_inlined_line(lines, address - 1, false, &found->own))
+    found->own = found->callee;
   if (is_same(&found->own, &found->callee)) memset(&found->callee, 0, sizeof found->callee);
 }
 

@@ -211,8 +211,10 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   rt->failed_slot = completion->ticket;
   const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   const struct pto_payload *payload = slot->payload;
-  uint32_t lane = completion->core % PTO_LANES;
-  const struct pto_kernel *kernel = kernel_on_lane(payload, lane);
+  const struct pto_kernel *kernel = kernel_on_lane(payload, completion->core % PTO_LANES);
+  const uint32_t core =
+      rt->port->ops->failed_core ? rt->port->ops->failed_core(rt->port, completion->core) : completion->core;
+  const uint32_t lane = core % PTO_LANES;
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_WAITS)) { /* of others it is the kernel's own */
     rt->failed_slot = PTO_PICTURE_NONE;
@@ -220,8 +222,7 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
     return;
   }
   pto_runtime_fail(rt, PTO_EKERNEL, "task %llu: kernel %s failed on core %u (cluster %u %s)%s%s, status %d; ",
-                   (unsigned long long)payload->task_number, kernel ? kernel->name : "?", completion->core,
-                   completion->core / PTO_LANES,
+                   (unsigned long long)payload->task_number, kernel ? kernel->name : "?", core, core / PTO_LANES,
                    lane == 0   ? "AIC"
                    : lane == 1 ? "AIV0"
                                : "AIV1",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <runtime/base/sized.h>
 #include <runtime/control/runtime_state.h>
 
 static PTO_COLD void record_begin(struct pto_runtime *rt, const struct pto_scope *scope, uint32_t depth) {
@@ -68,6 +69,23 @@ void pto_scope_label(struct pto_runtime *rt, const char *label) {
   scope->label = label;
   if (pto_trace_has_graph(&rt->trace) && scope->serial < rt->trace.scopes.count)
     ((struct pto_trace_scope *)pto_trace_log_at(&rt->trace.scopes, scope->serial))->label = label;
+}
+
+void pto_scope_statistics(const struct pto_runtime *rt, struct pto_scope_stats *stats) {
+  const struct pto_scope *scope = &rt->scopes[rt->scope_depth];
+  const struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
+  struct pto_scope_stats all = {.size = sizeof all};
+  if (rt->is_running)
+    all = (struct pto_scope_stats){.size = sizeof all,
+                                   .depth = rt->scope_depth,
+                                   .ring = scope->ring,
+                                   .tasks = ring->head - scope->begin_sequence,
+                                   .heap_bytes = ring->heap.head - scope->begin_heap,
+                                   .window_used = ring->head - ring->tail,
+                                   .window = ring->capacity + 1,
+                                   .heap_used_bytes = pto_heap_ring_used(&ring->heap),
+                                   .heap_size_bytes = ring->heap.size_bytes};
+  pto_sized_give(stats, &all, sizeof all);
 }
 
 int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {

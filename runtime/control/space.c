@@ -51,7 +51,7 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
                      "only when it ends: end it earlier, or use a window of at least %llu"
                    : "ring %u: nested scopes hold %llu tasks, all that a window of %u has room for; a window of %llu "
                      "would have been enough for one task more",
-      ring_index, (unsigned long long)held, rt->rings.window, (unsigned long long)enough);
+      ring_index, (unsigned long long)held, ring->capacity + 1, (unsigned long long)enough);
   append_holders(rt, ring_index);
   return rt->error.status;
 }
@@ -110,7 +110,7 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
   int status = PTO_OK;
   if (PTO_UNLIKELY(piece_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
   for (;;) {
-    bool is_full = pto_task_ring_is_full(&rt->rings, ring);
+    bool is_full = pto_task_ring_is_full(ring);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, piece_bytes, piece_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
     bool has_released;

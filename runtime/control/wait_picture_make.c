@@ -149,7 +149,7 @@ static void fill_rings(const struct view *view) {
     struct pto_picture_ring *filled = &view->picture->rings[r];
     *filled = (struct pto_picture_ring){.head = ring->head,
                                         .tail = ring->tail,
-                                        .slots = rings->window - 1,
+                                        .slots = ring->capacity,
                                         .heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                         .heap_size_bytes = ring->heap.size_bytes,
                                         .oldest = PTO_PICTURE_NONE};

@@ -24,7 +24,11 @@ static bool reserve_rings(struct pto_runtime *rt) {
   uint64_t heap_bytes = rt->config.heap_bytes;
   if (!pto_gm_arena_init(&rt->arena, heap_bytes, PTO_RING_COUNT, rt->port->looks_at_memory)) return false;
   if (!pto_task_rings_init(&rt->rings, (uint32_t)rt->config.window, rt->arena.memory.addr, heap_bytes)) return false;
-  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) pto_gm_arena_init_ring(&rt->arena, i, &rt->rings.rings[i].heap);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    const uint64_t window = rt->config.ring_window[i], own_bytes = rt->config.ring_heap_bytes[i];
+    if (window) rt->rings.rings[i].capacity = (uint32_t)window - 1;
+    pto_gm_arena_init_ring(&rt->arena, i, own_bytes ? own_bytes : heap_bytes, &rt->rings.rings[i].heap);
+  }
   return true;
 }
 
@@ -63,6 +67,21 @@ static bool reserve_all(struct pto_runtime *rt) {
          (!rt->arena.is_checked || (rt->guard = pto_kernel_guard_create(rt->port, &rt->arena, &rt->buffers)) != NULL);
 }
 
+static int check_rings(const struct pto_config *config, struct pto_error *error) {
+  _Static_assert(PTO_RINGS == PTO_RING_COUNT, "sizes of each");
+  for (uint32_t i = 0; i < PTO_RINGS; i++) {
+    const uint64_t window = config->ring_window[i], heap_bytes = config->ring_heap_bytes[i];
+    if (window && (window < PTO_MIN_WINDOW || window > config->window || !pto_is_power_of_two(window)))
+      return pto_error_set(error, PTO_EINVAL, "window %llu of ring %u is not a power of two from %llu to %llu",
+                           (unsigned long long)window, i, (unsigned long long)PTO_MIN_WINDOW,
+                           (unsigned long long)config->window);
+    if (heap_bytes % PTO_OUTPUT_ALIGN || heap_bytes > config->heap_bytes)
+      return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes of ring %u is not a multiple of %u up to %llu",
+                           (unsigned long long)heap_bytes, i, PTO_OUTPUT_ALIGN, (unsigned long long)config->heap_bytes);
+  }
+  return PTO_OK;
+}
+
 static int check_config(const struct pto_config *config, struct pto_error *error) {
   enum pto_policy policy;
   uint64_t seed;
@@ -83,7 +102,7 @@ static int check_config(const struct pto_config *config, struct pto_error *error
                          config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
     return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
-  return PTO_OK;
+  return check_rings(config, error);
 }
 
 /* For the engine: of all rings. */
@@ -351,6 +370,8 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
+    all.ring_window_high_water[i] = pto_task_ring_high_water(&rt->rings.rings[i]);
+    all.ring_heap_high_water_bytes[i] = rt->rings.rings[i].heap.high_water_bytes;
   }
   pto_sized_give(stats, &all, sizeof all);
 }

@@ -28,13 +28,14 @@ bool pto_gm_arena_init(struct pto_gm_arena *arena, uint64_t heap_bytes, uint32_t
 
 void pto_gm_arena_fini(struct pto_gm_arena *arena) { pto_reserve_fini(&arena->memory); }
 
-void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, struct pto_heap_ring *ring) {
+void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, uint64_t size_bytes,
+                            struct pto_heap_ring *ring) {
   char *first = (char *)arena->memory.addr + lead_bytes(arena);
-  pto_heap_ring_init(ring, first + index * ring_stride(arena), arena->heap_bytes);
+  pto_heap_ring_init(ring, first + index * ring_stride(arena), size_bytes);
   if (arena->spread_log2)
     pto_heap_ring_watch(ring, arena->spread_log2, PTO_ARENA_LAPS);
-  else if (arena->heap_bytes > SMALL_BYTES) {
-    pto_ask_for_large_pages(ring->base + SMALL_BYTES, arena->heap_bytes - SMALL_BYTES);
+  else if (size_bytes > SMALL_BYTES) {
+    pto_ask_for_large_pages(ring->base + SMALL_BYTES, size_bytes - SMALL_BYTES);
     pto_heap_ring_move_pages(ring);
   }
 }

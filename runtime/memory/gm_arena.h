@@ -36,8 +36,9 @@ bool pto_gm_arena_init(struct pto_gm_arena *arena, uint64_t heap_bytes, uint32_t
 /* Takes zeroed structs too. */
 void pto_gm_arena_fini(struct pto_gm_arena *arena);
 
-/* Makes the ring of that index in the arena; its fini comes before the arena's. */
-void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, struct pto_heap_ring *ring);
+/* Makes the ring of that index in the arena, of `size_bytes` at most heap_bytes; its fini comes before the arena's. */
+void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, uint64_t size_bytes,
+                            struct pto_heap_ring *ring);
 
 /* Which ring the memory at `addr` is of, and the position there modulo the laps that the ring has addresses for
  * (heap_ring.h: lap_count · size_bytes); of the room behind an output, one of the output's.  `addr` is in a ring. */

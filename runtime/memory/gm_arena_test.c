@@ -45,7 +45,7 @@ static void rings_lie_side_by_side_where_no_tool_watches(void **state) {
   assert_int_equal(reserved_bytes, 0);
   for (uint32_t i = 0; i < RINGS; i++) {
     struct pto_heap_ring ring;
-    pto_gm_arena_init_ring(&arena, i, &ring);
+    pto_gm_arena_init_ring(&arena, i, arena.heap_bytes, &ring);
     assert_int_equal(offset_in(&arena, ring.base), (uint64_t)i * 64 * KIB);
     assert_int_equal(ring.size_bytes, 64 * KIB);
     assert_int_equal(ring.spread_log2, 0);
@@ -65,7 +65,7 @@ static void watched_rings_have_room_for_their_laps_and_behind_each_output(void *
   assert_int_equal(reserved_bytes, arena.memory.size_bytes);
   for (uint32_t i = 0; i < RINGS; i++) {
     struct pto_heap_ring ring;
-    pto_gm_arena_init_ring(&arena, i, &ring);
+    pto_gm_arena_init_ring(&arena, i, arena.heap_bytes, &ring);
     assert_int_equal(offset_in(&arena, ring.base), 4096 + i * laps);
     assert_int_equal(ring.size_bytes, 64 * KIB);
     assert_int_equal(ring.spread_log2, 1);
@@ -86,8 +86,8 @@ static void an_engine_that_looks_gets_the_same_layout_and_nothing_is_told(void *
   assert_int_equal(arena.memory.size_bytes, watched.memory.size_bytes);
   for (uint32_t i = 0; i < RINGS; i++) {
     struct pto_heap_ring ring, other;
-    pto_gm_arena_init_ring(&arena, i, &ring);
-    pto_gm_arena_init_ring(&watched, i, &other);
+    pto_gm_arena_init_ring(&arena, i, arena.heap_bytes, &ring);
+    pto_gm_arena_init_ring(&watched, i, watched.heap_bytes, &other);
     assert_int_equal(offset_in(&arena, ring.base), offset_in(&watched, other.base));
     assert_int_equal(ring.spread_log2, other.spread_log2);
     assert_int_equal(ring.lap_count, other.lap_count);
@@ -106,7 +106,7 @@ static void the_ring_and_position_of_an_address_are_those_that_gave_it(void **st
     assert_true(pto_gm_arena_init(&arena, 8 * KIB, RINGS, apart));
     for (uint32_t i = 0; i < RINGS; i++) {
       struct pto_heap_ring ring;
-      pto_gm_arena_init_ring(&arena, i, &ring);
+      pto_gm_arena_init_ring(&arena, i, arena.heap_bytes, &ring);
       const uint64_t laps = (uint64_t)ring.lap_count * ring.size_bytes;
       for (uint64_t position = 0; position < 3 * ring.size_bytes; position += KIB) {
         for (uint64_t byte = 0; byte < KIB << arena.spread_log2; byte += 64) {
@@ -154,7 +154,7 @@ static void a_ring_with_little_in_it_takes_little_and_keeps_it(void **state) {
     uint64_t *words, bytes, end;
   } live[6] = {{0}};
   open_arena(&arena, false, HEAP);
-  pto_gm_arena_init_ring(&arena, 1, &ring);
+  pto_gm_arena_init_ring(&arena, 1, arena.heap_bytes, &ring);
   assert_int_equal((uintptr_t)ring.base % PTO_LARGE_PAGE_BYTES, 0);
   uint64_t most = 0;
   for (uint64_t i = 0; ring.head < 5 * HEAP / 2; i++) {
@@ -178,7 +178,7 @@ static void an_empty_ring_has_its_pages_where_it_starts_again(void **state) {
   uint64_t end;
   char *addr;
   open_arena(&arena, false, HEAP);
-  pto_gm_arena_init_ring(&arena, 0, &ring);
+  pto_gm_arena_init_ring(&arena, 0, arena.heap_bytes, &ring);
   for (uint64_t round = 0; round < 3; round++) {
     for (uint64_t i = 0, last = 0; i < 10 + round; i++, last = end) {
       take(&ring, PART, i, &end);

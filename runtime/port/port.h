@@ -178,6 +178,8 @@ struct pto_port_ops {
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  /* The core that ran that kernel, as the kernel was told, where it was sent to `core`.  NULL: `core`. */
+  uint32_t (*failed_core)(struct pto_port *port, uint32_t core);
   /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
    * waited for ever.  For reports; NULL where no core ever waits. */
   void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);

@@ -287,7 +287,7 @@ static void test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_e
     open_policy(clusters[seed % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3),
                 (enum pto_policy)(seed % 3), seed);
     for (uint32_t left = 150; left || done_count < sent_count || scheduler.ready_count;) {
-      if (left && !pto_task_ring_is_full(&rings, &rings.rings[0]) && pto_rng_below(&rng, 2)) {
+      if (left && !pto_task_ring_is_full(&rings.rings[0]) && pto_rng_below(&rng, 2)) {
         push_random(&rng);
         const struct pto_task_slot *slot = &rings.slots[pto_task_slot_index(&rings, 0, rings.rings[0].head - 1)];
         messages += slot->messages_left;

@@ -88,6 +88,18 @@ static int check_tensor(struct pto_runtime *rt, const struct pto_param_work *wor
   return PTO_OK;
 }
 
+/* Of the rings: a launch may come at any depth. */
+static uint64_t least_capacity(const struct pto_runtime *rt) {
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) least = pto_min_u64(least, rt->rings.rings[i].capacity);
+  return least;
+}
+static uint64_t least_heap(const struct pto_runtime *rt) {
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) least = pto_min_u64(least, rt->rings.rings[i].heap.size_bytes);
+  return least;
+}
+
 static int check(struct pto_runtime *rt, const struct pto_submit_work *submit, const struct pto_submit_request *request,
                  uint32_t *sources) {
   struct pto_recorded *recorded = rt->recorded;
@@ -96,7 +108,7 @@ static int check(struct pto_runtime *rt, const struct pto_submit_work *submit, c
     status = PTO_REFUSE(rt, PTO_EINVAL, "in a recording, an output names the next version of its buffer");
   for (uint32_t i = 0; i < submit->work_count && !status; i++)
     status = check_tensor(rt, &submit->params[i], &sources[i]);
-  const uint64_t heap_bytes = rt->config.heap_bytes;
+  const uint64_t heap_bytes = least_heap(rt);
   if (!status && submit->heap_bytes > heap_bytes - recorded->temporary_bytes)
     status = PTO_REFUSE(rt, PTO_EFIT, "the recording's temporaries take %llu bytes, a heap has %llu",
                         (unsigned long long)(recorded->temporary_bytes + submit->heap_bytes),
@@ -391,11 +403,11 @@ int pto_recorded_end(struct pto_runtime *rt, struct pto_recorded **recorded_out)
   pto_scopes_pop(rt);
   struct pto_recorded *recorded = take(rt);
   const uint64_t slots = (uint64_t)count_of(recorded, PTO_RECORDED_ARRAY_TASKS) + 2;
-  if (slots > rt->config.window - 1) {
+  const uint64_t capacity = least_capacity(rt);
+  if (slots > capacity) {
     pto_recorded_destroy(recorded);
     return PTO_REFUSE(rt, PTO_EFIT, "a launch of the recording takes %llu task slots, a window of %llu has %llu",
-                      (unsigned long long)slots, (unsigned long long)rt->config.window,
-                      (unsigned long long)rt->config.window - 1);
+                      (unsigned long long)slots, (unsigned long long)capacity + 1, (unsigned long long)capacity);
   }
   if (!finish(recorded)) {
     pto_recorded_destroy(recorded);

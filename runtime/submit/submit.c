@@ -266,7 +266,7 @@ static PTO_INLINE int submit_one(struct pto_runtime *rt, const struct pto_submit
     status = check_after(rt, launch->after, launch->after_count);
   }
   uint32_t slot_index;
-  if (PTO_UNLIKELY(has_more || pto_task_ring_is_full(&rt->rings, rt->ring))) {
+  if (PTO_UNLIKELY(has_more || pto_task_ring_is_full(rt->ring))) {
     if (!status) status = reserve(rt, submit, &slot_index, &more);
     if (status) return pto_params_drop(rt, submit, status);
   } else {

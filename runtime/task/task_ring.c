@@ -14,6 +14,7 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
   rings->marks = (uint32_t *)(void *)(rings->cold + count);
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     rings->rings[i].first_slot = i * window;
+    rings->rings[i].capacity = window - 1;
     pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);
   }
   return true;
@@ -56,7 +57,7 @@ bool pto_task_rings_is_valid(const struct pto_task_rings *rings) {
   if (!pto_is_power_of_two(rings->window) || rings->window != 1u << rings->window_log2) return false;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
     const struct pto_task_ring *ring = &rings->rings[r];
-    if (ring->head - ring->tail > rings->window - 1) return false;
+    if (ring->capacity > rings->window - 1 || ring->head - ring->tail > ring->capacity) return false;
     if (ring->open_begin - ring->tail > ring->head - ring->tail) return false;
     if (ring->released_end - ring->tail > ring->open_begin - ring->tail) return false;
     if (ring->done_end - ring->tail > ring->head - ring->tail) return false;

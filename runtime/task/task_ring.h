@@ -6,7 +6,7 @@
  * numbers run free; slot = ring · window + sequence mod window.
  *     tail ≤ released_end ≤ open_begin ≤ head
  *     tail ≤ done_end ≤ head
- *     head − tail ≤ window − 1
+ *     head − tail ≤ capacity ≤ window − 1
  * Tasks before open_begin belong to scopes that have ended; the task at open_begin, if any, is of an open scope.  So a
  * task can be RETIRABLE when it is completed, nothing holds its memory and its sequence is below released_end, and the
  * end of a scope costs O(1).  released_end is open_begin, but where the runtime keeps the memory of scopes that have
@@ -111,6 +111,7 @@ struct pto_task_ring {
   uint64_t done_end;     /* sequences before here need not be looked at to be retired */
   uint64_t high_water;   /* most slots in use before the last retirement: pto_task_ring_high_water */
   uint32_t first_slot;   /* ring · window */
+  uint32_t capacity;     /* slots that may be in use: at most window − 1 */
   struct pto_heap_ring heap;
 };
 
@@ -177,8 +178,8 @@ static inline bool pto_task_slot_has_payload(const struct pto_task_slot *slot) {
 static inline uint32_t pto_task_slot_number(const struct pto_task_slot *slot) {
   return pto_task_slot_has_payload(slot) ? (uint32_t)slot->payload->task_number : slot->number;
 }
-static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, const struct pto_task_ring *ring) {
-  return ring->head - ring->tail >= rings->window - 1;
+static inline bool pto_task_ring_is_full(const struct pto_task_ring *ring) {
+  return ring->head - ring->tail >= ring->capacity;
 }
 
 static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring) {
@@ -188,7 +189,7 @@ static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
  * before.  The cold half is left as it is. */
 static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, struct pto_task_ring *ring) {
-  PTO_ASSERT(!pto_task_ring_is_full(rings, ring));
+  PTO_ASSERT(!pto_task_ring_is_full(ring));
   const struct pto_task_ref ref = pto_task_ref_in(rings, ring, ring->head);
   const uint32_t index = pto_task_ref_slot(rings, ref);
   struct pto_task_slot *slot = &rings->slots[index];

@@ -83,13 +83,13 @@ static void test_a_window_of_n_takes_n_minus_one_tasks_wherever_sequences_start(
     make(starts[i]);
     for (uint32_t ring = 0; ring < PTO_RING_COUNT; ring++) {
       for (uint32_t k = 0; k < WINDOW - 1; k++) {
-        assert_false(pto_task_ring_is_full(&rings, &rings.rings[ring]));
+        assert_false(pto_task_ring_is_full(&rings.rings[ring]));
         uint32_t slot = alloc(ring);
         assert_int_equal(slot, ring * WINDOW + (starts[i] + k) % WINDOW);
         assert_int_equal(rings.slots[slot].ref.bits, pto_task_ref_make(&rings, ring, starts[i] + k).bits);
         assert_int_equal(pto_task_ref_slot(&rings, rings.slots[slot].ref), slot);
       }
-      assert_true(pto_task_ring_is_full(&rings, &rings.rings[ring]));
+      assert_true(pto_task_ring_is_full(&rings.rings[ring]));
       assert_int_equal(pto_task_ring_high_water(&rings.rings[ring]), WINDOW - 1);
     }
     pto_task_rings_fini(&rings);
@@ -293,7 +293,7 @@ static struct model_ring model[PTO_RING_COUNT];
 
 static void model_alloc(struct pto_rng *rng, uint32_t r) {
   struct model_ring *m = &model[r];
-  assert_int_equal(pto_task_ring_is_full(&rings, &rings.rings[r]), m->count == WINDOW - 1);
+  assert_int_equal(pto_task_ring_is_full(&rings.rings[r]), m->count == WINDOW - 1);
   if (m->count == WINDOW - 1) return;
   struct model_task *task = &m->tasks[m->count++];
   *task = (struct model_task){.slot = alloc(r), .is_open = true, .bytes = pto_rng_below(rng, 4) * PTO_OUTPUT_ALIGN};

@@ -139,7 +139,7 @@ static int16_t run_at_once(struct pto_threads_engine *engine, const struct pto_m
   self->last_end = 0;
   int status = pto_threads_run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) {
-    status = pto_threads_store_failure(self, status, self->sentence);
+    status = pto_threads_store_failure(self, message, status, self->sentence);
     note_failure(engine, 0);
   }
   if (PTO_UNLIKELY(self->sentence[0] != '\0')) self->sentence[0] = '\0';
@@ -331,6 +331,12 @@ static const char *threads_kernel_message(struct pto_port *port, uint32_t core) 
   return engine->has_reported_failure && worker->has_failed ? worker->failure_sentence : "";
 }
 
+static uint32_t threads_failed_core(struct pto_port *port, uint32_t core) {
+  const struct pto_threads_engine *engine = engine_of(port);
+  const struct pto_threads_worker *worker = &engine->workers[engine->failed_worker];
+  return engine->has_reported_failure && worker->has_failed ? worker->failed_core : core;
+}
+
 /* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs
  * else. */
 static void threads_bind_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
@@ -364,6 +370,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .pause = threads_pause,
                                              .kernel_message = threads_kernel_message,
+                                             .failed_core = threads_failed_core,
                                              .find_waits = pto_threads_find_waits,
                                              .bind_memory = threads_bind_memory,
                                              .destroy = pto_threads_destroy};

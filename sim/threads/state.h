@@ -60,7 +60,8 @@ struct pto_threads_worker {
   _Alignas(PTO_CACHE_LINE) uint64_t last_end; /* of the span before, where nothing lies between; 0: unknown */
   uint32_t busy_count;                        /* cores of its that are busy */
   uint32_t delay_count;                       /* delays it has had */
-  bool has_failed;                            /* failure_sentence is set */
+  bool has_failed;                            /* failure_sentence is set, and what follows */
+  uint32_t failed_core;                       /* as failure_sentence: what the kernel knew as its core */
   struct pto_core movers[2];                  /* an AIC and an AIV, as which kernels that MAY_MOVE run on this thread */
   uint32_t shown[2];                          /* cores that a timeline showed last for the movers */
   struct pto_thief thief;

@@ -241,7 +241,7 @@ static int fail_away(const struct pto_kernel_args *args) {
   }
   atomic_fetch_add(&away_count, 1);
   while (!atomic_load(&is_here)) sched_yield();
-  snprintf(args->core->message, args->core->message_size, "far away");
+  snprintf(args->core->message, args->core->message_size, "far away on core %u", args->core->index);
   return -5;
 }
 static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void **state) {
@@ -250,7 +250,7 @@ static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void
   struct pto_completion done[4];
   uint32_t failed = 0;
   for (uint32_t i = 0; i < 2; i++) {
-    struct pto_message message = message_of(i, 1, true, false);
+    struct pto_message message = message_of(i, 5, true, false);
     message.run = fail_away;
     assert_false(port->ops->dispatch(port, &message, 0, done));
   }
@@ -260,7 +260,11 @@ static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void
       if (done[i].status) {
         failed++;
         assert_int_equal(done[i].status, -5);
-        assert_string_equal(port->ops->kernel_message(port, done[i].core), "far away");
+        const uint32_t core = port->ops->failed_core(port, done[i].core);
+        char sentence[64];
+        snprintf(sentence, sizeof sentence, "far away on core %u", core);
+        assert_string_equal(port->ops->kernel_message(port, done[i].core), sentence);
+        assert_int_not_equal(core, done[i].core); /* kernels that move have the first core of their thread */
       }
     got += count;
     if (got < 2 && !count) port->ops->wait(port);

@@ -66,8 +66,11 @@ static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const st
   return status;
 }
 
-PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, int status, const char *sentence) {
+PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, const struct pto_message *message,
+                                           int status, const char *sentence) {
   if (!worker->has_failed) {
+    const bool may_move = message->flags & PTO_MESSAGE_MAY_MOVE;
+    worker->failed_core = may_move ? worker->movers[message->role != 0].index : message->core;
     snprintf(worker->failure_sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
     worker->has_failed = true;
   }

@@ -18,7 +18,8 @@ void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto
                              uint64_t begin, uint64_t end);
 /* Keeps the first sentence of each worker: a later kernel on it may fail while the control thread reads that.  The
  * status as completions hold it. */
-PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, int status, const char *sentence);
+PTO_COLD int16_t pto_threads_store_failure(struct pto_threads_worker *worker, const struct pto_message *message,
+                                           int status, const char *sentence);
 /* Runs the kernel where the run has a watchdog, a timeline, a meter or delays. */
 int pto_threads_run_observed(struct pto_threads_worker *worker, const struct pto_message *message,
                              struct pto_core *view);
@@ -34,7 +35,7 @@ static inline void pto_threads_complete(struct pto_threads_worker *worker, const
   completion->ticket = message->ticket;
   completion->core = message->core | (message->flags & PTO_MESSAGE_MAY_MOVE ? PTO_THREADS_MOVED : 0);
   completion->status = 0;
-  if (PTO_UNLIKELY(status != 0)) completion->status = pto_threads_store_failure(worker, status, sentence);
+  if (PTO_UNLIKELY(status != 0)) completion->status = pto_threads_store_failure(worker, message, status, sentence);
 }
 
 /* Runs a kernel that does not wait. */

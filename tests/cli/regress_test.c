@@ -125,6 +125,23 @@ static void test_a_case_that_is_wrong_fails_whatever_the_baseline_says(void **st
   expect_said("0 cases written");
 }
 
+/* A wrong result can be what a case is there for; one that becomes right, or fails, is told.  Wrong in another way is a
+ * change. */
+static void test_a_case_may_be_there_to_be_wrong(void **state) {
+#define LIFO "war_reuse --case short --engine virtual --deps pto --policy lifo"
+  (void)state;
+  write_file("a.list", LIFO " => wrong\nvector_example => wrong\nerrors/heap => wrong\n");
+  remove(pto_ptosim_path("a.list.baseline"));
+  assert_int_equal(regress("--update"), 1);
+  expect_not_said("failed   war_reuse");
+  expect_said("failed   vector_example\n         did not give a wrong result but left with 0\n");
+  expect_said("failed   errors/heap\n         did not give a wrong result but left with 3: ");
+  expect_said("1 cases written");
+  change(LIFO, "digest", json_string("0123456789abcdef"));
+  assert_int_equal(regress("--filter war"), 1);
+  expect_said("changed  " LIFO "\n         outputs with digest ");
+}
+
 static void test_a_case_that_takes_too_long_has_failed(void **state) {
   (void)state;
   write_file("a.list", "errors/timeout --timeout 0\nvector_example\n");
@@ -202,7 +219,7 @@ static void test_mistakes_in_lists_and_options_leave_with_2(void **state) {
       {"vector_example\nbgemm\nvector_example\n", "", ":3: the same case as line 1"},
       {"vector_example \"--seed\n", "", ":1: a quotation mark is not closed"},
       {"vector_example --json x\n", "", ":1: --json is not for a case"},
-      {"vector_example => heap\n", "", ":1: \"heap\" behind => is no status"},
+      {"vector_example => heap\n", "", ":1: \"heap\" behind => is neither wrong nor a status"},
       {" => PTO_EHEAP\n", "", ":1: no program"},
       {"# nothing\n", "", "has no case"},
       {"vector_example\n", "--filter bgemm", "has no case that matches bgemm"},
@@ -245,6 +262,7 @@ int main(void) {
       cmocka_unit_test(test_a_picosecond_is_a_change),
       cmocka_unit_test(test_outputs_of_floats_are_judged_by_tolerance_and_others_by_digest),
       cmocka_unit_test(test_a_case_that_is_wrong_fails_whatever_the_baseline_says),
+      cmocka_unit_test(test_a_case_may_be_there_to_be_wrong),
       cmocka_unit_test(test_a_case_that_takes_too_long_has_failed),
       cmocka_unit_test(test_a_new_case_is_told_and_one_that_left_the_list_leaves_the_baseline),
       cmocka_unit_test(test_an_update_keeps_what_was_said_of_a_case_that_fails),

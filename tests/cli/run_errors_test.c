@@ -55,7 +55,9 @@ static int expect_over(struct pto_runtime *rt, struct fixture *f, int status) {
 
 /* ---- kernels that fail ---- */
 
+static _Atomic uint32_t loud_core;
 static int fail_loudly(const struct pto_kernel_args *args) {
+  loud_core = args->core->index;
   return pto_kernel_error(args, "index %d is negative", -3);
 }
 static int fail_silently(const struct pto_kernel_args *args) { return 42; }
@@ -82,6 +84,26 @@ static int fails_in_the_drain(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 0);
   fixture_expect(rt, pto_submit_aiv(rt, failing("loud", "bs", fail_loudly), params, 2), PTO_OK);
   return 0;
+}
+/* A kernel that moved has run on another core than the one that it was sent to. */
+static void the_core_is_the_one_that_the_kernel_was_told(struct fixture *f) {
+  char words[64];
+  snprintf(words, sizeof words, "failed on core %u (", (unsigned)loud_core);
+  fixture_expect_sentence(f->rt, words);
+}
+/* It keeps the first core busy, so that the other kernel is sent to the second, and is run as the first of its thread.
+ */
+static int wait_for_the_loud(const struct pto_kernel_args *args) {
+  int status = 0;
+  while (status == 0 && loud_core == 0) status = pto_core_yield(args, false);
+  return status;
+}
+static int fails_where_it_has_moved_to(struct pto_runtime *rt, struct fixture *f) {
+  static const struct pto_kernel waits = {
+      .name = "waits", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = wait_for_the_loud};
+  loud_core = 0;
+  fixture_expect(rt, pto_submit_aiv(rt, &waits, NULL, 0), PTO_OK);
+  return fails_in_the_drain(rt, f);
 }
 static int nothing_dependent_runs(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 8), u = fixture_bytes(f, 8, 8);
@@ -344,9 +366,10 @@ static const struct fixture_case cases[] = {
      .sentence = "task 1: kernel loud failed on core 2 (cluster 0 AIV1): index -3 is negative, status -9; tensor 0 "
                  "f32[2,3], scalar 0 0x1234"},
     {.name = "on the threads engine too",
-     .body = fails_in_the_drain,
+     .body = fails_where_it_has_moved_to,
      .status = PTO_EKERNEL,
      .engine = "threads",
+     .after = the_core_is_the_one_that_the_kernel_was_told,
      .sentence = "index -3 is negative, status -9; tensor 0 f32[2,3], scalar 0 0x1234"},
     {.name = "and in virtual time",
      .body = fails_in_the_drain,

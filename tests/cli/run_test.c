@@ -461,13 +461,14 @@ static void test_each_error_program_leaves_with_3_and_its_status(void **state) {
 }
 
 /* The JSON of a process that had to leave: the same keys, status and sentence. */
-static void assert_last_words(const char *program, const char *options, const char *status, const char *part) {
+static void assert_last_words(const char *program, const char *name, const char *options, const char *status,
+                              const char *part) {
   for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
     assert_int_equal(
         pto_ptosim_run("run %s --engine %s %s --json -", program, is_virtual ? "virtual" : "threads", options), 3);
     json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
     assert_string_equal(pto_json_text(root, "status"), status);
-    assert_string_equal(pto_json_text(root, "program"), program);
+    assert_string_equal(pto_json_text(root, "program"), name);
     assert_int_equal(pto_json_integer(root, "exit"), 3);
     assert_non_null(strstr(pto_json_text(root, "error"), part));
     assert_non_null(strstr(pto_json_text(root, "error"), "task 0 ("));
@@ -479,11 +480,18 @@ static void assert_last_words(const char *program, const char *options, const ch
 
 static void test_a_fault_in_a_kernel_is_reported_with_task_and_core(void **state) {
   if (!pto_ptosim_reports_faults) skip(); /* whose report it then is */
-  assert_last_words("errors/crash", "--quiet", "PTO_EKERNEL", "SIGSEGV at address 0x");
+  assert_last_words("errors/crash", "errors/crash", "--quiet", "PTO_EKERNEL", "SIGSEGV at address 0x");
 }
 
 static void test_a_kernel_that_does_not_come_back_is_reported(void **state) {
-  assert_last_words("errors/timeout", "--timeout 0.05", "PTO_ETIMEOUT", "time-out of 50 ms");
+  assert_last_words("errors/timeout", "errors/timeout", "--timeout 0.05", "PTO_ETIMEOUT", "time-out of 50 ms");
+}
+
+static void test_a_kernel_of_a_context_that_does_not_come_back_is_reported(void **state) {
+  char program[4200];
+  snprintf(program, sizeof program, "%.4000s/planted/planted_contexts.so", pto_ptosim_build());
+  assert_last_words(program, "planted_contexts", "--set both=true --set touch=4 --timeout 0.05", "PTO_ETIMEOUT",
+                    "50 ms: task 0 (copy)");
 }
 
 int main(void) {
@@ -515,6 +523,7 @@ int main(void) {
       cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_status),
       cmocka_unit_test(test_a_fault_in_a_kernel_is_reported_with_task_and_core),
       cmocka_unit_test(test_a_kernel_that_does_not_come_back_is_reported),
+      cmocka_unit_test(test_a_kernel_of_a_context_that_does_not_come_back_is_reported),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
 }

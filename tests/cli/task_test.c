@@ -121,6 +121,20 @@ static void test_tasks_are_chosen_by_number_range_and_kernel(void **state) {
   pto_ptosim_assert_complaint(2, "--dump: takes TASKS DIR");
 }
 
+/* Each context that lives beside another has a folder and numbers of its own. */
+static void test_tasks_of_contexts_at_the_same_time_are_kept(void **state) {
+  static const char *const engines[] = {"threads", "virtual"};
+  for (size_t i = 0; i < 2; i++) {
+    char run[PATH_MAX + 100], name[32];
+    snprintf(run, sizeof run, "%s/planted/planted_contexts.so --set both=true --engine %s", build, engines[i]);
+    snprintf(name, sizeof name, "both_%s", engines[i]);
+    assert_int_equal(keep(name, "0,first:copy", run), 2);
+    assert_int_equal(pto_ptosim_run("task %s --quiet", task_path(name, 0)), 0);
+    snprintf(name, sizeof name, "both_%s/context2", engines[i]);
+    assert_int_equal(pto_ptosim_run("task %s --quiet", task_path(name, 0)), 0);
+  }
+}
+
 /* ---- not the same ---- */
 
 static void test_a_kernel_with_a_state_of_its_own_is_different_when_alone(void **state) {
@@ -284,6 +298,7 @@ int main(void) {
       cmocka_unit_test(test_a_run_whose_tasks_are_kept_gives_the_same_bytes),
       cmocka_unit_test(test_views_through_two_registrations_and_other_dtypes_are_kept),
       cmocka_unit_test(test_tasks_are_chosen_by_number_range_and_kernel),
+      cmocka_unit_test(test_tasks_of_contexts_at_the_same_time_are_kept),
       cmocka_unit_test(test_a_kernel_with_a_state_of_its_own_is_different_when_alone),
       cmocka_unit_test(test_another_kernel_of_the_same_name_is_compared),
       cmocka_unit_test(test_a_kernel_that_crashes_leaves_its_inputs),

@@ -3,12 +3,13 @@
  * A program that drives contexts of its own, in which memory is read by one dispatch and written by a later one: what
  * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
  * (`sync=false`) there is a mistake.  For tests/cli/check_test.c.  And, with `touch`, kernels that touch what they do
- * not declare, for tests/cli/observe_test.c; with `both`, contexts that live at the same time, for
+ * not declare, for tests/cli/observe_test.c, or do not come back; with `both`, contexts that live at the same time, for
  * tests/cli/run_test.c.
  */
 #include <pto/pto.h>
 
 #include <string.h>
+#include <time.h>
 
 #define NUMEL 16u
 
@@ -34,13 +35,20 @@ static int leave_out_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
+/* Gives up after half a minute. */
+static int sleep_run(const struct pto_kernel_args *a) {
+  (void)a;
+  for (int i = 0; i < 3000; i++) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  return 0;
+}
+
 #define F32(parameter, way)                                                                                            \
   { .name = parameter, .mode = way, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32) }
 static const struct pto_kernel_param of_copy[] = {F32("x", PTO_INPUT), F32("z", PTO_OUTPUT)};
 #define COPY(function)                                                                                                 \
   { .name = "copy", .cores = PTO_AIV, .params = of_copy, .param_count = 2, .run = function }
 static const struct pto_kernel copies[] = {COPY(copy_run), COPY(write_beyond_run), COPY(read_beyond_run),
-                                           COPY(leave_out_run)};
+                                           COPY(leave_out_run), COPY(sleep_run)};
 
 static int submit_copy(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
@@ -146,7 +154,7 @@ const struct pto_program pto_program = {
                                            {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
-                                            "3 not all of z"},
+                                            "3 not all of z; 4 nothing, for half a minute"},
                                            {0}},
     .prepare = prepare,
     .host = host,

@@ -282,6 +282,8 @@ static void run_case(void **state) {
                                  .poison = c->poison,
                                  .list_chunks = c->list_chunks,
                                  .map_entries = c->map_entries};
+  memcpy(f.config.ring_window, c->ring_window, sizeof f.config.ring_window);
+  memcpy(f.config.ring_heap_bytes, c->ring_heap_bytes, sizeof f.config.ring_heap_bytes);
   f.port = (struct pto_serial_port_config){
       .cluster_count = c->clusters, .slots_per_core = c->slots_per_core, .seed = c->seed};
   fixture_call_count = 0;

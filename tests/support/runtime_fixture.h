@@ -106,7 +106,7 @@ struct fixture_case {
   int status;
   const char *sentence;             /* part of the run's error */
   void (*after)(struct fixture *f); /* looks at the run that has ended */
-  uint64_t window, heap_bytes;
+  uint64_t window, heap_bytes, ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS];
   uint32_t clusters, slots_per_core;
   uint64_t seed;
   const char *policy, *engine;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What `make install` leaves is enough: a C and a C++ program build against it alone and run a task; one with libptotools judges
-# a program that it makes at run time; C++ takes every header; the installed ptosim finds its programs from wherever it stands.
+# What `make install` leaves is enough: a C and a C++ program build against it alone and run a task, by pkg-config and by CMake;
+# one with libptotools judges a program that it makes at run time; C++ takes every header; the installed ptosim finds its programs
+# from wherever it stands.
 # Both libraries have a soname and a version, and a program asks for nothing that libpto.so does not show to everybody.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -117,7 +118,7 @@ int main(void) {
 EOT
 # Every public header, in C++, and one call of each library, so that their names are those of C.
 {
-  for header in "$installed"/include/pto/*.h; do echo "#include <pto/${header##*/}>"; done
+  for header in "$installed"/include/pto/*.h "$installed"/include/pto/*.hpp; do echo "#include <pto/${header##*/}>"; done
   printf 'int main() { return !pto_version() || pto_export_record("nothing") != UINT32_MAX; }\n'
 } >"$work/headers.cpp"
 
@@ -153,6 +154,28 @@ if command -v pkg-config >/dev/null; then
   holds 'pkg-config knows both libraries and the version' pkg-config --exists "pto = $version" "ptotools = $version"
 fi
 
+# find_package, from the folder that all has been moved to; one major version is not another.
+if command -v cmake >/dev/null && command -v g++ >/dev/null; then
+  mkdir "$work/cmake"
+  cat >"$work/cmake/CMakeLists.txt" <<'EOT'
+cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES CXX)
+find_package(pto 1.0 QUIET)
+if(pto_FOUND)
+  message(FATAL_ERROR "0 is taken for 1")
+endif()
+find_package(pto 0.1 REQUIRED)
+add_executable(user ../user.cpp)
+target_link_libraries(user PRIVATE pto::pto)
+add_executable(headers ../headers.cpp)
+target_link_libraries(headers PRIVATE pto::tools)
+EOT
+  by_cmake() { cmake -S "$work/cmake" -B "$work/cmake/b" -DCMAKE_PREFIX_PATH="$installed" -DCMAKE_CXX_COMPILER=g++ && cmake --build "$work/cmake/b"; }
+  holds 'CMake finds it and builds the C++ programs' by_cmake
+  holds 'which run a task' "$work/cmake/b/user"
+  holds 'and call both libraries' "$work/cmake/b/headers"
+fi
+
 needs() { readelf -d "$1" | grep -qF "($2)" && readelf -d "$1" | grep "($2)" | grep -qF "[$3]"; }
 for library in libpto libptotools; do
   holds "$library.so has a soname" needs "$installed/lib/$library.so" SONAME $library.so.0
@@ -170,6 +193,6 @@ holds 'programs ask for public symbols alone' bash -c '[ -z "$1" ]' - "$(comm -1
 cd "$work" || exit 1
 holds 'the installed ptosim finds its programs' bash -c "'$installed/bin/ptosim' list programs | grep -q '^vector_example'"
 holds 'and runs one' "$installed/bin/ptosim" run vector_example --quiet
-holds 'no file names the folder it was built in' bash -c "! grep -rqF '$OLDPWD' '$installed/lib/pkgconfig' '$installed/include'"
+holds 'no file names the folder it was built in' bash -c "! grep -rqF '$OLDPWD' '$installed/lib/pkgconfig' '$installed/lib/cmake' '$installed/include'"
 
 holds_total

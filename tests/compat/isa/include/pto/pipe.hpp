@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of the stand-in for pto-isa: local memory that is thread-local, and a pipe that blocks on a condition variable in state
- * that a hook gives. */
+/* Of the stand-in for pto-isa: local memory that is thread-local, and a pipe that blocks on a condition variable in
+ * state that a hook gives. */
 #ifndef TEST_PIPE_HPP
 #define TEST_PIPE_HPP
 

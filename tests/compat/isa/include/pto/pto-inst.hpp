@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for pto-isa's header, as far as tests of the seam need one: the names of flags, and what asks hooks where it
- * runs.  It behaves as pto-isa does where kernels meet the process; it has none of its instructions.  Local memory and
- * pipes are in pipe.hpp: what most kernels do not need is not compiled with them.
+ * A stand-in for pto-isa's header, as far as tests of the seam need one: the names of flags, and what asks hooks where
+ * it runs.  It behaves as pto-isa does where kernels meet the process; it has none of its instructions.  Local memory
+ * and pipes are in pipe.hpp: what most kernels do not need is not compiled with them.
  */
 #ifndef TEST_PTO_INST_HPP
 #define TEST_PTO_INST_HPP
