@@ -24,6 +24,29 @@ static int fail(const char *path, int reason, struct pto_error *error) {
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }
 
+static int open_unnamed(const struct names *names) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(names->target, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - names->target) + 1 : 1, slash ? names->target : ".");
+  return access("/proc/self/fd", X_OK) == 0 ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
+}
+
+/* Gives a file without a name the one beside.  0, or the reason. */
+static int give_name(int fd, const char *beside) {
+  char open_file[32];
+  snprintf(open_file, sizeof open_file, "/proc/self/fd/%d", fd);
+  unlink(beside); /* of a process that had this number and was killed */
+  return linkat(AT_FDCWD, open_file, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+/* A program may have closed the standard streams, which this one would be taken for. */
+static int move_up(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return moved;
+}
+
 int pto_new_file_open(const char *path, int *fd_out, struct pto_error *error) {
   struct names names;
   struct stat old;
@@ -31,25 +54,34 @@ int pto_new_file_open(const char *path, int *fd_out, struct pto_error *error) {
   const bool is_there = stat(path, &old) == 0;
   int fd = -1;
   if (!is_there || (S_ISREG(old.st_mode) && access(path, W_OK) == 0)) {
-    fd = open(names.beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = open_unnamed(&names);
+    if (fd < 0) fd = open(names.beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd >= 0 && is_there) (void)fchmod(fd, old.st_mode & 07777);
   }
   if (fd < 0) fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  fd = move_up(fd);
   if (fd < 0) return fail(path, errno, error);
   *fd_out = fd;
   return PTO_OK;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 int pto_new_file_close(const char *path, int fd, int reason, struct pto_error *error) {
   struct names names;
-  struct stat written, beside;
+  struct stat written, other;
   find_names(path, &names);
-  const bool is_beside = fstat(fd, &written) == 0 && lstat(names.beside, &beside) == 0 &&
-                         written.st_dev == beside.st_dev && written.st_ino == beside.st_ino;
+  if (fstat(fd, &written) != 0) written = (struct stat){0};
+  const bool is_in_place = stat(path, &other) == 0 && is_same(&written, &other);
+  const bool is_unnamed = !is_in_place && S_ISREG(written.st_mode) && written.st_nlink == 0;
+  if (is_unnamed && reason == 0) reason = give_name(fd, names.beside);
+  const bool is_beside = lstat(names.beside, &other) == 0 && is_same(&written, &other);
   if (close(fd) != 0 && reason == 0) reason = errno;
   if (is_beside && reason == 0 && rename(names.beside, names.target) != 0) reason = errno;
   if (reason == 0) return PTO_OK;
-  pto_new_file_remove(is_beside ? names.beside : path);
+  if (is_beside || is_in_place) pto_new_file_remove(is_beside ? names.beside : path);
   return fail(path, reason, error);
 }
 

@@ -2,9 +2,11 @@
 /*
  * Files that are written anew, whole or not at all.
  *
- * Owns the stream or descriptor between create and finish.  Always true: what is written stands in a file beside, and
- * takes the place of the one that was there when it is whole; a device, a pipe, or a file in a folder that takes no
- * other is written in place.  Neither allocates nor locks, but for the stream.  Any thread; one path at a time.
+ * Owns the stream or descriptor between create and finish.  Always true: what is written stands in a file without a
+ * name, and takes the place of the one that was there when it is whole: a process that ends before leaves the old one
+ * and nothing else.  A file system without such files has it beside, as PATH.PROCESS.new.  A device, a pipe, or a file
+ * in a folder that takes no other is written in place.  Neither allocates nor locks, but for the stream.  Any thread;
+ * one path at a time.
  */
 #ifndef PTO_NEW_FILE_H
 #define PTO_NEW_FILE_H

@@ -10,6 +10,7 @@
 #include <pto/status.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/text_file.h>
 
 #define BLANKS " \t\r\n"
 /* What regress gives each run itself. */
@@ -121,15 +122,15 @@ static int take_line(struct pto_regress_list *list, char *line, const char *path
 
 int pto_regress_list_read(const char *path, struct pto_regress_list *list, struct pto_error *error) {
   memset(list, 0, sizeof *list);
-  FILE *file = fopen(path, "r");
+  FILE *file = pto_text_file_open(path, error);
   char *line = NULL;
   size_t size = 0;
   int status = PTO_OK;
-  if (!file) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+  if (!file) return error->status;
   errno = 0;
   for (uint32_t number = 1; status == PTO_OK && getline(&line, &size, file) >= 0; number++)
     status = take_line(list, line, path, number, error);
-  if (status == PTO_OK && ferror(file)) status = pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+  if (status == PTO_OK && !feof(file)) status = pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
   if (status == PTO_ENOMEM) pto_error_set(error, status, "%s: no memory for its cases", path);
   free(line);
   fclose(file);

@@ -136,13 +136,10 @@ int pto_adopt_manifest(const struct pto_run_options *options, struct pto_adopt_c
   const double begin = pto_clock_seconds();
   if (!one || json_array_append_new(cases->array, one)) return pto_complain(PTO_EXIT_FAILED, "adopt: out of memory");
   if (pto_run_files_probe(options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   run(options, &session, one);
   pto_progress_line_end();
   set(one, "seconds", json_real(pto_clock_seconds() - begin));
   pto_session_fini(&session);
-  pto_fault_report_fini();
   return PTO_EXIT_OK;
 }

@@ -299,16 +299,14 @@ static int search(struct advise *advise) {
 
 int pto_check_advise(const struct pto_run_options *options) {
   static struct advise advise; /* large */
-  struct pto_error error;
   memset(&advise, 0, sizeof advise);
   advise.options = options;
   make_run_options(&advise);
-  if (pto_fault_report_init(pto_fault_report_say, (void *)"check: ", &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(pto_fault_report_say, (void *)"check: ");
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   int code = search(&advise);
   pto_progress_line_end();
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "check: %s", advise.error.sentence);
   } else {

@@ -125,15 +125,14 @@ static int finish(const struct pto_run_options *options) {
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe) {
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(options, &config);
-  struct pto_error error;
   json_path = options->json_path;
-  if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(last_words, NULL);
   pto_fault_report_set_describer(pto_describe_call, &observed.session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   if (pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK) (void)pto_observed_run(&observed);
   pto_progress_line_end();
   const int code = finish(options);
   pto_observed_close(&observed);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   return code;
 }

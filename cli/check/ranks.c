@@ -114,15 +114,12 @@ static bool run(struct check *check, const struct pto_session_options *asked, ui
 int pto_check_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                     uint32_t rank_count) {
   static struct check check;
-  struct pto_error error;
   int code;
   for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
     if (options->exports[i])
       return pto_complain(PTO_EXIT_USAGE, "check: with several ranks, a file of a run's timeline, graph or page is "
                                           "not told: it is of one chip");
   if (options->outputs.count) return pto_complain(PTO_EXIT_USAGE, "check: with several ranks there is no --output");
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&check.findings);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const bool is_judged = run(&check, asked, rank_count, &code);
@@ -130,6 +127,5 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
   code = finish(&check, options, is_judged, code);
   pto_ranks_fini(&check.ranks);
   pto_findings_fini(&check.findings);
-  pto_fault_report_fini();
   return code;
 }

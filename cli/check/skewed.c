@@ -58,9 +58,6 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
                       uint32_t rank_count, uint64_t runs) {
   struct explored x = {.options = options, .rank_count = rank_count};
   const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress};
-  struct pto_error error;
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&x.findings);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   x.exit_code = pto_skew_ranks(&question, &x.findings, &x.counts, &x.error);
@@ -81,6 +78,5 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
                                               pto_write_report(options->json_path, put_report, &x, x.exit_code)};
   const int code = pto_write_judgement(options, &judgement);
   pto_findings_fini(&x.findings);
-  pto_fault_report_fini();
   return code;
 }

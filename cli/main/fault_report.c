@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,18 +32,19 @@
 static const struct fault {
   int signal;
   bool has_address;
+  bool is_sent; /* a fault where the process sends it to itself; else others end the process by it */
   const char *name;
-} faults[] = {{SIGSEGV, true, "SIGSEGV"},
-              {SIGBUS, true, "SIGBUS"},
-              {SIGFPE, false, "SIGFPE"},
-              {SIGILL, false, "SIGILL"},
-              {SIGABRT, false, "SIGABRT"}};
+} faults[] = {{SIGSEGV, true, false, "SIGSEGV"}, {SIGBUS, true, false, "SIGBUS"},    {SIGFPE, false, false, "SIGFPE"},
+              {SIGILL, false, false, "SIGILL"},  {SIGABRT, false, false, "SIGABRT"}, {SIGHUP, false, true, "SIGHUP"},
+              {SIGQUIT, false, true, "SIGQUIT"}, {SIGTERM, false, true, "SIGTERM"},  {SIGUSR1, false, true, "SIGUSR1"},
+              {SIGUSR2, false, true, "SIGUSR2"}};
 #define FAULT_COUNT PTO_ARRAY_LENGTH(faults)
 
 /* Handlers have no argument of ours, so this is the one process-wide state of the tool. */
 static struct {
-  pto_fault_reporter *report;
-  void *context;
+  pto_fault_reporter *report, *first_report; /* that of now, and that of init */
+  void *context, *first_context;
+  pid_t process; /* between init and fini; else 0 */
   pthread_t reporter;
   bool is_installed;
   struct sigaction old_actions[FAULT_COUNT];
@@ -98,6 +100,7 @@ static void describe(int signal, const siginfo_t *info) {
     if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
+  if (fault->is_sent) used = append(used, ", which the program sent to its own process,");
   faulted.message = pto_engine_current.message;
   faulted.status = PTO_EKERNEL;
   /* A fault while describing comes back here nested and reports what there is so far. */
@@ -113,8 +116,19 @@ static void describe(int signal, const siginfo_t *info) {
                           faulted.calls, MOST_CALLS);
 }
 
-static void on_fault(int signal, siginfo_t *info, void *context) {
+static bool is_sent(int signal) {
+  for (size_t i = 0; i < FAULT_COUNT; i++)
+    if (faults[i].signal == signal) return faults[i].is_sent;
+  return false;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
   int unclaimed = 0, self = (int)gettid();
+  if (getpid() != faulted.process || (is_sent(number) && info->si_pid != getpid())) {
+    signal(number, SIG_DFL);
+    raise(number);
+    return;
+  }
   if (faulted.is_installed && pthread_equal(pthread_self(), faulted.reporter)) {
     static const char message[] = "ptosim: a fault while a fault was reported\n";
     (void)!write(STDERR_FILENO, message, sizeof message - 1);
@@ -122,7 +136,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
   }
   if (atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, self, memory_order_relaxed,
                                               memory_order_relaxed))
-    describe(signal, info);
+    describe(number, info);
   else if (unclaimed != self)
     sleep_for_ever();
   sem_post(&faulted.wake);
@@ -211,6 +225,9 @@ static void *report_main(void *unused) {
   return NULL;
 }
 
+/* A file that is too large is an error of its write. */
+static void on_no_room(int number) { (void)number; }
+
 static bool install(size_t index) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -218,17 +235,50 @@ static bool install(size_t index) {
   /* NODEFER: a second fault of the same kind must come back to the handler instead of killing the process unheard. */
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
-  return sigaction(faults[index].signal, &action, &faulted.old_actions[index]) == 0;
+  if (sigaction(faults[index].signal, NULL, &faulted.old_actions[index]) != 0) return false;
+  if (faults[index].is_sent && faulted.old_actions[index].sa_handler == SIG_IGN) return true;
+  return sigaction(faults[index].signal, &action, NULL) == 0;
+}
+
+/* ---- a program that ends the process ---- */
+
+/* On its thread. */
+static void end(const char *function, int status) {
+  int unclaimed = 0;
+  char kernel[PTO_SENTENCE_SIZE - 128], text[PTO_SENTENCE_SIZE];
+  if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
+                                               memory_order_relaxed))
+    sleep_for_ever();
+  const bool is_in_kernel = pto_engine_describe_current(kernel, sizeof kernel);
+  snprintf(text, sizeof text, "the program ended the process by %s(%d)%s%s", function, status,
+           is_in_kernel ? " in " : ", outside of any kernel", is_in_kernel ? kernel : "");
+  faulted.report(faulted.context, PTO_EKERNEL, text);
+}
+
+static void on_exit_called(int status, void *unused) {
+  if (faulted.process == getpid()) end("exit", status);
+}
+
+/* Stands in front of libc's, for what is loaded. */
+extern const char __executable_start[], etext[];
+PTO_API _Noreturn void _exit(int status) {
+  const char *caller = __builtin_return_address(0);
+  if (faulted.process == getpid() && (caller < __executable_start || caller >= etext)) end("_exit", status);
+  for (;;) syscall(SYS_exit_group, status);
 }
 
 int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
-  faulted.report = report;
-  faulted.context = context;
-  faulted.describer = NULL;
+  static bool is_watched;
+  faulted.first_report = report;
+  faulted.first_context = context;
+  pto_fault_report_give_back();
   faulted.address = NULL;
   faulted.call_count = 0;
   atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
+  faulted.process = getpid();
+  signal(SIGXFSZ, on_no_room);
+  if (!is_watched) is_watched = on_exit(on_exit_called, NULL) == 0;
   if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
   int reason = 0;
   if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));
@@ -251,7 +301,10 @@ int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_
 }
 
 void pto_fault_report_fini(void) {
-  if (!faulted.is_installed) return;
+  if (!faulted.is_installed) {
+    faulted.process = 0;
+    return;
+  }
   for (size_t i = 0; i < FAULT_COUNT; i++) sigaction(faults[i].signal, &faulted.old_actions[i], NULL);
   const stack_t none = {.ss_flags = SS_DISABLE};
   sigaltstack(&none, NULL);
@@ -260,6 +313,17 @@ void pto_fault_report_fini(void) {
   pthread_join(faulted.reporter, NULL);
   sem_destroy(&faulted.wake);
   faulted.is_installed = false;
+  faulted.process = 0;
+}
+
+void pto_fault_report_take(pto_fault_reporter *report, void *context) {
+  faulted.report = report;
+  faulted.context = context;
+}
+
+void pto_fault_report_give_back(void) {
+  pto_fault_report_take(faulted.first_report, faulted.first_context);
+  faulted.describer = NULL;
 }
 
 void pto_fault_report_on_timeout(void *context, const char *sentence) {

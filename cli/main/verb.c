@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/main/verb.h>
 
+#include <cli/main/fault_report.h>
 #include <cli/main/interrupt.h>
 
 #include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
 
 #include <cli/main/about.h>
 #include <report/file/colour.h>
@@ -93,7 +99,35 @@ static int refuse_verb(const char *name) {
                       pto_closest_question(&closest, question));
 }
 
-int pto_ptosim(int argc, char **argv) {
+/* ---- the process ---- */
+
+/* What jansson asks for.  Where it gets nothing it may lose parts of what it reads and writes, and say nothing. */
+static void *take_json_memory(size_t size) {
+  static const char message[] = "ptosim: no memory for JSON\n";
+  void *memory = malloc(size);
+  if (memory) return memory;
+  (void)!write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(PTO_EXIT_FAILED);
+}
+
+/* Those that the caller has closed: a file that is opened would be taken for them. */
+static void open_standard_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int run_verb(const struct pto_verb *verb, int argc, char **argv) {
+  struct pto_error error;
+  json_set_alloc_funcs(take_json_memory, free);
+  pto_interrupt_begin();
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  const int code = verb->main(argc, argv);
+  pto_fault_report_fini();
+  return code;
+}
+
+static int run_words(int argc, char **argv) {
   if (argc < 2) {
     fputs("ptosim: no verb; `ptosim --help` lists them\n", stderr);
     return PTO_EXIT_USAGE;
@@ -101,7 +135,15 @@ int pto_ptosim(int argc, char **argv) {
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) return help();
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return pto_print_version(), PTO_EXIT_OK;
   const struct pto_verb *verb = find_verb(argv[1]);
-  if (!verb) return refuse_verb(argv[1]);
-  pto_interrupt_begin();
-  return verb->main(argc - 1, argv + 1);
+  return verb ? run_verb(verb, argc - 1, argv + 1) : refuse_verb(argv[1]);
+}
+
+int pto_ptosim(int argc, char **argv) {
+  open_standard_streams();
+  const int code = run_words(argc, argv);
+  /* What was printed has arrived, or the run did not succeed: findings are on standard output too. */
+  const bool is_lost = fflush(stdout) != 0 || ferror(stdout);
+  if (is_lost && (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS))
+    return pto_complain(PTO_EXIT_FAILED, "standard output cannot be written");
+  return code;
 }

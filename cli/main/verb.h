@@ -85,7 +85,8 @@ int pto_write_report(const char *path, void (*put)(struct pto_json_writer *w, co
 /* How it ended: "status", "exit" and "error". */
 void pto_put_end(struct pto_json_writer *w, const struct pto_error *error, int exit_code);
 
-/* All of ptosim but main. */
+/* All of ptosim but main.  Memory that jansson does not get ends the process, with a sentence and PTO_EXIT_FAILED:
+ * nothing is left of files that are open then (formats/new_file.h). */
 int pto_ptosim(int argc, char **argv);
 
 #endif

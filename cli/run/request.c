@@ -210,7 +210,6 @@ static int run(struct pto_session *session, const struct pto_run_options *option
 
 int pto_judged_run_open(struct pto_session *session, const struct pto_run_options *options) {
   *session = (struct pto_session){.result.program = options->programs.items[0]};
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &session->result.error)) return PTO_EXIT_FAILED;
   pto_fault_report_set_describer(pto_describe_call, session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const int code = run(session, options);
@@ -220,5 +219,5 @@ int pto_judged_run_open(struct pto_session *session, const struct pto_run_option
 
 void pto_judged_run_close(struct pto_session *session) {
   pto_session_fini(session);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
 }

@@ -22,6 +22,7 @@
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <cli/run/shared.h>
+#include <runtime/base/text_file.h>
 #include <cli/main/verb.h>
 
 #define DEFAULT_SCHEDULES 200u
@@ -86,10 +87,10 @@ static int read_replay(struct explore_command *c) {
   if (!c->replay) return PTO_EXIT_OK;
   c->has_replay_name = pto_schedule_name_parse(c->replay, &c->replay_name);
   if (c->has_replay_name) return PTO_EXIT_OK;
-  FILE *stream = fopen(c->replay, "r");
+  FILE *stream = pto_text_file_open(c->replay, &reason);
   if (!stream)
-    return pto_complain(PTO_EXIT_USAGE, "explore: --replay: \"%s\" is no schedule and no file that can be read",
-                        c->replay);
+    return pto_complain(PTO_EXIT_USAGE, "explore: --replay: \"%s\" is no schedule and no file that can be read: %s",
+                        c->replay, reason.sentence);
   const int status = pto_explore_holds_read(stream, &c->replay_holds, &reason);
   fclose(stream);
   return status ? pto_complain(PTO_EXIT_USAGE, "explore: --replay %s: %s", c->replay, reason.sentence) : PTO_EXIT_OK;
@@ -265,8 +266,7 @@ static int end_part(struct explore_command *c, int exit_code) {
 
 static int explore_program(struct explore_command *c) {
   const uint64_t count = c->schedules ? c->schedules : DEFAULT_SCHEDULES;
-  struct pto_error error;
-  if (pto_fault_report_init(last_words, c, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(last_words, c);
   pto_fault_report_set_describer(pto_describe_call, &c->explored.session);
   pto_progress_line_begin(c->options.programs.items[0], !c->options.quiet);
   int code = open_explored(c);
@@ -278,7 +278,7 @@ static int explore_program(struct explore_command *c) {
   if (is_open) code = pto_share_is_part(&c->options.share) ? end_part(c, code) : report(c, code);
   pto_explored_close(&c->explored);
   pto_explore_holds_fini(&c->replay_holds);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   return code;
 }
 

@@ -63,15 +63,17 @@ static void print_details(const struct pto_program *program) {
 }
 
 /* As they are with the options' defaults. */
-static void print_arrays(const struct pto_program *program) {
+static int print_arrays(const struct pto_program *program) {
   static const char *const roles[] = {
       [PTO_ARRAY_INPUT] = "input", [PTO_ARRAY_OUTPUT] = "output", [PTO_ARRAY_INOUT] = "in and out"};
   const struct pto_program_request defaults = {0};
   struct pto_program_run *run;
   struct pto_error error;
-  if (pto_program_run_create(program, &defaults, &run, &error)) return;
+  int status = pto_program_run_create(program, &defaults, &run, &error);
+  if (status) return status;
   const struct pto_array *array;
-  if (pto_program_run_prepare(run) == PTO_OK)
+  status = pto_program_run_prepare(run);
+  if (status == PTO_OK)
     for (uint32_t i = 0; (array = pto_program_run_array(run, i)) != NULL; i++) {
       if (array->role == PTO_ARRAY_SCRATCH) continue;
       printf("    %-34s %s, %s [", array->name, roles[array->role], pto_dtype_name(array->dtype));
@@ -79,11 +81,12 @@ static void print_arrays(const struct pto_program *program) {
       puts("]");
     }
   pto_program_run_destroy(run);
+  return status;
 }
 
 struct program_list {
   bool with_details;
-  uint32_t count;
+  uint32_t count, left_out;
 };
 
 static int print_program(void *context, const char *name, const char *path) {
@@ -93,6 +96,7 @@ static int print_program(void *context, const char *name, const char *path) {
   list->count++;
   if (pto_program_load(path, &loaded, &error)) {
     printf("%-*s cannot be loaded: %s\n", NAME_COLUMN, name, error.sentence);
+    list->left_out++;
     return PTO_OK;
   }
   printf("%-*s %s", NAME_COLUMN, name, loaded->program->summary ? loaded->program->summary : "");
@@ -100,7 +104,7 @@ static int print_program(void *context, const char *name, const char *path) {
   putchar('\n');
   if (list->with_details) {
     print_details(loaded->program);
-    print_arrays(loaded->program);
+    list->left_out += print_arrays(loaded->program) == PTO_ENOMEM;
   }
   pto_program_unload(loaded);
   return PTO_OK;
@@ -116,8 +120,14 @@ static int list_programs(int count, char **names) {
     (void)print_program(&list, loaded->name, loaded->path);
     pto_program_unload(loaded);
   }
-  if (count > 0) return PTO_EXIT_OK;
-  if (pto_program_list(print_program, &list)) return PTO_EXIT_FAILED;
+  const int status = count > 0 ? PTO_OK : pto_program_list(print_program, &list);
+  if (status)
+    return pto_complain(PTO_EXIT_FAILED, "list: %s",
+                        status == PTO_ENOMEM ? "no memory for the programs' names"
+                                             : "a folder of programs cannot be read");
+  if (list.left_out)
+    return pto_complain(PTO_EXIT_FAILED, "list: %" PRIu32 " of %" PRIu32 " programs could not be looked into",
+                        list.left_out, list.count);
   if (list.count) return PTO_EXIT_OK;
   const char *path = getenv("PTO_PROGRAM_PATH");
   return pto_complain(PTO_EXIT_USAGE, "list: no programs in %s",

@@ -199,8 +199,7 @@ static int finish(struct perf *perf) {
 }
 
 static int run_perf(struct perf *perf) {
-  struct pto_error error;
-  if (pto_fault_report_init(last_words, perf, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(last_words, perf);
   pto_progress_line_begin(perf->options.programs.items[0], !perf->options.quiet);
   int code = prepare(perf);
   if (code == PTO_EXIT_OK) code = sample_rounds(perf);
@@ -212,7 +211,7 @@ static int run_perf(struct perf *perf) {
   pto_perf_recording_fini(&perf->recording);
   pto_perf_join_fini(&perf->join);
   pto_session_fini(&perf->session);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   return code;
 }
 

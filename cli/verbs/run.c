@@ -273,7 +273,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
-  if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(last_words, run);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
   ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
@@ -288,7 +288,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_progress_line_end();
   code = finish_ranks(run, &ranks);
   pto_ranks_fini(&ranks);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   return code;
 }
 
@@ -300,7 +300,7 @@ static int run_program(struct run *run) {
     return pto_complain(PTO_EXIT_USAGE, "--counters: %s", error.sentence);
   if (pto_run_counters_prepare(&run->counters, &options->meter, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_fault_report_take(last_words, run);
   pto_fault_report_set_describer(pto_describe_call, session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   int code = open_session(run);
@@ -316,7 +316,7 @@ static int run_program(struct run *run) {
   code = finish(run);
   pto_session_fini(session);
   pto_run_counters_fini(&run->counters);
-  pto_fault_report_fini();
+  pto_fault_report_give_back();
   return code;
 }
 

@@ -50,8 +50,6 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
   request->rtol = o->rtol;
   request->atol = o->atol;
   request->config = &config;
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
-    return pto_complain(PTO_EXIT_FAILED, "task: %s", error.sentence);
   int code = PTO_EXIT_FAILED;
   pto_progress_line_begin(request->folder, !o->quiet);
   const int status = pto_tools_replay(request, &report, error.sentence, sizeof error.sentence);
@@ -59,7 +57,6 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
   if (report) code = pto_tell_report("task", report, o, report->exit_code);
   if (status) pto_complain(0, "task: %s", error.sentence);
   pto_report_destroy(report);
-  pto_fault_report_fini();
   return code;
 }
 

@@ -33,7 +33,7 @@ struct entry {
 struct listing {
   struct entry *entries;
   size_t count, capacity;
-  bool is_out_of_memory;
+  int status;
 };
 
 static bool ends_in_suffix(const char *text) {
@@ -81,16 +81,19 @@ static void listing_fini(struct listing *listing) {
 
 static void listing_push(struct listing *listing, const char *name, const char *path) {
   for (size_t i = 0; i < listing->count; i++)
-    if (listing->is_out_of_memory || strcmp(listing->entries[i].name, name) == 0) return; /* an earlier folder has it */
+    if (listing->status || strcmp(listing->entries[i].name, name) == 0) return; /* an earlier folder has it */
   struct entry *entry = pto_grow(&listing->entries, &listing->count, &listing->capacity, sizeof *entry);
   if (entry) *entry = (struct entry){strdup(name), strdup(path)};
-  if (!entry || !entry->name || !entry->path) listing->is_out_of_memory = true;
+  if (!entry || !entry->name || !entry->path) listing->status = PTO_ENOMEM;
 }
 
 /* Adds the programs of one folder under `prefix` ("" or "errors/"); sub-folders of the top level are entered once. */
 static void listing_scan(struct listing *listing, const char *folder, const char *prefix) {
   DIR *directory = opendir(folder);
-  if (!directory) return;
+  if (!directory) {
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) listing->status = PTO_ESYSTEM;
+    return;
+  }
   for (struct dirent *item; (item = readdir(directory));) {
     char path[PATH_MAX], name[PATH_MAX];
     if (item->d_name[0] == '.') continue;
@@ -126,7 +129,7 @@ static int compare_entries(const void *a, const void *b) {
 int pto_program_list(int (*visit)(void *context, const char *name, const char *path), void *context) {
   struct listing listing = {0};
   each_folder(scan_folder, &listing);
-  int answer = listing.is_out_of_memory ? PTO_ENOMEM : PTO_OK;
+  int answer = listing.status;
   if (listing.count > 0 && answer == PTO_OK)
     qsort(listing.entries, listing.count, sizeof *listing.entries, compare_entries);
   for (size_t i = 0; i < listing.count && answer == 0; i++)

@@ -39,8 +39,8 @@ PTO_MUST_CHECK int pto_program_check(const struct pto_program *program, const ch
 void pto_program_unload(struct pto_loaded_program *loaded);
 
 /* Calls `visit` for each program in the programs folders, sorted by name, those of sub-folders ("errors/scope") after
- * those above them.  Nothing is loaded.  A non-zero answer of `visit` ends the walk and is returned; else PTO_OK.  A
- * name that an earlier folder has hides those of later folders.
+ * those above them.  Nothing is loaded.  A non-zero answer of `visit` ends the walk and is returned; else PTO_OK, or
+ * PTO_ENOMEM or PTO_ESYSTEM before `visit` is called.  A name that an earlier folder has hides those of later folders.
  *
  * Folders: those of PTO_PROGRAM_PATH (separated by colons) where it is set and not empty; else `programs/` beside the
  * running executable and ../lib/pto/programs from it. */

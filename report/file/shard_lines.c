@@ -11,6 +11,7 @@
 #include <formats/json_read.h>
 #include <report/file/shard.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/text_file.h>
 
 #define MOST_ITEMS (UINT64_C(1) << 40)
 
@@ -85,11 +86,11 @@ static int read_file(struct pto_shard_lines *lines, const char *path, struct pto
   size_t capacity = 0;
   ssize_t size;
   int status = PTO_OK;
-  FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-  if (!stream) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+  FILE *stream = strcmp(path, "-") == 0 ? stdin : pto_text_file_open(path, error);
+  if (!stream) return error->status;
   for (uint64_t number = 1; status == PTO_OK && (size = getline(&text, &capacity, stream)) >= 0; number++)
     status = read_line(lines, path, number, text, (size_t)size, error);
-  if (status == PTO_OK && ferror(stream)) status = pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+  if (status == PTO_OK && !feof(stream)) status = pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
   free(text);
   if (stream != stdin) fclose(stream);
   return status;

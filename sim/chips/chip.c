@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include <runtime/base/closest.h>
+#include <runtime/base/text_file.h>
 
 struct loader {
   const char *label; /* how messages call the file */
@@ -405,7 +406,8 @@ int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct 
   if (sheet) memset(sheet, 0, sizeof *sheet);
   pto_error_clear(error);
   FILE *file = open_shipped(name_or_path, &is_shipped);
-  if (!is_shipped && !(file = fopen(name_or_path, "re"))) return refuse_unknown(name_or_path, error);
+  if (!is_shipped && !(file = pto_text_file_open(name_or_path, error)))
+    return error->status == PTO_ESYSTEM ? refuse_unknown(name_or_path, error) : error->status;
   return load_file(file, name_or_path, false, chip, sheet, error);
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -98,6 +99,50 @@ static void test_a_crash_and_a_kernel_without_end_are_named_on_both_engines(void
     for (size_t k = 0; k < PTO_ARRAY_LENGTH(faults); k++) expect_failure(&faults[k], engines[i], i ? "a2a3" : "tiny");
 }
 
+/* ---- the process ---- */
+
+static void expect_end(const char *verb, int how, int is_in_kernel, const char *part) {
+  const int code = pto_ptosim_run("%s %s/planted/planted_exit.so --chip tiny --set how=%d --set in_kernel=%d", verb,
+                                  pto_ptosim_build(), how, is_in_kernel);
+  if (code != 3 || !strstr(pto_ptosim_last.err, part) || strncmp(pto_ptosim_last.err, "ptosim: ", 8) != 0)
+    fail_msg("%s how=%d in_kernel=%d left with %d: %s", verb, how, is_in_kernel, code, pto_ptosim_last.err);
+}
+
+static void test_a_program_that_ends_the_process_has_not_ended_well(void **state) {
+  expect_end("run", 0, 0, "the program ended the process by exit(0), outside of any kernel");
+  expect_end("run", 0, 1, "by exit(0) in task 0 (ender)");
+  expect_end("run --engine virtual", 1, 1, "by _exit(0) in task 0 (ender)");
+  expect_end("check", 1, 0, "by _exit(0), outside");
+  expect_end("explore", 0, 1, "by exit(0) in task 0 (ender)");
+  if (!pto_ptosim_reports_faults) skip();
+  expect_end("check --observe", 2, 1, "SIGTERM, which the program sent to its own process, in ");
+  expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");
+}
+
+/* Neither a file nor a report takes the place of a stream that the program has closed. */
+static void test_a_program_that_closes_the_standard_streams_spoils_no_file(void **state) {
+  char json[512];
+  snprintf(json, sizeof json, "%s", pto_ptosim_path("closed.json"));
+  assert_int_equal(
+      pto_ptosim_run("run %s/planted/planted_exit.so --chip tiny --set how=4 --json %s", pto_ptosim_build(), json), 3);
+  json_t *root = pto_ptosim_load(json);
+  assert_string_equal(pto_json_text(root, "status"), "PTO_OK");
+  json_decref(root);
+}
+
+static void test_a_file_that_never_ends_is_refused(void **state) {
+  const char *const fifo = pto_ptosim_path("fifo");
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  pto_ptosim_run("run vector_example --chip %s", fifo);
+  pto_ptosim_assert_complaint(2, "fifo: no regular file");
+  pto_ptosim_run("explore vector_example --replay /dev/zero");
+  pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+  pto_ptosim_run("regress /dev/zero");
+  pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+  pto_ptosim_run("merge /dev/zero");
+  pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+}
+
 /* ---- rules ---- */
 
 static void expect_war_reuse(int code, const char *options) {
@@ -135,6 +180,9 @@ int main(void) {
       cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_sentence_in_virtual_time),
       cmocka_unit_test(test_each_error_program_says_the_same_on_a_large_chip),
       cmocka_unit_test(test_a_crash_and_a_kernel_without_end_are_named_on_both_engines),
+      cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
+      cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
+      cmocka_unit_test(test_a_file_that_never_ends_is_refused),
       cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),
       cmocka_unit_test(test_writes_after_reads_are_wrong_under_the_weaker_rules_every_time),
   };
