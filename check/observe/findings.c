@@ -11,7 +11,6 @@
 
 #include <runtime/base/grow.h>
 #include <runtime/port/core_port.h>
-#include <runtime/base/text.h>
 
 /* Ranges that a sentence lists. */
 #define MOST_RANGES 4u
@@ -60,14 +59,9 @@ struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64
 
 /* ---- text ---- */
 
-struct text {
-  char bytes[PTO_SENTENCE_SIZE];
-};
+#define SAY PTO_OBSERVE_SAY
 
-#define SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
-
-/* "task 17 (softmax) block 3 AIV1", with what tells its units apart. */
-static void say_unit(struct text *text, const struct pto_observation *o, uint32_t label) {
+void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label) {
   const struct pto_payload *payload = o->call.payload;
   const struct pto_message *first = &o->call.unit->messages[0];
   uint32_t kernels = 0;
@@ -166,8 +160,8 @@ static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct o
 
 /* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
  */
-static uint32_t say_ranges(struct text *text, const struct pto_observation *o, const struct pto_observe_bytes *bytes,
-                           uint32_t first, const struct object *object) {
+static uint32_t say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
+                           const struct pto_observe_bytes *bytes, uint32_t first, const struct object *object) {
   uint32_t count = 0, i = first;
   uint64_t total = 0;
   for (; i < bytes->count; i++) {
@@ -204,15 +198,24 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
   return best;
 }
 
-/* "param 2 \"z\" (OUTPUT)". */
-static void say_param(struct text *text, const struct pto_observe_param *param) {
+void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_observation *o, uint64_t lo, uint64_t hi,
+                           char *name, size_t name_size) {
+  struct object object;
+  describe(o, lo, &object);
+  SAY(text, "bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
+      object.name);
+  snprintf(name, name_size, "%s", object.name);
+}
+
+void pto_observe_say_param(struct pto_observe_text *text, const struct pto_observe_param *param) {
   SAY(text, "param %u", param->index);
   if (param->name && param->name[0]) SAY(text, " %s", param->name);
   SAY(text, " (%s)", pto_param_mode_name(param->mode));
 }
 
 /* Where bytes are from a parameter's. */
-static void say_distance(struct text *text, const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
+static void say_distance(struct pto_observe_text *text, const struct pto_observe_param *param, uint64_t lo,
+                         uint64_t hi) {
   const struct pto_region *region = &param->region;
   if (away_from(region, lo, hi) > FAR_BYTES) {
     SAY(text, "far from all of its parameters");
@@ -224,11 +227,12 @@ static void say_distance(struct text *text, const struct pto_observe_param *para
     SAY(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
   else
     SAY(text, "between the rows of ");
-  say_param(text, param);
+  pto_observe_say_param(text, param);
 }
 
 /* "param 1 z (OUTPUT)", where a difference was seen. */
-static void say_effect(struct text *text, const struct pto_observation *o, const struct pto_observe_outcome *effect) {
+static void say_effect(struct pto_observe_text *text, const struct pto_observation *o,
+                       const struct pto_observe_outcome *effect) {
   if (!effect) return;
   if (effect->is_caught) {
     const int caught = o->memory.caught;
@@ -266,9 +270,8 @@ static void name_kernels(const struct pto_payload *payload, char *text, size_t s
   }
 }
 
-/* `array` NULL: it is about no memory of its own. */
-static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                const char *remedy, const struct pto_payload *payload, const struct text *text) {
+void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
+                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
   uint64_t group = pto_mix64(kind + 1);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ (uintptr_t)payload->kernels[k]);
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
@@ -285,7 +288,7 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                    pto_finding_say_places(&finding, places, sizeof places));
 }
 
-static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
+static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
     SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
@@ -294,7 +297,7 @@ static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t
 }
 
 /* What follows the bytes, and the line to change. */
-static const char *say_why(struct text *text, struct pto_observation *o, uint32_t kind,
+static const char *say_why(struct pto_observe_text *text, struct pto_observation *o, uint32_t kind,
                            const struct pto_observe_param *param, struct pto_observe_range range, char *remedy,
                            size_t remedy_size) {
   const uint64_t lo = range.lo, hi = range.hi;
@@ -309,18 +312,18 @@ static const char *say_why(struct text *text, struct pto_observation *o, uint32_
     return NULL;
   case PTO_FINDING_WRITE_INPUT:
     SAY(text, "through ");
-    say_param(text, param);
+    pto_observe_say_param(text, param);
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   case PTO_FINDING_READ_OUTPUT:
     SAY(text, "as they were before, through ");
-    say_param(text, param);
+    pto_observe_say_param(text, param);
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   default:
     say_unwritten(text, o, lo, hi);
     SAY(text, ", through ");
-    say_param(text, param);
+    pto_observe_say_param(text, param);
     return NULL;
   }
   return NULL;
@@ -332,14 +335,14 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
                                                       [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
                                                       [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (o->call.form_entry && o->call.params[i].index + 1 == o->call.form_entry->params[kind])
       param = &o->call.params[i];
-  say_unit(&text, o, o->call.label);
+  pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);
-  add(o, kind, param, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
@@ -351,24 +354,24 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
   for (uint32_t i = 0; i < bytes->count;) {
     const struct pto_observe_range range = bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
-    struct text text = {""};
+    struct pto_observe_text text = {""};
     struct object object;
     char remedy[64];
     describe(o, range.lo, &object);
-    say_unit(&text, o, o->call.label);
+    pto_observe_say_unit(&text, o, o->call.label);
     SAY(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) SAY(&text, "some of ");
     i = say_ranges(&text, o, bytes, i, &object);
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
-    add(o, kind, param, object.name, fix, o->call.payload, &text);
+    pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
   }
 }
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   struct object object;
   SAY(&text, "task %" PRIu64 " (", left->task.task_number);
   name_kernels(&left->task, text.bytes, sizeof text.bytes);
@@ -376,46 +379,46 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   describe(o, bytes->ranges[0].lo, &object);
   say_ranges(&text, o, bytes, 0, &object);
   SAY(&text, ", which ");
-  say_param(&text, &left->param);
+  pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
-  add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
+  pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
 }
 
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect) {
-  struct text text = {""};
-  say_unit(&text, o, o->call.label);
+  struct pto_observe_text text = {""};
+  pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text,
       " reads local memory that it has not written itself: %sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s; ",
       local.hi - local.lo > PTO_OBSERVE_LOCAL_WORD ? "some of " : "", local.lo, local.hi,
       o->call.label % 4 == PTO_ROLE_AIC ? "L1" : "UB");
   say_effect(&text, o, effect);
-  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   char name[256];
   if (!o->lines) o->lines = pto_source_lines_create();
   pto_source_lines_function(o->lines, data, name, sizeof name);
   if (strncmp(name, "__gcov", 6) == 0) return; /* counters of coverage */
-  say_unit(&text, o, o->call.label);
+  pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " changes %" PRIu64 " bytes of the static variable %s: it outlives the call, and other cores share it",
       size_bytes, name);
-  add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words) {
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   struct object object;
   describe(o, at, &object);
   SAY(&text, "of ");
-  say_unit(&text, o, o->call.label);
+  pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, ", byte %" PRId64 " of %s, which ", (int64_t)(at - object.lo), object.name);
-  say_param(&text, param);
+  pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
-  add(o, kind, param, object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, object.name, NULL, o->call.payload, &text);
 }
 
 /* The kernel's parameter that is its scalar number `index`. */
@@ -439,35 +442,35 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     const uint64_t addr = scalars[i].u64;
     const bool is_in_arena = addr >= o->memory.arena.lo && addr < o->memory.arena.hi;
     if ((!is_in_arena && !find_external(o, addr, 0)) || is_declared(&o->call, addr)) continue;
-    struct text text = {""};
+    struct pto_observe_text text = {""};
     struct object object;
     const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
     describe(o, addr, &object);
-    say_unit(&text, o, o->call.label);
+    pto_observe_say_unit(&text, o, o->call.label);
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
-    add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", o->call.payload, &text);
+    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", o->call.payload, &text);
   }
 }
 
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b) {
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   struct object object;
   describe(o, a->lo, &object);
-  say_unit(&text, o, a->label);
+  pto_observe_say_unit(&text, o, a->label);
   SAY(&text,
       " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its block %u (%s) from byte %" PRId64
       " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
       (int64_t)(a->lo - object.lo), (int64_t)(a->hi - object.lo), object.name, b->label / 4,
       pto_role_name(b->label % 4), (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
-  add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct text text = {""};
-  say_unit(&text, o, o->call.label);
+  struct pto_observe_text text = {""};
+  pto_observe_say_unit(&text, o, o->call.label);
   if (effect->is_caught)
     SAY(&text, " ends in a signal when it is run again over the same bytes");
   else if (!effect->first_difference)
@@ -480,17 +483,17 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   }
   SAY(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
              "cannot be told");
-  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
   const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
-  struct text text = {""};
+  struct pto_observe_text text = {""};
   struct object object;
   const uint32_t blocks[] = {writer->label / 4, other->label / 4};
   describe(o, lo, &object);
-  say_unit(&text, o, writer->label);
+  pto_observe_say_unit(&text, o, writer->label);
   SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, which ", (int64_t)(lo - object.lo),
       (int64_t)(hi - object.lo), object.name);
   if (blocks[0] != blocks[1])
@@ -498,5 +501,5 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   else
     SAY(&text, "its core %s", pto_role_name(other->label % 4));
   SAY(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
-  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), object.name, NULL, o->call.payload, &text);
 }

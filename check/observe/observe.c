@@ -168,8 +168,11 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
   if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
-  pto_observe_restore(o);
   judge_writes(o);
+  if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
+  if (o->call.unit->waits && o->call.status == 0 && (!form || form->calls < FULL_CALLS))
+    pto_observe_judge_cores(o, is_whole);
+  pto_observe_restore(o);
   pto_observe_call_end(&o->memory);
   o->summary.calls++;
   o->summary.waiting_units += o->call.unit->waits;
@@ -266,6 +269,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   }
   pto_observe_tasks_clear(o);
   pto_source_lines_destroy(o->lines);
+  pto_observe_cores_destroy(o->cores);
   free(o->tasks);
   free(o->left);
   pto_observe_statics_fini(&o->statics);

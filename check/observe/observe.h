@@ -40,6 +40,7 @@ struct pto_observe_summary {
   uint64_t calls_left_out;      /* by the options */
   uint64_t calls_too_large;     /* more pages than there is room for: not looked at */
   uint64_t waiting_units;       /* of `calls`: looked at as a whole */
+  uint64_t units_judged;        /* of these: what orders their cores was looked at too */
   uint64_t outputs_left;        /* parameters of tasks that were not written in whole, found or not */
   uint64_t runs;                /* of calls that were looked at, the first included */
   uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */

@@ -9,6 +9,7 @@
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/promises.c modes, flags, placement
  *   check/observe/search.c  which bytes are read
+ *   check/observe/cores.c   what orders the cores of a unit
  *   check/observe/task.c    what all units of a task come to
  *   check/observe/findings.c    sentences
  *
@@ -22,6 +23,7 @@
 #include <check/observe/memory.h>
 #include <check/observe/shadow.h>
 #include <check/observe/statics.h>
+#include <runtime/base/text.h>
 #include <report/findings/source_lines.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
@@ -90,6 +92,8 @@ struct pto_observe_left {
   bool is_told;
 };
 
+struct pto_observe_cores;
+
 struct pto_observation {
   struct pto_reserve own; /* the memory of this struct */
   struct pto_runtime *rt;
@@ -104,7 +108,8 @@ struct pto_observation {
   bool is_in_run;
   struct pto_observe_call call;
   struct pto_observe_statics statics;
-  struct pto_observe_task *tasks; /* begun and not over */
+  struct pto_observe_cores *cores; /* NULL: no unit that waits was met yet */
+  struct pto_observe_task *tasks;  /* begun and not over */
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
   size_t left_count, left_capacity;
@@ -200,6 +205,12 @@ void pto_observe_search_shared(struct pto_observation *o);
 /* check/observe/promises.c: all runs of the unit were alike. */
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form);
 
+/* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
+void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
+void pto_observe_cores_destroy(struct pto_observe_cores *cores);
+/* check/observe/core_findings.c: the unit's first run ended because cores wait for ever. */
+void pto_observe_report_stuck(struct pto_observation *o);
+
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
 /* Whether another unit of the task has written one of these bytes. */
@@ -213,6 +224,20 @@ void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
 /* check/observe/findings.c: findings. */
+struct pto_observe_text {
+  char bytes[PTO_SENTENCE_SIZE];
+};
+#define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
+/* "task 17 (softmax) block 3 AIV1", with what tells its units apart. */
+void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label);
+/* "bytes [64, 80) of array y (buffer 5)"; what they lie in into `object`. */
+void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_observation *o, uint64_t lo, uint64_t hi,
+                           char *object, size_t object_size);
+/* "param 2 z (output)". */
+void pto_observe_say_param(struct pto_observe_text *text, const struct pto_observe_param *param);
+/* Adds a finding of the payload's task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
+void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
+                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text);
 /* The number of the buffer at an address; 0 where there is none. */
 uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 /* The last task that left one of these bytes out; NULL where none did. */

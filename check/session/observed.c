@@ -16,6 +16,7 @@ struct pto_observe_summary pto_observed_summary(const struct pto_observed *obser
   all.calls_left_out += last.calls_left_out;
   all.calls_too_large += last.calls_too_large;
   all.waiting_units += last.waiting_units;
+  all.units_judged += last.units_judged;
   all.outputs_left += last.outputs_left;
   all.runs += last.runs;
   all.kernel_ns += last.kernel_ns;

@@ -56,9 +56,9 @@ static void print_left_out(const struct pto_observe_summary *summary) {
   if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
     printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
   if (summary->waiting_units)
-    printf("  in %" PRIu64
-           " of these calls cores wait for each other: observed together, not which of them touches what\n",
-           summary->waiting_units);
+    printf("  in %" PRIu64 " of these calls cores wait for each other; what orders them was judged of %" PRIu64
+           ", the first ones of each form\n",
+           summary->waiting_units, summary->units_judged);
 }
 
 static void print(const struct pto_observe_summary *summary) {
@@ -96,6 +96,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "calls_left_out", summary->calls_left_out);
   pto_json_put_u64(w, "calls_too_large", summary->calls_too_large);
   pto_json_put_u64(w, "waiting_units", summary->waiting_units);
+  pto_json_put_u64(w, "units_judged", summary->units_judged);
   pto_json_put_u64(w, "outputs_left", summary->outputs_left);
   pto_json_put_u64(w, "runs", summary->runs);
   pto_json_put_double(w, "cost_factor", factor_of(summary));

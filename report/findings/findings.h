@@ -60,6 +60,11 @@ enum pto_decided {
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does")                                  \
+  X(PTO_FINDING_CORES, "cores", false, SAMPLED,                                                                        \
+    "cores that wait for each other touch the same bytes, one writes them, and nothing orders the two")                \
+  X(PTO_FINDING_NOT_TAKEN, "not taken", false, THIS_ORDER,                                                             \
+    "a signal or an element that no core took before its task ended")                                                  \
+  X(PTO_FINDING_STUCK, "stuck", false, THIS_ORDER, "cores of a task wait for each other for ever")                     \
   X(PTO_FINDING_WAITS, "waits", false, THIS_ORDER, "a rank waits for another one for ever")                            \
   X(PTO_FINDING_PARTICIPATION, "participation", false, ALL_ORDERS,                                                     \
     "ranks of a communicator submit different collectives")                                                            \

@@ -9,12 +9,21 @@ const char *pto_role_name(uint32_t role) {
   return role < PTO_ROLE_COUNT ? names[role] : "?";
 }
 
+/* Where a public function's call returns to. */
+#define CALLER __builtin_return_address(0)
+
 /* 0 where the kernel may make the call. */
-static int check_call(const struct pto_kernel_args *args, const char *call) {
+static int check_step(const struct pto_kernel_args *args, const char *call, const void *caller, bool polls) {
   const struct pto_core_port *port = args->core->port;
   /* Beside kernels that wait, an engine may run one that does not in the same way. */
-  if (PTO_LIKELY(port != NULL && pto_kernel_waits(port->kernels[args->core->role]))) return 0;
+  if (PTO_LIKELY(port != NULL && pto_kernel_waits(port->kernels[args->core->role]))) {
+    if (port->ops->step) port->ops->step(args, caller, polls);
+    return 0;
+  }
   return pto_kernel_error(args, "%s: the kernel does not declare PTO_KERNEL_WAITS, or runs outside an engine", call);
+}
+static int check_call(const struct pto_kernel_args *args, const char *call, const void *caller) {
+  return check_step(args, call, caller, false);
 }
 
 static int check_flag(const struct pto_kernel_args *args, const char *call, uint32_t flag) {
@@ -38,13 +47,13 @@ static int signal_block(const struct pto_kernel_args *args, const char *call, ui
 }
 
 int pto_core_signal(const struct pto_kernel_args *args, uint32_t roles, uint32_t flag) {
-  const int status = check_call(args, "pto_core_signal");
+  const int status = check_call(args, "pto_core_signal", CALLER);
   return status != 0 ? status : signal_block(args, "pto_core_signal", args->core->block_index, roles, flag);
 }
 
 int pto_core_signal_block(const struct pto_kernel_args *args, uint32_t block_index, uint32_t roles, uint32_t flag) {
   static const char call[] = "pto_core_signal_block";
-  const int status = check_call(args, call);
+  const int status = check_call(args, call, CALLER);
   if (status != 0) return status;
   if (block_index >= args->core->block_count)
     return pto_kernel_error(args, "%s: block %" PRIu32 " of %" PRIu32, call, block_index, args->core->block_count);
@@ -55,14 +64,15 @@ int pto_core_signal_block(const struct pto_kernel_args *args, uint32_t block_ind
 }
 
 int pto_core_wait(const struct pto_kernel_args *args, uint32_t flag) {
-  int status = check_call(args, "pto_core_wait");
+  int status = check_call(args, "pto_core_wait", CALLER);
   if (status == 0) status = check_flag(args, "pto_core_wait", flag);
   return status != 0 ? status : args->core->port->ops->wait(args, flag);
 }
 
 /* Of either end of a FIFO. */
-static int check_element(const struct pto_kernel_args *args, const char *call, uint32_t role, uint64_t size_bytes) {
-  int status = check_call(args, call);
+static int check_element(const struct pto_kernel_args *args, const char *call, const void *caller, uint32_t role,
+                         uint64_t size_bytes) {
+  int status = check_call(args, call, caller);
   if (status == 0) status = check_role(args, call, role);
   if (status != 0) return status;
   if (role == args->core->role) return pto_kernel_error(args, "%s: no FIFO leads from a core to itself", call);
@@ -73,17 +83,17 @@ static int check_element(const struct pto_kernel_args *args, const char *call, u
 }
 
 int pto_core_push(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes) {
-  const int status = check_element(args, "pto_core_push", role, size_bytes);
+  const int status = check_element(args, "pto_core_push", CALLER, role, size_bytes);
   return status != 0 ? status : args->core->port->ops->push(args, role, data, size_bytes);
 }
 
 int pto_core_pop(const struct pto_kernel_args *args, uint32_t role, void *data, uint64_t size_bytes) {
-  const int status = check_element(args, "pto_core_pop", role, size_bytes);
+  const int status = check_element(args, "pto_core_pop", CALLER, role, size_bytes);
   return status != 0 ? status : args->core->port->ops->pop(args, role, data, size_bytes);
 }
 
 int pto_core_barrier(const struct pto_kernel_args *args) {
-  const int status = check_call(args, "pto_core_barrier");
+  const int status = check_call(args, "pto_core_barrier", CALLER);
   if (status != 0) return status;
   if (args->core->block_count > 1 && !args->core->port->is_sync_start)
     return pto_kernel_error(args,
@@ -94,7 +104,7 @@ int pto_core_barrier(const struct pto_kernel_args *args) {
 }
 
 int pto_core_turn(const struct pto_kernel_args *args) {
-  const int status = check_call(args, "pto_core_turn");
+  const int status = check_call(args, "pto_core_turn", CALLER);
   if (status != 0) return status;
   const struct pto_kernel *kernel = args->core->port->kernels[args->core->role];
   if ((kernel->flags & PTO_KERNEL_TURNS) == 0)
@@ -103,27 +113,27 @@ int pto_core_turn(const struct pto_kernel_args *args) {
 }
 
 int pto_core_work(const struct pto_kernel_args *args, const struct pto_cost *cost) {
-  const int status = check_call(args, "pto_core_work");
+  const int status = check_call(args, "pto_core_work", CALLER);
   return status != 0 ? status : args->core->port->ops->work(args, cost);
 }
 
 int pto_core_yield(const struct pto_kernel_args *args, bool has_worked) {
-  const int status = check_call(args, "pto_core_yield");
+  const int status = check_step(args, "pto_core_yield", CALLER, !has_worked);
   return status != 0 ? status : args->core->port->ops->yield(args, has_worked);
 }
 
 int pto_core_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes, void **memory) {
-  const int status = check_call(args, "pto_core_shared");
+  const int status = check_call(args, "pto_core_shared", CALLER);
   return status != 0 ? status : args->core->port->ops->shared(args, key, size_bytes, memory);
 }
 
 int pto_core_private(const struct pto_kernel_args *args, uint64_t size_bytes, void (*drop)(void *memory),
                      void **memory) {
-  const int status = check_call(args, "pto_core_private");
+  const int status = check_call(args, "pto_core_private", CALLER);
   return status != 0 ? status : args->core->port->ops->private_memory(args, size_bytes, drop, memory);
 }
 
 int pto_core_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
-  const int status = check_call(args, "pto_core_now");
+  const int status = check_call(args, "pto_core_now", CALLER);
   return status != 0 ? status : args->core->port->ops->now(args, now_ns);
 }

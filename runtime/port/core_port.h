@@ -21,6 +21,9 @@ struct pto_core_port {
 };
 
 struct pto_core_port_ops {
+  /* Before each of the others: the kernel is about to make a call, which returns to `call`; `polls`: it has looked at
+   * memory alone since its last.  NULL: nothing is done. */
+  void (*step)(const struct pto_kernel_args *args, const void *call, bool polls);
   int (*signal)(const struct pto_kernel_args *args, uint32_t block_index, uint32_t roles, uint32_t flag);
   int (*wait)(const struct pto_kernel_args *args, uint32_t flag);
   int (*push)(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes);

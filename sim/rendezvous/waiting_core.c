@@ -39,7 +39,26 @@ static void spend_transfer(struct pto_waiting_core *core, uint64_t bytes) {
   if (core->all->hooks->transfer) core->all->hooks->transfer(core, bytes);
 }
 
+/* ---- who listens ---- */
+
+static void tell(const struct pto_waiting_core *core, struct pto_core_event event) {
+  if (PTO_LIKELY(!core->all->watch)) return;
+  event.message = &core->message;
+  event.call = core->call;
+  core->all->watch->told(core->all->watch->context, &event);
+}
+#define TELL(core, ...) tell(core, (struct pto_core_event){__VA_ARGS__})
+
 /* ---- the calls ---- */
+
+static void call_step(const struct pto_kernel_args *args, const void *call, bool polls) {
+  struct pto_waiting_core *core = core_of(args);
+  core->call = call;
+  if (!core->all->hooks->steps || !core->all->hooks->steps(core->all->engine)) return;
+  if (!polls) pto_rendezvous_change(table_of(core)); /* what it did before, others may poll for */
+  core->all->hooks->wake(core->all->engine, core->message.core);
+  pto_fiber_suspend(&core->fiber);
+}
 
 /* The last answer, which is not WAIT. */
 static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct pto_rendezvous_question *question) {
@@ -62,6 +81,7 @@ static int status_of(struct pto_waiting_core *core, enum pto_rendezvous_answer a
 
 static int call_signal(const struct pto_kernel_args *args, uint32_t block_index, uint32_t roles, uint32_t flag) {
   struct pto_waiting_core *core = core_of(args);
+  TELL(core, .kind = PTO_CORE_SIGNALS, .subject = (uint8_t)flag, .roles = (uint8_t)roles, .block_index = block_index);
   lock(core);
   pto_rendezvous_signal(table_of(core), member_of(core), block_index, roles, flag);
   unlock(core);
@@ -80,8 +100,10 @@ int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct p
 
 static int call_wait(const struct pto_kernel_args *args, uint32_t flag) {
   const int status = wait_for(core_of(args), PTO_WAITS_FOR_FLAG, flag);
-  if (status == 0) spend_latency(core_of(args));
-  return status;
+  if (status != 0) return status;
+  TELL(core_of(args), .kind = PTO_CORE_TOOK, .subject = (uint8_t)flag);
+  spend_latency(core_of(args));
+  return 0;
 }
 
 static int call_push(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes) {
@@ -89,10 +111,12 @@ static int call_push(const struct pto_kernel_args *args, uint32_t role, const vo
   struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_ROOM, .subject = role, .size_bytes = size_bytes};
   const int status = status_of(core, ask(core, &question));
   if (status != 0) return status;
+  TELL(core, .kind = PTO_CORE_HAS_ROOM, .subject = (uint8_t)role, .size_bytes = size_bytes);
   spend_transfer(core, size_bytes);
   /* The room is this producer's alone until it is published. */
   pto_rendezvous_fifo_copy_in(&table_of(core)->items[core->message.rendezvous].fifos[core->message.role][role], data,
                               size_bytes);
+  TELL(core, .kind = PTO_CORE_PUSHES, .subject = (uint8_t)role, .size_bytes = size_bytes);
   lock(core);
   pto_rendezvous_publish(table_of(core), member_of(core), role, size_bytes);
   unlock(core);
@@ -109,10 +133,12 @@ static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *dat
                             (unsigned long long)question.size_found);
   const int status = status_of(core, answer);
   if (status != 0) return status;
+  TELL(core, .kind = PTO_CORE_POPPED, .subject = (uint8_t)role, .size_bytes = size_bytes);
   spend_latency(core);
   spend_transfer(core, size_bytes);
   pto_rendezvous_fifo_copy_out(&table_of(core)->items[core->message.rendezvous].fifos[role][core->message.role], data,
                                size_bytes);
+  TELL(core, .kind = PTO_CORE_RELEASES, .subject = (uint8_t)role, .size_bytes = size_bytes);
   lock(core);
   pto_rendezvous_release(table_of(core), member_of(core), role, size_bytes);
   unlock(core);
@@ -120,15 +146,21 @@ static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *dat
 }
 
 static int call_barrier(const struct pto_kernel_args *args) {
-  const int status = wait_for(core_of(args), PTO_WAITS_FOR_BARRIER, 0);
-  if (status == 0) spend_latency(core_of(args));
-  return status;
+  struct pto_waiting_core *core = core_of(args);
+  TELL(core, .kind = PTO_CORE_COMES);
+  const int status = wait_for(core, PTO_WAITS_FOR_BARRIER, 0);
+  if (status != 0) return status;
+  TELL(core, .kind = PTO_CORE_PASSED);
+  spend_latency(core);
+  return 0;
 }
 
 static int call_turn(const struct pto_kernel_args *args) {
   const int status = wait_for(core_of(args), PTO_WAITS_FOR_TURN, 0);
-  if (status == 0) spend_latency(core_of(args));
-  return status;
+  if (status != 0) return status;
+  TELL(core_of(args), .kind = PTO_CORE_HAS_TURN);
+  spend_latency(core_of(args));
+  return 0;
 }
 
 static int call_work(const struct pto_kernel_args *args, const struct pto_cost *cost) {
@@ -149,6 +181,7 @@ static int call_work(const struct pto_kernel_args *args, const struct pto_cost *
 static int call_yield(const struct pto_kernel_args *args, bool has_worked) {
   struct pto_waiting_core *core = core_of(args);
   struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_CHANGE};
+  TELL(core, .kind = has_worked ? PTO_CORE_YIELDS : PTO_CORE_POLLED);
   lock(core);
   if (has_worked) pto_rendezvous_change(table_of(core));
   const enum pto_rendezvous_answer answer = pto_rendezvous_ask(table_of(core), member_of(core), &question);
@@ -159,6 +192,7 @@ static int call_yield(const struct pto_kernel_args *args, bool has_worked) {
   lock(core);
   const int status = table_of(core)->items[core->message.rendezvous].broken;
   unlock(core);
+  if (status == 0) TELL(core, .kind = PTO_CORE_GOES_ON);
   return status;
 }
 
@@ -170,6 +204,7 @@ static int call_shared(const struct pto_kernel_args *args, uint64_t key, uint64_
   if (!found)
     return pto_kernel_error(args, "pto_core_shared: no %llu bytes for key %llu", (unsigned long long)size_bytes,
                             (unsigned long long)key);
+  TELL(core, .kind = PTO_CORE_HAS_SHARED, .size_bytes = size_bytes, .key = key, .memory = found);
   *memory = found;
   return 0;
 }
@@ -204,7 +239,8 @@ static int call_now(const struct pto_kernel_args *args, uint64_t *now_ns) {
   return 0;
 }
 
-static const struct pto_core_port_ops ops = {.signal = call_signal,
+static const struct pto_core_port_ops ops = {.step = call_step,
+                                             .signal = call_signal,
                                              .wait = call_wait,
                                              .push = call_push,
                                              .pop = call_pop,
@@ -248,9 +284,11 @@ static void run_kernel(void *context) {
   lock(core);
   pto_rendezvous_begin(table_of(core), member_of(core));
   unlock(core);
+  TELL(core, .kind = PTO_CORE_BEGUN);
   int status = core->message.run(&args);
   if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = wait_for(core, PTO_WAITS_FOR_TURN, 0);
   if (status == 0) spend_rest(core, &args);
+  TELL(core, .kind = PTO_CORE_RETURNED);
   lock(core);
   const int16_t broken = table_of(core)->items[core->message.rendezvous].broken;
   pto_rendezvous_return(table_of(core), member_of(core), status != 0 && broken == PTO_OK);
@@ -265,6 +303,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->stated = (struct pto_cost){0};
   core->status = 0;
   core->ran_ns = 0;
+  core->call = NULL;
   core->sentence[0] = '\0';
   memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
   core->port.rank = core->all->rank;

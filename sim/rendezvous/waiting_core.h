@@ -14,6 +14,7 @@
 #define PTO_SIM_RENDEZVOUS_WAITING_CORE_H
 
 #include <sim/host/fiber.h>
+#include <sim/rendezvous/core_watch.h>
 #include <sim/rendezvous/rendezvous.h>
 
 #define PTO_WAITING_SENTENCE_BYTES 512u
@@ -30,6 +31,8 @@ struct pto_waiting_hooks {
   void (*latency)(struct pto_waiting_core *core);                  /* of having waited */
   void (*transfer)(struct pto_waiting_core *core, uint64_t bytes); /* an element's way into or out of a FIFO */
   void (*work)(struct pto_waiting_core *core, const struct pto_cost *cost);
+  /* Whether a kernel that makes a call is suspended first, and woken at once: for engines of one thread. */
+  bool (*steps)(void *engine);
   uint64_t (*now_ns)(struct pto_waiting_core *core); /* NULL: time stands still */
 };
 
@@ -44,7 +47,8 @@ struct pto_waiting_core {
   uint64_t begin;         /* the engine's: when it began */
   uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
-  void *own; /* memory that its kernels keep (pto_core_private) */
+  void *own;        /* memory that its kernels keep (pto_core_private) */
+  const void *call; /* its kernel's last call returns to */
   uint64_t own_bytes;
   void (*drop_own)(void *memory);
   char *usual_message; /* view->message of kernels that do not wait */
@@ -58,6 +62,7 @@ struct pto_waiting_cores {
   void *engine;
   void *rank;                           /* for the cores' ports */
   const struct pto_kernel_meter *meter; /* told of each stretch of a kernel; NULL: none.  Set between runs */
+  const struct pto_core_watch *watch;   /* NULL: none.  Set between runs */
   struct pto_rendezvous_table rendezvous;
   char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken; "": it was not */
   struct pto_core_waits deadlock_waits;       /* the same as data */

@@ -20,7 +20,9 @@ struct observed_core {
 struct engine_observe {
   struct pto_port port; /* first: the port's address is the engine's */
   const struct pto_engine_observer *observer;
+  const struct pto_observe_schedule *schedule; /* NULL: as usual */
   uint32_t core_count;
+  uint32_t last_core, times; /* that ran, of the unit that runs, and how often one after the other */
   struct observed_core *cores;
   struct pto_core *views;
   struct pto_message *queue; /* sent and not run: a ring of capacity messages, first … first + count − 1 */
@@ -56,31 +58,65 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
 }
 
 static void wake_core(void *engine, uint32_t core) { ((struct engine_observe *)engine)->cores[core].can_go_on = true; }
-static const struct pto_waiting_hooks hooks = {.wake = wake_core};
+static bool has_steps(void *engine) {
+  const struct pto_observe_schedule *schedule = ((struct engine_observe *)engine)->schedule;
+  return schedule && schedule->steps;
+}
+static const struct pto_waiting_hooks hooks = {.wake = wake_core, .steps = has_steps};
+
+static void tell(const struct engine_observe *engine, const struct pto_waiting_core *core,
+                 enum pto_core_event_kind kind) {
+  const struct pto_core_event event = {.message = &core->message, .kind = (uint8_t)kind, .call = core->call};
+  if (engine->schedule) engine->schedule->watch.told(engine->schedule->watch.context, &event);
+}
 
 static void go_on(struct engine_observe *engine, uint32_t index) {
   struct observed_core *core = &engine->cores[index];
   struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
   core->can_go_on = false;
-  if (!pto_solo_resume(&engine->solo, waiting)) return;
+  engine->times = index == engine->last_core ? engine->times + 1 : 1;
+  engine->last_core = index;
+  tell(engine, waiting, PTO_CORE_RESUMED);
+  const bool has_returned = pto_solo_resume(&engine->solo, waiting);
+  if (!has_returned) tell(engine, waiting, PTO_CORE_SUSPENDED);
+  if (!has_returned) return;
   core->is_running = false;
   core->status = waiting->status;
   if (core->status) snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
 }
 
-/* The lowest core of the unit that can go on; the core count where there is none. */
+/* How often an eager core goes on before others do: it may have worked, and wait for one of them all the same. */
+#define MOST_TIMES 4u
+
+/* Whether a schedule has core `a` run before core `b`. */
+static bool is_sooner(const struct engine_observe *engine, uint32_t a, uint32_t b) {
+  const struct pto_observe_schedule *schedule = engine->schedule;
+  if (!schedule) return a < b;
+  const bool *eager = schedule->is_eager;
+  const bool a_eager = eager && eager[a], b_eager = eager && eager[b];
+  const uint32_t tired = engine->times >= MOST_TIMES ? engine->last_core : engine->core_count;
+  if (a_eager && a == tired) return false;
+  if (b_eager && b == tired) return true;
+  if (a_eager != b_eager) return a_eager;
+  return (a < b) != schedule->is_reversed;
+}
+
+/* The core of the unit that is to go on; the core count where none can. */
 static uint32_t next_core(const struct engine_observe *engine, bool *any_runs) {
   uint32_t next = engine->core_count;
   *any_runs = false;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t core = engine->unit.messages[i].core;
     *any_runs |= engine->cores[core].is_running;
-    if (engine->cores[core].is_running && engine->cores[core].can_go_on && core < next) next = core;
+    if (!engine->cores[core].is_running || !engine->cores[core].can_go_on) continue;
+    if (next == engine->core_count || is_sooner(engine, core, next)) next = core;
   }
   return next;
 }
 
 static void run_together(struct engine_observe *engine) {
+  engine->last_core = engine->core_count;
+  engine->solo.waiting.deadlock[0] = '\0'; /* of a run before */
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     struct pto_message *message = &engine->unit_messages[i];
     message->rendezvous = (uint16_t)pto_rendezvous_join(&engine->solo.waiting.rendezvous, message);
@@ -245,6 +281,10 @@ static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return engine_of(port)->cores[core].sentence;
 }
 
+static void engine_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  pto_waiting_cores_find_waits(&engine_of(port)->solo.waiting, waits);
+}
+
 static void engine_destroy(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_fini(&engine->solo);
@@ -258,12 +298,18 @@ static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .poll = engine_poll,
                                         .wait = engine_wait,
                                         .kernel_message = engine_kernel_message,
+                                        .find_waits = engine_find_waits,
                                         .destroy = engine_destroy,
                                         .is_observe = true};
 
 bool pto_port_is_observed(const struct pto_port *port) { return port->ops->is_observe; }
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
   engine_of(port)->observer = observer;
+}
+
+void pto_engine_observe_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule) {
+  engine_of(port)->schedule = schedule;
+  engine_of(port)->solo.waiting.watch = schedule ? &schedule->watch : NULL;
 }
 
 /* With a NULL base it only adds up. */

@@ -5,8 +5,8 @@
  *
  * A unit is what cannot be taken apart: one kernel call; where kernels wait, the calls of one block, or all of a task
  * that starts together.  The cores of a unit that waits are fibers, and whichever of them can go on and has the lowest
- * number does.  What counts is the first run of a unit: its statuses are the completions, its sentences the errors.
- * Without an observer each unit runs once.
+ * number does, unless a schedule says another way.  What counts is the first run of a unit: its statuses are the
+ * completions, its sentences the errors. Without an observer each unit runs once.
  *
  * Always true: local memories are zero when a run begins, or filled as that run asks; so two runs over the same global
  * memory differ only where a kernel keeps something of its own.  Time is real and not measured.
@@ -18,6 +18,7 @@
 #define PTO_SIM_TOOLS_OBSERVE_H
 
 #include <sim/engine/engine.h>
+#include <sim/rendezvous/core_watch.h>
 
 struct pto_observed_unit {
   const struct pto_message *messages; /* of one task */
@@ -36,6 +37,16 @@ struct pto_engine_observer {
 bool pto_port_is_observed(const struct pto_port *port);
 /* Between runs of the runtime; borrowed until the next call, NULL takes it away. */
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer);
+
+/* How the cores of a unit that waits take turns in the next runs. */
+struct pto_observe_schedule {
+  bool is_reversed;     /* the highest number first */
+  bool steps;           /* also where a kernel only makes a call of pto/core.h */
+  const bool *is_eager; /* by core: these before all others; NULL: none */
+  struct pto_core_watch watch;
+};
+/* Borrowed until the next call; NULL: as usual, and no tool listens. */
+void pto_engine_observe_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule);
 
 /* Runs the unit that is being observed, with `fill` in bytes [fill_begin, fill_end) of each core's local memory (UB or
  * L1) and zeros in the rest.  The first status that is not 0, in order of messages. */

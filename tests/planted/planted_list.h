@@ -132,6 +132,51 @@
   X("planted_stops", "large_output", "run", "PTO_EHEAP", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
   X("planted_stops", "stale_version", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
+/* Of planted_cores, which tests/check/planted_cores_test.c judges in one process: X(bug, kind, parameter of the earlier
+ * task, who, whom, a part of the remedy). */
+#define PLANTED_CORES_LIST(X)                                                                                          \
+  X(no_signal, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)")                                                           \
+  X(early_signal, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIV0")   \
+  X(late_wait, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")       \
+  X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
+  X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
+  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
+  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
+  X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
+    "pto_core_signal(args")                                                                                            \
+  X(no_barrier, "cores", 0, "array x", "reads them", "pto_core_wait(args, 0)")                                         \
+  X(one_barrier, "cores", 0, "array x", "reads them", "behind the read of")                                            \
+  X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
+  X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
+  X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
+  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them", "PTO_ROLE_BIT(PTO_ROLE_AIC)")      \
+  X(row_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")      \
+  X(role_returned, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                           \
+    "before the read of AIV1")                                                                                         \
+  X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
+  X(gives_up, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")        \
+  X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
+  X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
+  X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
+    "pto_core_signal_block(args, 1")                                                                                   \
+  X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
+    "pto_core_wait(args, 0)")                                                                                          \
+  X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
+    "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
+  X(element_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 element",                                          \
+    "AIV0 pushed at planted_cores.c:", "pto_core_pop(args, PTO_ROLE_AIV0, data, 4)")                                   \
+  X(signal_back, "not taken", PLANTED_ANY, "AIV0 returns without 1 signal at its flag 1",                              \
+    "AIV1 sent at planted_cores.c:", "pto_core_wait(args, 1)")                                                         \
+  X(no_signaller, "stuck", PLANTED_ANY, "AIV1 on core 2 waits for a signal at flag 0", "task 0",                       \
+    "pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)")                                                           \
+  X(too_few, "stuck", PLANTED_ANY, "AIV1 on core 2 waits for an element from AIV0", "task 0",                          \
+    "pto_core_push(args, PTO_ROLE_AIV1")                                                                               \
+  X(barrier_left, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 2", "without block 0 AIV1",                   \
+    "`pto_core_barrier(args)` to AIV1")                                                                                \
+  X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
+    "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
+
 #define PLANTED_LIST(X)                                                                                                \
   PLANTED_MANUAL_LIST(X)                                                                                               \
   PLANTED_PTO_LIST(X)                                                                                                  \

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Sentences about cores of one unit: who, what bytes, between which calls, and the calls that are missing. */
+#include <check/observe/cores.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/port/core_waits.h>
+
+#define SAY PTO_OBSERVE_SAY
+
+/* ---- who, and where in the kernel ---- */
+
+static const struct pto_core_member *member_of(const struct pto_observe_cores *c, uint32_t record) {
+  return &c->members[c->order.records[record].core];
+}
+
+static bool has_blocks(const struct pto_observe_cores *c) {
+  for (size_t i = 1; i < c->member_count; i++)
+    if (c->members[i].block_index != c->members[0].block_index) return true;
+  return false;
+}
+
+/* "AIV1", "AIV1 of block 3" where the unit has several. */
+static void say_core(struct pto_observe_text *text, const struct pto_observe_cores *c,
+                     const struct pto_core_member *member) {
+  SAY(text, "%s", pto_role_name(member->role));
+  if (has_blocks(c)) SAY(text, " of block %" PRIu32, member->block_index);
+}
+
+/* "a.c:41"; "" where it is not known: a call that is the last thing a function does returns elsewhere. */
+static const char *line_of(const struct pto_observe_cores *c, const void *call, char *text, size_t size) {
+  const struct pto_message *first = &c->o->call.unit->messages[0];
+  const void *function = (const void *)(uintptr_t)first->payload->kernels[first->role]->run;
+  text[0] = '\0';
+  if (!call || !pto_source_lines_share_file(call, function)) return text;
+  if (!c->o->lines) c->o->lines = pto_source_lines_create();
+  return pto_source_lines_name(c->o->lines, call, NULL, text, size);
+}
+
+/* The core's next record after a stretch begins; NULL: none. */
+static const struct pto_core_record *next_record(const struct pto_observe_cores *c, uint32_t record) {
+  for (uint32_t i = record + 1; i < c->order.count; i++)
+    if (c->order.records[i].previous == record) return &c->order.records[i];
+  return NULL;
+}
+
+/* Whether the stretch is a part of the call itself: a copy into a FIFO, or out of one. */
+static bool is_in_call(const struct pto_core_record *record, const struct pto_core_record *next) {
+  if (record->kind == PTO_CORE_RESUMED) return next && next->call == record->call && next->kind != PTO_CORE_SUSPENDED;
+  return record->kind == PTO_CORE_HAS_ROOM || record->kind == PTO_CORE_POPPED;
+}
+
+/* " between its calls at a.c:41 and a.c:44". */
+static void say_stretch(struct pto_observe_text *text, const struct pto_observe_cores *c, uint32_t record) {
+  char from[128], to[128];
+  const struct pto_core_record *next = next_record(c, record);
+  line_of(c, c->order.records[record].call, from, sizeof from);
+  line_of(c, next && next->kind != PTO_CORE_RETURNED ? next->call : NULL, to, sizeof to);
+  if (from[0] && is_in_call(&c->order.records[record], next))
+    SAY(text, " in its call at %s", from);
+  else if (from[0] && to[0])
+    SAY(text, strcmp(from, to) == 0 ? " between two calls at %s" : " between its calls at %s and %s", from, to);
+  else if (from[0])
+    SAY(text, " after its call at %s", from);
+  else if (to[0])
+    SAY(text, " before its call at %s", to);
+}
+
+/* ---- races ---- */
+
+/* Whole elements, and their parameter; memory that a block shares has none. */
+static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, const struct pto_observe_cores *c,
+                                                 struct pto_observe_range bytes, char *object, size_t object_size) {
+  const struct pto_cores_place *place;
+  const uint64_t lo = pto_cores_address(c, bytes.lo, &place), hi = lo + (bytes.hi - bytes.lo);
+  if (place->slot == PTO_OBSERVE_NO_SLOT) {
+    snprintf(object, object_size, "shared memory of key %" PRIu64, place->key);
+    SAY(text, "bytes [%" PRIu64 ", %" PRIu64 ") of the %s", bytes.lo - place->base, bytes.hi - place->base, object);
+    return NULL;
+  }
+  const struct pto_observe_param *param = pto_observe_nearest(c->o, lo, hi);
+  const uint64_t element_bytes = param ? param->element_bytes : 1;
+  pto_observe_say_bytes(text, c->o, lo & ~(element_bytes - 1), pto_align_up(hi, element_bytes), object, object_size);
+  if (!param) return NULL;
+  SAY(text, " (");
+  pto_observe_say_param(text, param);
+  SAY(text, ")");
+  return param;
+}
+
+/* Whether the other core has what it reads from an earlier write: then the one that is told comes too early. */
+static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  for (size_t w = 0; finding->is_read && w < c->write_count; w++) {
+    const struct pto_cores_write *write = &c->writes[w];
+    if (write->lo <= finding->bytes.lo && finding->bytes.lo < write->hi && write->record != finding->writer &&
+        pto_core_order_is_before(&c->order, write->record, finding->other))
+      return true;
+  }
+  return false;
+}
+
+/* The calls that would order a stretch of one core before one of another. */
+static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                       const struct pto_cores_finding *finding) {
+  const bool turns_round = is_too_early(c, finding);
+  const struct pto_core_member *first = member_of(c, turns_round ? finding->other : finding->writer);
+  const struct pto_core_member *second = member_of(c, turns_round ? finding->writer : finding->other);
+  const char *earlier = turns_round ? "read" : "write", *later = finding->is_read && !turns_round ? "read" : "write";
+  const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
+  if (finding->is_turn) {
+    SAY(remedy, "call `pto_core_turn(args)` before it touches the sum");
+    return;
+  }
+  if (!first->waits || !second->waits) {
+    SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
+    return;
+  }
+  SAY(remedy, "add ");
+  if (first->block_index != second->block_index)
+    SAY(remedy, "`pto_core_signal_block(args, %" PRIu32 ", PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`",
+        second->block_index, pto_role_name(second->role), flag);
+  else
+    SAY(remedy, "`pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`", pto_role_name(second->role), flag);
+  SAY(remedy, " behind the %s of ", earlier);
+  say_core(remedy, c, first);
+  SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, later);
+  say_core(remedy, c, second);
+}
+
+void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  struct pto_observe_text text = {""}, remedy = {""};
+  char object[160];
+  pto_observe_say_unit(&text, c->o, c->o->call.label);
+  SAY(&text, ": ");
+  say_core(&text, c, member_of(c, finding->writer));
+  SAY(&text, finding->is_turn && finding->is_read ? " reads " : " writes ");
+  const struct pto_observe_param *param = say_bytes(&text, c, finding->bytes, object, sizeof object);
+  if (finding->is_turn) {
+    say_stretch(&text, c, finding->other);
+    SAY(&text, " before its turn: the blocks before may be adding to them");
+  } else {
+    say_stretch(&text, c, finding->writer);
+    SAY(&text, ", and ");
+    say_core(&text, c, member_of(c, finding->other));
+    SAY(&text, finding->is_read ? " reads them" : " writes them too");
+    say_stretch(&text, c, finding->other);
+    SAY(&text, ": nothing orders the two");
+  }
+  say_remedy(&remedy, c, finding);
+  pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
+}
+
+void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
+  struct pto_observe_text text = {""};
+  char object[160] = "";
+  pto_observe_say_unit(&text, c->o, c->o->call.label);
+  if (outcome->is_caught)
+    SAY(&text, " ends in a signal, or not at all, where its cores run in another order");
+  else if (outcome->status == PTO_EDEADLOCK)
+    SAY(&text, ": its cores wait for each other for ever where they run in another order");
+  else if (!outcome->first_difference)
+    SAY(&text, " returns %d instead of %d where its cores run in another order", outcome->status, c->o->call.status);
+  else {
+    SAY(&text, ": ");
+    pto_observe_say_bytes(&text, c->o, outcome->first_difference, outcome->first_difference + 1, object, sizeof object);
+    SAY(&text, " come out different where its cores run in another order");
+  }
+  SAY(&text, ": which of them comes first is left to time");
+  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, object[0] ? object : NULL, NULL, c->o->call.payload, &text);
+}
+
+/* ---- what is left ---- */
+
+void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_left *left) {
+  const struct pto_core_member *to = &c->members[left->to], *from = member_of(c, left->last);
+  struct pto_observe_text text = {""}, remedy = {""};
+  char line[128];
+  pto_observe_say_unit(&text, c->o, c->o->call.label);
+  SAY(&text, ": ");
+  say_core(&text, c, to);
+  if (left->is_element)
+    SAY(&text, " returns without %" PRIu32 " element%s that ", left->count, left->count > 1 ? "s" : "");
+  else
+    SAY(&text, " returns without %" PRIu32 " signal%s at its flag %u, the last of which ", left->count,
+        left->count > 1 ? "s" : "", left->subject);
+  say_core(&text, c, from);
+  SAY(&text, left->is_element ? " pushed" : " sent");
+  line_of(c, c->order.records[left->last].call, line, sizeof line);
+  if (line[0]) SAY(&text, " at %s", line);
+  if (left->is_element)
+    SAY(&remedy, "pop them, `pto_core_pop(args, PTO_ROLE_%s, data, %" PRIu64 ")`, or do not push them",
+        pto_role_name(from->role), c->order.records[left->last].size_bytes);
+  else
+    SAY(&remedy, "take %s with `pto_core_wait(args, %u)`, or do not send %s", left->count > 1 ? "each" : "it",
+        left->subject, left->count > 1 ? "them" : "it");
+  pto_observe_add(c->o, PTO_FINDING_NOT_TAKEN, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+}
+
+/* ---- waiting for ever ---- */
+
+/* What would let the first core that waits go on. */
+static void say_missing(struct pto_observe_text *remedy, const struct pto_core_wait *wait) {
+  const char *own = pto_role_name(wait->who.role), *other = pto_role_name(wait->other.role);
+  const bool has_returned = wait->has_other && wait->other.state == PTO_SEAT_RETURNED;
+  switch ((enum pto_waits_for)wait->waits_for) {
+  case PTO_WAITS_FOR_FLAG:
+    SAY(remedy, "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for", own,
+        wait->flag);
+    break;
+  case PTO_WAITS_FOR_ELEMENT:
+    if (has_returned)
+      SAY(remedy, "add `pto_core_push(args, PTO_ROLE_%s, data, size)` to %s, or pop one less", own, other);
+    else
+      SAY(remedy, "let %s push to %s before it waits", other, own);
+    break;
+  case PTO_WAITS_FOR_ROOM:
+    SAY(remedy, "add `pto_core_pop(args, PTO_ROLE_%s, data, size)` to %s", own, other);
+    break;
+  case PTO_WAITS_FOR_BARRIER:
+    if (wait->has_other)
+      SAY(remedy, "add `pto_core_barrier(args)` to %s", other);
+    else
+      SAY(remedy, "let each core come to as many barriers");
+    break;
+  default:
+    break;
+  }
+}
+
+void pto_observe_report_stuck(struct pto_observation *o) {
+  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_core_waits *waits = malloc(sizeof *waits);
+  if (!waits) return;
+  waits->count = 0;
+  o->port->ops->find_waits(o->port, waits);
+  if (waits->count > 0) {
+    pto_core_waits_describe(waits, text.bytes, sizeof text.bytes);
+    say_missing(&remedy, &waits->waits[0]);
+    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
+  }
+  free(waits);
+}

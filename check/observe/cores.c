@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/observe/cores.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/grow.h>
+
+/* What one unit may take: bytes that are copied, and compared in one run; records; pairs of a stretch and a write. */
+#define MOST_BYTES (UINT64_C(64) << 20)
+#define MOST_COMPARED (UINT64_C(1) << 30)
+#define MOST_RECORDS 8192u
+#define MOST_PAIRS (UINT64_C(1) << 26)
+#define MOST_STUCK 2u
+
+/* ---- places ---- */
+
+static bool grow_copies(struct pto_observe_cores *c, uint64_t bytes) {
+  if (bytes <= c->copy_bytes) return true;
+  if (bytes > MOST_BYTES) return false;
+  bytes = pto_max_u64(bytes, 2 * c->copy_bytes);
+  uint8_t **copies[] = {&c->now, &c->end, &c->applied};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(copies); i++) {
+    uint8_t *larger = realloc(*copies[i], bytes);
+    if (!larger) return false;
+    *copies[i] = larger;
+  }
+  c->copy_bytes = bytes;
+  return true;
+}
+
+static struct pto_cores_place *add_place(struct pto_observe_cores *c, struct pto_cores_place place) {
+  struct pto_cores_place *added = NULL;
+  place.base = c->total_bytes;
+  if (grow_copies(c, c->total_bytes + place.size_bytes))
+    added = pto_grow(&c->places, &c->place_count, &c->place_capacity, sizeof *added);
+  if (!added) {
+    c->is_too_large = true;
+    return NULL;
+  }
+  *added = place;
+  c->total_bytes += place.size_bytes;
+  return added;
+}
+
+static bool is_any_written(const struct pto_observe_memory *m, uint32_t slot) {
+  const uint8_t *written = pto_observe_at(m, m->written, slot);
+  return written[0] || pto_observe_same_bytes(written, 0, m->page_bytes) < m->page_bytes;
+}
+
+/* The unit's pages that it writes at all. */
+static void find_places(struct pto_observe_cores *c) {
+  const struct pto_observe_memory *m = &c->o->memory;
+  c->place_count = 0;
+  c->total_bytes = 0;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++)
+    if (is_any_written(m, slot))
+      add_place(c, (struct pto_cores_place){.live = (uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr,
+                                            .size_bytes = m->page_bytes,
+                                            .slot = slot});
+  c->page_places = c->place_count;
+}
+
+/* Whether a byte of a page is of other code. */
+static bool is_foreign(const struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t i) {
+  const struct pto_observe_memory *m = &c->o->memory;
+  if (place->slot == PTO_OBSERVE_NO_SLOT || pto_observe_pages(m)[place->slot].is_guarded) return false;
+  return (pto_observe_at(m, m->classes, place->slot)[i] & PTO_OBSERVE_SKIP) != 0;
+}
+
+static bool is_sum(const struct pto_observe_cores *c, uint64_t at) {
+  const struct pto_cores_place *place = pto_cores_place_at(c, at);
+  const struct pto_observe_memory *m = &c->o->memory;
+  return place->slot != PTO_OBSERVE_NO_SLOT &&
+         (pto_observe_at(m, m->classes, place->slot)[at - place->base] & PTO_OBSERVE_ACCUMULATE);
+}
+
+/* The memory that a block's kernel asks for is known from now on. */
+static void take_shared(struct pto_observe_cores *c, const struct pto_core_event *event) {
+  for (size_t i = c->page_places; i < c->place_count; i++)
+    if (c->places[i].block_index == event->message->block_index && c->places[i].key == event->key) {
+      c->places[i].live = event->memory;
+      return;
+    }
+  if (c->is_trial) return;
+  const struct pto_cores_place *place =
+      add_place(c, (struct pto_cores_place){.live = event->memory,
+                                            .size_bytes = event->size_bytes,
+                                            .slot = PTO_OBSERVE_NO_SLOT,
+                                            .block_index = event->message->block_index,
+                                            .key = event->key});
+  if (place) memcpy(c->now + place->base, place->live, place->size_bytes);
+}
+
+/* Shared memory of a block goes with the last of its kernels. */
+static void drop_shared(struct pto_observe_cores *c, const struct pto_message *message) {
+  for (size_t i = c->page_places; i < c->place_count; i++)
+    if (c->places[i].block_index == message->block_index) c->places[i].live = NULL;
+}
+
+/* ---- what a stretch writes ---- */
+
+/* Room for so many more values. */
+static bool grow_values(struct pto_observe_cores *c, uint64_t bytes) {
+  const uint64_t needed = c->value_count + bytes;
+  if (needed <= c->value_capacity) return true;
+  if (needed > MOST_BYTES) return false;
+  uint8_t *larger = realloc(c->values, 2 * needed);
+  if (!larger) return false;
+  c->values = larger;
+  c->value_capacity = 2 * needed;
+  return true;
+}
+
+static void add_write(struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t lo, uint64_t hi) {
+  struct pto_cores_write *write = NULL;
+  if (grow_values(c, hi - lo)) write = pto_grow(&c->writes, &c->write_count, &c->write_capacity, sizeof *write);
+  if (!write) {
+    c->is_too_large = true;
+    return;
+  }
+  *write = (struct pto_cores_write){place->base + lo, place->base + hi, c->value_count, c->running};
+  memcpy(c->values + c->value_count, place->live + lo, hi - lo);
+  c->value_count += hi - lo;
+}
+
+static void find_writes(struct pto_observe_cores *c, const struct pto_cores_place *place) {
+  uint8_t *now = c->now + place->base;
+  if (memcmp(now, place->live, place->size_bytes) == 0) return;
+  for (uint64_t i = 0; i < place->size_bytes && !c->is_too_large; i++) {
+    const uint64_t lo = i;
+    while (i < place->size_bytes && now[i] != place->live[i] && !is_foreign(c, place, i)) i++;
+    if (i > lo) add_write(c, place, lo, i);
+  }
+  memcpy(now, place->live, place->size_bytes);
+}
+
+static void end_traced(struct pto_observe_cores *c) {
+  for (size_t i = 0; i < c->place_count && !c->is_too_large; i++) {
+    if (!c->places[i].live) continue;
+    find_writes(c, &c->places[i]);
+    c->compared_bytes += c->places[i].size_bytes;
+  }
+  if (c->compared_bytes > MOST_COMPARED || c->order.count > MOST_RECORDS) c->is_too_large = true;
+}
+
+/* ---- other values ---- */
+
+static uint8_t other_value(const struct pto_observe_cores *c, uint64_t at, uint8_t value) {
+  const uint8_t usual = (uint8_t)((c->pattern == PTO_OBSERVE_NEGATIVE ? 0xf0 : 0x70) | (pto_mix64(at) & 15));
+  return value == usual ? usual ^ 8 : usual;
+}
+
+/* The part of a race that is selected; false where there is none, or its memory is not there. */
+static bool select_race(const struct pto_observe_cores *c, const struct pto_cores_race *race,
+                        struct pto_observe_range *range, uint8_t **live) {
+  *range = (struct pto_observe_range){pto_max_u64(race->lo, c->selected.lo), pto_min_u64(race->hi, c->selected.hi)};
+  if (range->lo >= range->hi) return false;
+  const struct pto_cores_place *place = pto_cores_place_at(c, range->lo);
+  *live = place->live ? place->live + (range->lo - place->base) : NULL;
+  return *live != NULL;
+}
+
+/* The true values of a stretch's races into `now`, others into memory. */
+static void begin_trial(struct pto_observe_cores *c) {
+  const uint32_t of = c->running;
+  const bool polls = c->members[c->order.records[of].core].polls;
+  struct pto_observe_range range;
+  uint8_t *live;
+  for (int put = 0; put <= 1; put++)
+    for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
+      if (!select_race(c, &c->races[r], &range, &live)) continue;
+      for (uint64_t i = 0; i < range.hi - range.lo; i++) {
+        const uint64_t at = range.lo + i;
+        if (!put) {
+          c->now[at] = live[i];
+          continue;
+        }
+        c->applied[at] = live[i] =
+            polls ? c->values[c->races[r].values + (at - c->races[r].lo)] : other_value(c, at, c->now[at]);
+      }
+    }
+}
+
+/* What the stretch left of them becomes what it was; what it did not is its own. */
+static void end_trial(struct pto_observe_cores *c) {
+  const uint32_t of = c->running;
+  struct pto_observe_range range;
+  uint8_t *live;
+  for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
+    if (!select_race(c, &c->races[r], &range, &live)) continue;
+    for (uint64_t i = 0; i < range.hi - range.lo; i++) {
+      const uint64_t at = range.lo + i;
+      if (live[i] == c->applied[at]) {
+        c->applied[at] = live[i] = c->now[at];
+        continue;
+      }
+      const bool is_next = c->overwriting == of && c->overwritten_by == c->races[r].by && c->overwritten.hi == at;
+      if (c->overwritten.lo == c->overwritten.hi) {
+        c->overwriting = of;
+        c->overwritten_by = c->races[r].by;
+        c->overwritten = (struct pto_observe_range){at, at + 1};
+      } else if (is_next) {
+        c->overwritten.hi++;
+      }
+      c->applied[at] = c->now[at] = live[i];
+    }
+  }
+}
+
+/* ---- events ---- */
+
+static bool is_trying(const struct pto_observe_cores *c) {
+  return !c->has_strayed && c->running >= c->first && c->running < c->end_record;
+}
+
+static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *event) {
+  if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) end_trial(c);
+  c->running = PTO_CORE_NO_RECORD;
+  const struct pto_core_record *record = c->next_record < c->order.count ? &c->order.records[c->next_record] : NULL;
+  if (!record || record->kind != event->kind || record->subject != event->subject ||
+      c->members[record->core].core != event->message->core)
+    c->has_strayed = true;
+  if (event->kind == PTO_CORE_HAS_SHARED) take_shared(c, event);
+  if (event->kind == PTO_CORE_RETURNED) drop_shared(c, event->message);
+  const uint32_t number = (uint32_t)c->next_record++;
+  if (c->has_strayed || event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) return;
+  c->running = number;
+  if (is_trying(c)) begin_trial(c);
+}
+
+static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *event) {
+  if (!c->has_begun) /* memory is what the run begins with */
+    for (size_t i = 0; i < c->place_count; i++)
+      memcpy(c->now + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
+  c->has_begun = true;
+  if (c->running != PTO_CORE_NO_RECORD) end_traced(c);
+  c->running = pto_core_order_add(&c->order, event);
+  if (event->kind == PTO_CORE_HAS_SHARED) take_shared(c, event);
+  if (event->kind == PTO_CORE_RETURNED) drop_shared(c, event->message);
+  if (event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) c->running = PTO_CORE_NO_RECORD;
+}
+
+static void told(void *context, const struct pto_core_event *event) {
+  struct pto_observe_cores *c = context;
+  if (c->is_too_large) return;
+  if (c->is_trial)
+    on_trial(c, event);
+  else
+    on_trace(c, event);
+}
+
+/* ---- runs ---- */
+
+static struct pto_observe_outcome run(struct pto_observe_cores *c) {
+  c->running = PTO_CORE_NO_RECORD;
+  for (size_t i = c->page_places; i < c->place_count; i++) c->places[i].live = NULL;
+  pto_engine_observe_schedule(c->o->port, &c->schedule);
+  struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  pto_engine_observe_schedule(c->o->port, NULL);
+  if (outcome.is_caught && c->o->memory.caught == SIGVTALRM) c->stuck_count++;
+  return outcome;
+}
+
+static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_reversed) {
+  find_places(c);
+  pto_core_order_reset(&c->order, c->members, (uint32_t)c->member_count);
+  for (size_t i = 0; i < c->member_count; i++) c->is_eager[c->members[i].core] = c->members[i].polls;
+  c->schedule.is_reversed = is_reversed;
+  c->is_trial = c->has_begun = false;
+  c->write_count = c->value_count = 0;
+  c->compared_bytes = 0;
+  const struct pto_observe_outcome outcome = run(c);
+  for (size_t i = 0; i < c->page_places && !c->is_too_large; i++)
+    memcpy(c->end + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
+  return outcome;
+}
+
+/* Whether other values in these bytes of stretches [first, end) make a difference to the traced run, in which the first
+ * status that was not 0 was `status`. */
+static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, struct pto_observe_range bytes,
+                    int status) {
+  if (c->stuck_count >= MOST_STUCK) return false;
+  c->is_trial = true;
+  c->has_strayed = false;
+  c->next_record = 0;
+  c->first = first;
+  c->end_record = end;
+  c->selected = bytes;
+  c->overwritten = (struct pto_observe_range){0, 0};
+  const struct pto_observe_outcome outcome = run(c);
+  bool differs = outcome.is_caught || outcome.status != status;
+  for (size_t i = 0; i < c->page_places && !differs; i++) {
+    const struct pto_cores_place *place = &c->places[i];
+    if (memcmp(c->end + place->base, place->live, place->size_bytes) == 0) continue;
+    for (uint64_t k = 0; k < place->size_bytes; k++)
+      differs |= c->end[place->base + k] != place->live[k] && !is_foreign(c, place, k);
+  }
+  return differs;
+}
+
+/* ---- races ---- */
+
+static uint32_t param_at(const struct pto_observe_cores *c, uint64_t at) {
+  const struct pto_cores_place *place;
+  const uint64_t addr = pto_cores_address(c, at, &place);
+  const struct pto_observe_param *param =
+      place->slot == PTO_OBSERVE_NO_SLOT ? NULL : pto_observe_nearest(c->o, addr, addr + 1);
+  return param ? param->index : UINT32_MAX;
+}
+
+static bool was_told(const struct pto_observe_cores *c, uint32_t a, uint32_t b, uint64_t at) {
+  for (uint32_t i = 0; i < c->told_count; i++) {
+    const struct pto_cores_told *one = &c->told[i];
+    const bool is_pair = (one->cores[0] == a && one->cores[1] == b) || (one->cores[0] == b && one->cores[1] == a);
+    if (is_pair && one->param == param_at(c, at)) return true;
+  }
+  return false;
+}
+
+static bool is_stretch(const struct pto_core_record *record) {
+  return record->kind != PTO_CORE_SUSPENDED && record->kind != PTO_CORE_RETURNED;
+}
+
+/* By record: whether its stretch is a look that found nothing; and whether it lies before the turn of a core that is
+ * to wait for other blocks. */
+enum { IS_LOOK = 1, IS_EARLY = 2 };
+
+/* The stretch that ended in this poll, which may have been interrupted at the call. */
+static void mark_look(const struct pto_core_order *order, uint32_t polled, uint8_t *kinds) {
+  uint32_t i = order->records[polled].previous;
+  for (; i != PTO_CORE_NO_RECORD; i = order->records[i].previous) {
+    kinds[i] |= IS_LOOK;
+    if (order->records[i].kind != PTO_CORE_RESUMED && order->records[i].kind != PTO_CORE_SUSPENDED) return;
+  }
+}
+
+static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
+  const struct pto_core_order *order = &c->order;
+  const bool has_blocks = c->o->call.unit->messages[0].block_index > 0;
+  memset(kinds, 0, order->count);
+  for (uint32_t i = 0; i < order->count; i++) {
+    const struct pto_core_record *record = &order->records[i];
+    const bool is_first = record->previous == PTO_CORE_NO_RECORD;
+    if (record->kind == PTO_CORE_POLLED) mark_look(order, i, kinds);
+    const bool was_early = is_first || (kinds[record->previous] & IS_EARLY);
+    if (has_blocks && c->members[record->core].takes_turns && was_early && record->kind != PTO_CORE_HAS_TURN)
+      kinds[i] |= IS_EARLY;
+  }
+}
+
+/* Whether what `write` leaves races with stretch `of`: of another core, or of other blocks, which do the same in their
+ * turns. */
+static bool races_with(const struct pto_observe_cores *c, const struct pto_cores_write *write, uint32_t of,
+                       uint8_t kind) {
+  const uint32_t a = c->order.records[write->record].core, b = c->order.records[of].core;
+  if ((kind & IS_EARLY) && is_sum(c, write->lo)) return !was_told(c, b, b, write->lo);
+  if (a == b || pto_core_order_is_before(&c->order, write->record, of) ||
+      pto_core_order_is_before(&c->order, of, write->record))
+    return false;
+  return c->told_count == 0 || !was_told(c, a, b, write->lo);
+}
+
+/* Fills the races of all stretches; false where there are none, or too many. */
+static bool find_races(struct pto_observe_cores *c) {
+  const size_t count = c->order.count;
+  uint8_t *kinds = malloc(count + 1);
+  free(c->first_race);
+  c->first_race = calloc(count + 2, sizeof *c->first_race);
+  c->race_count = 0;
+  if (!kinds || !c->first_race || (uint64_t)count * c->write_count > MOST_PAIRS) c->is_too_large = true;
+  if (!c->is_too_large) classify(c, kinds);
+  for (uint32_t of = 0; of < count && !c->is_too_large; of++) {
+    c->first_race[of] = c->race_count;
+    if (is_stretch(&c->order.records[of]) && !(kinds[of] & IS_LOOK))
+      for (size_t w = 0; w < c->write_count && !c->is_too_large; w++) {
+        if (!races_with(c, &c->writes[w], of, kinds[of])) continue;
+        struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
+        if (race)
+          *race = (struct pto_cores_race){c->writes[w].lo, c->writes[w].hi, c->writes[w].values, c->writes[w].record};
+        else
+          c->is_too_large = true;
+      }
+    c->first_race[of + 1] = c->race_count;
+  }
+  free(kinds);
+  return !c->is_too_large && c->race_count > 0;
+}
+
+/* ---- the search ---- */
+
+#define ALL ((struct pto_observe_range){0, UINT64_MAX})
+
+static uint32_t find_stretch(struct pto_observe_cores *c, int status) {
+  uint32_t lo = 0, hi = (uint32_t)c->order.count; /* those below lo make no difference, those below hi do */
+  while (hi - lo > 1) {
+    const uint32_t middle = lo + (hi - lo) / 2;
+    *(matters(c, 0, middle, ALL, status) ? &hi : &lo) = middle;
+  }
+  return hi - 1;
+}
+
+/* The first and the last byte of the stretch's races that make a difference. */
+static struct pto_observe_range find_bytes(struct pto_observe_cores *c, uint32_t of, int status) {
+  uint64_t lo = UINT64_MAX, hi = 0;
+  for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
+    lo = pto_min_u64(lo, c->races[r].lo);
+    hi = pto_max_u64(hi, c->races[r].hi);
+  }
+  const uint64_t begin = lo, end = hi;
+  while (hi - lo > 1) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    *(matters(c, of, of + 1, (struct pto_observe_range){begin, middle}, status) ? &hi : &lo) = middle;
+  }
+  const uint64_t first = hi - 1;
+  lo = first, hi = end;
+  while (hi - lo > 1) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    *(matters(c, of, of + 1, (struct pto_observe_range){middle, end}, status) ? &lo : &hi) = middle;
+  }
+  return (struct pto_observe_range){first, lo + 1};
+}
+
+/* The stretch that writes the first of these bytes, and with it to where. */
+static uint32_t find_writer(const struct pto_observe_cores *c, uint32_t of, struct pto_observe_range *bytes) {
+  for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
+    const struct pto_cores_race *race = &c->races[r];
+    if (bytes->lo < race->lo || bytes->lo >= race->hi) continue;
+    const struct pto_cores_place *place = pto_cores_place_at(c, bytes->lo);
+    bytes->hi = pto_min_u64(bytes->hi, place->base + place->size_bytes);
+    return race->by;
+  }
+  return of;
+}
+
+static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) {
+  const uint32_t a = c->order.records[finding.writer].core, b = c->order.records[finding.other].core;
+  finding.is_turn = a == b;
+  pto_cores_report(c, &finding);
+  c->told[c->told_count++] = (struct pto_cores_told){{a, b}, param_at(c, finding.bytes.lo)};
+}
+
+/* A stretch that writes a sum before its turn. */
+static bool tell_early_write(struct pto_observe_cores *c) {
+  uint8_t *kinds = malloc(c->order.count + 1);
+  bool any = false;
+  if (kinds) classify(c, kinds);
+  for (size_t w = 0; kinds && w < c->write_count && !any; w++) {
+    const struct pto_cores_write *write = &c->writes[w];
+    const uint32_t core = c->order.records[write->record].core;
+    if (!(kinds[write->record] & IS_EARLY) || !is_sum(c, write->lo) || was_told(c, core, core, write->lo)) continue;
+    tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true});
+    any = true;
+  }
+  free(kinds);
+  return any;
+}
+
+/* One finding of the traced run; false where there is none. */
+static bool find_one(struct pto_observe_cores *c, int status) {
+  if (tell_early_write(c)) return true;
+  if (!find_races(c) || c->stuck_count >= MOST_STUCK) return false;
+  const bool differs = matters(c, 0, UINT32_MAX, ALL, status);
+  if (c->overwritten.lo < c->overwritten.hi) {
+    tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
+    return true;
+  }
+  if (!differs) return false;
+  const uint32_t of = find_stretch(c, status);
+  if (c->first_race[of] == c->first_race[of + 1]) return false;
+  struct pto_observe_range bytes = find_bytes(c, of, status);
+  const uint32_t writer = find_writer(c, of, &bytes);
+  tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
+  return true;
+}
+
+/* ---- a unit ---- */
+
+static bool list_members(struct pto_observe_cores *c) {
+  const struct pto_observed_unit *unit = c->o->call.unit;
+  uint32_t most = 0;
+  c->member_count = 0;
+  for (uint32_t i = 0; i < unit->count; i++) {
+    const struct pto_message *message = &unit->messages[i];
+    const struct pto_kernel *kernel = message->payload->kernels[message->role];
+    struct pto_core_member *member = pto_grow(&c->members, &c->member_count, &c->member_capacity, sizeof *member);
+    if (!member) return false;
+    most = message->core > most ? message->core : most;
+    *member = (struct pto_core_member){.core = message->core,
+                                       .role = message->role,
+                                       .waits = pto_kernel_waits(kernel),
+                                       .takes_turns = (kernel->flags & PTO_KERNEL_TURNS) != 0,
+                                       .block_index = message->block_index};
+  }
+  bool *eager = realloc(c->is_eager, most + 1);
+  if (!eager) return false;
+  c->is_eager = eager;
+  memset(eager, 0, most + 1);
+  return true;
+}
+
+/* The unit in one order of its cores.  What it came to, where that is not what the first run came to. */
+static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_reversed) {
+  const struct pto_observe_outcome outcome = trace(c, is_reversed);
+  c->pattern = is_reversed ? PTO_OBSERVE_NEGATIVE : PTO_OBSERVE_POSITIVE;
+  if (outcome.is_caught || c->is_too_large) return outcome;
+  if (!pto_core_order_solve(&c->order)) c->is_too_large = true;
+  while (!c->is_too_large && c->told_count < PTO_CORES_MOST_TOLD && find_one(c, outcome.status)) {
+  }
+  return outcome;
+}
+
+static struct pto_observe_cores *cores_of(struct pto_observation *o) {
+  if (!o->cores) o->cores = calloc(1, sizeof *o->cores);
+  return o->cores;
+}
+
+void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
+  struct pto_observe_cores *c = cores_of(o);
+  if (!c) return;
+  c->o = o;
+  c->told_count = c->stuck_count = 0;
+  c->is_too_large = !list_members(c);
+  c->schedule = (struct pto_observe_schedule){.steps = true, .is_eager = c->is_eager, .watch = {told, c}};
+  pto_observe_select(o, is_whole ? pto_observe_must_not_matter : NULL);
+  if (!c->is_too_large) trace(c, false); /* who polls */
+  struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
+  if (!c->is_too_large) trace(c, true);
+  if (!c->is_too_large) outcomes[1] = judge(c, true);
+  if (!c->is_too_large) outcomes[0] = judge(c, false);
+  o->summary.units_judged += !c->is_too_large;
+  if (c->is_too_large) return;
+  struct pto_core_left left;
+  for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].is_caught &&
+                        pto_core_order_next_left(&c->order, &at, &left);)
+    pto_cores_report_left(c, &left);
+  for (int i = 0; i < 2 && c->told_count == 0; i++)
+    if (outcomes[i].differs) {
+      pto_cores_report_order(c, &outcomes[i]);
+      break;
+    }
+}
+
+void pto_observe_cores_destroy(struct pto_observe_cores *c) {
+  if (!c) return;
+  pto_core_order_fini(&c->order);
+  void *all[] = {c->members, c->is_eager, c->places, c->now,   c->end,
+                 c->applied, c->values,   c->writes, c->races, c->first_race};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) free(all[i]);
+  free(c);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The planted bugs between cores of one task (tests/planted/planted_cores.c): `check --observe` finds each, says what
+ * it is, which cores and bytes, and what to add, and says nothing else; of the clean twin it says nothing.
+ *
+ * All in one process.  A word as argument runs the bugs that contain it, and prints what is said of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <check/session/observed.h>
+#include <runtime/base/base.h>
+#include <tests/planted/planted_list.h>
+
+struct planted_row {
+  const char *bug, *kind;
+  int64_t param;
+  const char *words[2], *remedy;
+};
+static struct planted_row rows[] = {
+#define X(bug, kind, param, who, whom, remedy) {#bug, kind, param, {who, whom}, remedy},
+    PLANTED_CORES_LIST(X)
+#undef X
+};
+
+static char program[4096];
+static bool is_printing;
+
+static void find_program(void) {
+  const char *build = getenv("PTO_BUILD_DIR");
+  char folder[2048];
+  if (!build) {
+    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    assert_true(length > 0);
+    folder[length] = '\0';
+    for (int up = 0; up < 4; up++) *strrchr(folder, '/') = '\0';
+    build = folder;
+  }
+  snprintf(program, sizeof program, "%s/planted/planted_cores.so", build);
+}
+
+static struct pto_observed observed;
+
+static void judge(const struct planted_row *row, bool is_buggy) {
+  const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
+  const struct pto_session_options options = {
+      .size = sizeof options, .program = program, .case_name = row->bug, .settings = {.items = settings, .count = 1}};
+  const struct pto_observe_options all = {0};
+  if (pto_observed_open(&observed, &options, &all) != PTO_EXIT_OK)
+    fail_msg("%s", observed.session.result.error.sentence);
+  (void)pto_observed_run(&observed);
+  if (is_printing) pto_findings_print(&observed.findings, stdout, 0);
+}
+
+static void skip_where_watched(void) {
+  if (pto_observation_is_left_to_tool()) skip();
+}
+
+static void test_found(void **state) {
+  const struct planted_row *row = *state;
+  skip_where_watched();
+  judge(row, true);
+  const struct pto_findings *findings = &observed.findings;
+  if (findings->count == 0) fail_msg("%s: nothing is found", row->bug);
+  for (size_t i = 0; i < findings->count; i++) {
+    const struct pto_finding *finding = &findings->items[i];
+    const bool is_here = row->param == PLANTED_ANY || finding->params[0] == (uint64_t)row->param;
+    if (strcmp(pto_finding_kind_name(finding->kind), row->kind) != 0 || finding->tasks[0] != 0 || !is_here)
+      fail_msg("%s: something else is told: %s: %s", row->bug, pto_finding_kind_name(finding->kind), finding->sentence);
+  }
+  const struct pto_finding *first = &findings->items[0];
+  if (!strstr(first->sentence, row->words[0]) || !strstr(first->sentence, row->words[1]))
+    fail_msg("%s: the cause is not told: %s", row->bug, first->sentence);
+  if (!first->remedy || !strstr(first->remedy, row->remedy)) fail_msg("%s: remedy: %s", row->bug, first->remedy);
+  pto_observed_close(&observed);
+}
+
+static void test_twin_is_clean(void **state) {
+  const struct planted_row *row = *state;
+  skip_where_watched();
+  judge(row, false);
+  const struct pto_findings *findings = &observed.findings;
+  if (findings->count > 0) fail_msg("%s: the clean twin is accused: %s", row->bug, findings->items[0].sentence);
+  assert_int_equal(pto_observed_exit(&observed), PTO_EXIT_OK);
+  const struct pto_observe_summary summary = pto_observed_summary(&observed);
+  assert_int_equal(summary.units_judged, summary.waiting_units);
+  pto_observed_close(&observed);
+}
+
+static struct CMUnitTest tests[2 * PTO_ARRAY_LENGTH(rows)];
+static char names[PTO_ARRAY_LENGTH(tests)][96];
+
+int main(int argc, char **argv) {
+  size_t count = 0;
+  find_program();
+  is_printing = argc > 1;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++)
+    for (int is_twin = 0; is_twin <= 1; is_twin++) {
+      if (argc > 1 && !strstr(rows[i].bug, argv[1])) continue;
+      snprintf(names[count], sizeof names[0], is_twin ? "%s: its clean twin is not accused" : "%s is found",
+               rows[i].bug);
+      tests[count] = (struct CMUnitTest){
+          .name = names[count], .test_func = is_twin ? test_twin_is_clean : test_found, .initial_state = &rows[i]};
+      count++;
+    }
+  return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cores of one task that wait for each other, and do it wrong: a signal, an element, a barrier or a turn that is
+ * missing, too many, or in the wrong place.
+ *
+ * All kernels have the same parameters: x (inout), a row a core; z (output), 16 elements that one core writes; and
+ * whether the mistake is made.  The mistake is the one line that asks BUG.
+ */
+#include <tests/planted/planted.h>
+
+#define COLUMNS PLANTED_COLUMNS
+#define BUG (a->scalars[0].u64 != 0)
+#define TRY(call) (status = status == 0 ? (call) : status)
+
+#define BUGS(X)                                                                                                        \
+  X(no_signal, "AIV1 sums the row that AIV0 writes, without a signal")                                                 \
+  X(early_signal, "AIV0 signals before it has written the row")                                                        \
+  X(late_wait, "AIV1 sums the row first, and waits then")                                                              \
+  X(other_flag, "AIV1 reads the second row after the flag of the first")                                               \
+  X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
+  X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
+  X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
+  X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
+  X(no_barrier, "each core reads the row of the other one without a barrier between")                                  \
+  X(one_barrier, "each core writes its row again, with no second barrier behind the other's reading")                  \
+  X(both_write, "both vector cores write the first element, with the same value")                                      \
+  X(one_too_many, "AIV0 writes one element of AIV1's half")                                                            \
+  X(early_push, "AIV0 pushes a row that the AIC writes, before the AIC's signal")                                      \
+  X(pop_over, "AIV1 pops into the row that the AIC reads")                                                             \
+  X(row_number, "AIV0 pushes the number of a row, and writes the next one there at once")                              \
+  X(role_returned, "AIV1 takes it that AIV0 has returned long ago")                                                    \
+  X(early_ready, "AIV0 sets the word that AIV1 polls before it writes the row")                                        \
+  X(gives_up, "AIV1 polls three times, and goes on without")                                                           \
+  X(early_add, "a block adds to the sum before its turn")                                                              \
+  X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
+  X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
+  X(blocks_meet, "blocks of a sync_start task read each other's rows without a barrier")                               \
+  X(signal_left, "AIV0 signals twice, AIV1 waits once")                                                                \
+  X(element_left, "AIV0 pushes three elements, AIV1 pops two")                                                         \
+  X(signal_back, "AIV1 answers at a flag that AIV0 never takes")                                                       \
+  X(no_signaller, "AIV1 waits for a signal that AIV0 sends to the AIC")                                                \
+  X(too_few, "AIV0 pushes two elements, AIV1 pops three")                                                              \
+  X(barrier_left, "AIV0 comes to two barriers, AIV1 to one")                                                           \
+  X(cycle, "each vector core waits for the other one's element before it pushes its own")
+
+static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
+  return (uint32_t *)a->tensors[0].addr + index * COLUMNS;
+}
+static void write_row(const struct pto_kernel_args *a, uint64_t index, uint32_t value) {
+  for (uint32_t j = 0; j < COLUMNS; j++) row(a, index)[j] = value + j;
+}
+static uint32_t sum_row(const struct pto_kernel_args *a, uint64_t index) {
+  uint32_t sum = 0;
+  for (uint32_t j = 0; j < COLUMNS; j++) sum = 3 * sum + row(a, index)[j];
+  return sum;
+}
+/* The whole of z. */
+static int say(const struct pto_kernel_args *a, int status, uint32_t value) {
+  uint32_t *z = a->tensors[1].addr;
+  for (uint32_t j = 0; status == 0 && j < PLANTED_SLOTS; j++) z[j] = value + j;
+  return status;
+}
+static uint32_t role_of(const struct pto_kernel_args *a) { return a->core->role; }
+#define TELL(role, flag) pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_##role), flag)
+#define TAKE(flag) pto_core_wait(a, flag)
+
+/* ---- signals ---- */
+
+static int no_signal_run(const struct pto_kernel_args *a) {
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    write_row(a, 0, 5);
+    return BUG ? 0 : TELL(AIV1, 0);
+  }
+  const int status = BUG ? 0 : TAKE(0);
+  return status != 0 ? status : say(a, 0, sum_row(a, 0));
+}
+
+static int early_signal_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    if (BUG) status = TELL(AIV1, 0);
+    if (status == 0) write_row(a, 0, 5);
+    if (!BUG) status = TELL(AIV1, 0);
+    return status;
+  }
+  status = TAKE(0);
+  return status != 0 ? status : say(a, 0, sum_row(a, 0));
+}
+
+static int late_wait_run(const struct pto_kernel_args *a) {
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    write_row(a, 0, 5);
+    return TELL(AIV1, 0);
+  }
+  const uint32_t early = BUG ? sum_row(a, 0) : 0;
+  const int status = TAKE(0);
+  return status != 0 ? status : say(a, 0, BUG ? early : sum_row(a, 0));
+}
+
+static int other_flag_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    write_row(a, 0, 5);
+    TRY(TELL(AIV1, 0));
+    if (status == 0) write_row(a, 1, 9);
+    TRY(TELL(AIV1, 1));
+    return status;
+  }
+  TRY(TAKE(0));
+  if (status != 0) return status;
+  uint32_t sum = sum_row(a, BUG);
+  TRY(TAKE(1));
+  if (status == 0) sum += sum_row(a, !BUG);
+  return say(a, status, sum);
+}
+
+static int one_of_two_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) != PTO_ROLE_AIV1) {
+    write_row(a, role_of(a), 7);
+    return TELL(AIV1, 0);
+  }
+  TRY(TAKE(0));
+  const uint32_t early = status == 0 && BUG ? sum_row(a, PTO_ROLE_AIC) : 0;
+  TRY(TAKE(0));
+  if (status != 0) return status;
+  return say(a, 0, (BUG ? early : sum_row(a, PTO_ROLE_AIC)) + sum_row(a, PTO_ROLE_AIV0));
+}
+
+static int no_answer_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < 3 && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      if (i > 0 && !BUG) status = TAKE(1);
+      if (status == 0) write_row(a, 0, 100 * i);
+      TRY(TELL(AIV1, 0));
+    } else {
+      status = TAKE(0);
+      if (status == 0) sum += sum_row(a, 0);
+      if (i < 2 && !BUG) TRY(TELL(AIV0, 1));
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* ---- shared memory ---- */
+
+/* Slot i % 2 has element i; flag 0 says that it is full, flag 1 that it is free again. */
+static int three_ahead_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 6 };
+  uint32_t *slots, sum = 0;
+  int status = pto_core_shared(a, 1, 2 * COLUMNS * sizeof *slots, (void **)&slots);
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    uint32_t *slot = slots + i % 2 * COLUMNS;
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      if (i >= (BUG ? 3u : 2u)) status = TAKE(1);
+      for (uint32_t j = 0; j < COLUMNS && status == 0; j++) slot[j] = row(a, i)[j];
+      TRY(TELL(AIV1, 0));
+    } else {
+      status = TAKE(0);
+      for (uint32_t j = 0; j < COLUMNS && status == 0; j++) sum = 3 * sum + slot[j];
+      if (i < COUNT - (BUG ? 3u : 2u)) TRY(TELL(AIV0, 1));
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+static int slot_shared_run(const struct pto_kernel_args *a) {
+  uint32_t *slots;
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1, at = BUG ? 0 : own;
+  int status = pto_core_shared(a, 1, 2 * sizeof *slots, (void **)&slots);
+  if (status != 0) return status;
+  slots[at] = sum_row(a, own);
+  status = pto_core_barrier(a);
+  return own && status == 0 ? say(a, 0, slots[at]) : status;
+}
+
+/* ---- barriers ---- */
+
+static int no_barrier_run(const struct pto_kernel_args *a) {
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1;
+  write_row(a, own, 3 + own);
+  const int status = BUG ? 0 : pto_core_barrier(a);
+  if (status != 0) return status;
+  row(a, 2 + own)[0] = sum_row(a, !own);
+  return own ? say(a, 0, 1) : 0;
+}
+
+static int one_barrier_run(const struct pto_kernel_args *a) {
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1;
+  write_row(a, own, 3 + own);
+  int status = pto_core_barrier(a);
+  if (status != 0) return status;
+  const uint32_t sum = sum_row(a, !own);
+  if (!BUG) status = pto_core_barrier(a);
+  if (status == 0) write_row(a, own, sum);
+  return own ? say(a, status, sum) : status;
+}
+
+/* ---- writes ---- */
+
+static int both_write_run(const struct pto_kernel_args *a) {
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1;
+  if (own || BUG) row(a, 0)[0] = 77;
+  row(a, 0)[1 + own] = own;
+  return own ? say(a, 0, 4) : 0;
+}
+
+static int one_too_many_run(const struct pto_kernel_args *a) {
+  uint32_t *z = a->tensors[1].addr;
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1, half = PLANTED_SLOTS / 2;
+  const uint32_t end = (own + 1) * half + (!own && BUG);
+  for (uint32_t j = own * half; j < end; j++) z[j] = 50 * (own + 1) + j;
+  return 0;
+}
+
+/* ---- FIFOs ---- */
+
+static int early_push_run(const struct pto_kernel_args *a) {
+  uint32_t tile[COLUMNS];
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) {
+    write_row(a, 0, 11);
+    return BUG ? 0 : TELL(AIV0, 0);
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    if (!BUG) status = TAKE(0);
+    TRY(pto_core_push(a, PTO_ROLE_AIV1, row(a, 0), sizeof tile));
+    return status;
+  }
+  status = pto_core_pop(a, PTO_ROLE_AIV0, tile, sizeof tile);
+  return say(a, status, status == 0 ? tile[3] + tile[COLUMNS - 1] : 0);
+}
+
+static int pop_over_run(const struct pto_kernel_args *a) {
+  uint32_t tile[COLUMNS] = {1, 2, 3};
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) {
+    const uint32_t sum = sum_row(a, 0);
+    if (!BUG) status = TELL(AIV1, 0);
+    return say(a, status, sum);
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) return pto_core_push(a, PTO_ROLE_AIV1, tile, sizeof tile);
+  if (!BUG) status = TAKE(0);
+  TRY(pto_core_pop(a, PTO_ROLE_AIV0, row(a, 0), sizeof tile));
+  return status;
+}
+
+static int row_number_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0, number;
+  for (uint32_t i = 0; i < 4 && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      number = BUG ? 0 : i;
+      write_row(a, number, 20 * i);
+      status = pto_core_push(a, PTO_ROLE_AIV1, &number, sizeof number);
+    } else {
+      status = pto_core_pop(a, PTO_ROLE_AIV0, &number, sizeof number);
+      if (status == 0) sum = 5 * sum + sum_row(a, number);
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+static int role_returned_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    TRY(TELL(AIV1, 3));
+    if (status == 0) write_row(a, 2, 8);
+    if (!BUG) TRY(TELL(AIV1, 4));
+    return status;
+  }
+  TRY(TAKE(3));
+  TRY(pto_core_work(a, &(struct pto_cost){.vector_elems = 1000000}));
+  if (!BUG) TRY(TAKE(4));
+  return status != 0 ? status : say(a, 0, sum_row(a, 2));
+}
+
+/* ---- polls ---- */
+
+static int early_ready_run(const struct pto_kernel_args *a) {
+  uint32_t *ready;
+  int status = pto_core_shared(a, 2, sizeof *ready, (void **)&ready);
+  if (status != 0) return status;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    if (BUG) *ready = 1;
+    TRY(pto_core_work(a, &(struct pto_cost){.vector_elems = 16}));
+    if (status != 0) return status;
+    write_row(a, 0, 6);
+    *ready = 1;
+    return 0;
+  }
+  while (*ready == 0)
+    if ((status = pto_core_yield(a, false)) != 0) return status;
+  return say(a, 0, sum_row(a, 0));
+}
+
+static int gives_up_run(const struct pto_kernel_args *a) {
+  uint32_t *ready;
+  int status = pto_core_shared(a, 2, sizeof *ready, (void **)&ready);
+  if (status != 0) return status;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    for (uint32_t i = 0; i < 8; i++) TRY(pto_core_work(a, &(struct pto_cost){.vector_elems = 16}));
+    if (status != 0) return status;
+    write_row(a, 0, 6);
+    *ready = 1;
+    return 0;
+  }
+  for (uint32_t i = 0; *ready == 0 && (!BUG || i < 3); i++)
+    if ((status = pto_core_yield(a, false)) != 0) return status;
+  return say(a, 0, sum_row(a, 0));
+}
+
+/* ---- turns ---- */
+
+static int early_add_run(const struct pto_kernel_args *a) {
+  uint32_t *sum = a->tensors[0].addr;
+  int status = BUG ? 0 : pto_core_turn(a);
+  for (uint32_t j = 0; j < COLUMNS && status == 0; j++) sum[j] = 3 * sum[j] + a->core->block_index;
+  if (BUG) TRY(pto_core_turn(a));
+  return status;
+}
+
+static int early_look_run(const struct pto_kernel_args *a) {
+  uint32_t *sum = a->tensors[0].addr;
+  uint32_t was = BUG ? sum[3] : 0;
+  const int status = pto_core_turn(a);
+  if (status != 0) return status;
+  if (!BUG) was = sum[3];
+  sum[3] = 3 * was + a->core->block_index + 1;
+  return 0;
+}
+
+/* ---- blocks ---- */
+
+static int next_block_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index, next = (block + 1) % a->core->block_count;
+  const uint32_t before = (block + a->core->block_count - 1) % a->core->block_count;
+  int status = 0;
+  write_row(a, block, 10 * block);
+  if (!BUG) TRY(pto_core_signal_block(a, before, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0));
+  if (!BUG) TRY(TAKE(0));
+  if (status == 0) row(a, 8 + block)[0] = sum_row(a, next);
+  return status;
+}
+
+static int blocks_meet_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index, next = (block + 1) % a->core->block_count;
+  write_row(a, block, 10 * block);
+  const int status = BUG ? 0 : pto_core_barrier(a);
+  if (status == 0) row(a, 8 + block)[0] = sum_row(a, next);
+  return status;
+}
+
+/* ---- too many, and too few ---- */
+
+static int signal_left_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  for (uint32_t i = 0; i < 2; i++)
+    if (role_of(a) == PTO_ROLE_AIV0)
+      TRY(TELL(AIV1, 2));
+    else if (!BUG || i == 0)
+      TRY(TAKE(2));
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
+}
+
+static int count_elements(const struct pto_kernel_args *a, uint32_t pushed, uint32_t popped) {
+  int status = 0;
+  uint32_t value = 9, sum = 0;
+  for (uint32_t i = 0; role_of(a) == PTO_ROLE_AIV0 && i < pushed; i++)
+    TRY(pto_core_push(a, PTO_ROLE_AIV1, &value, sizeof value));
+  if (role_of(a) == PTO_ROLE_AIV0) return status;
+  for (uint32_t i = 0; i < popped; i++) {
+    TRY(pto_core_pop(a, PTO_ROLE_AIV0, &value, sizeof value));
+    if (status == 0) sum += value;
+  }
+  return say(a, status, sum);
+}
+static int element_left_run(const struct pto_kernel_args *a) { return count_elements(a, 3, BUG ? 2 : 3); }
+static int too_few_run(const struct pto_kernel_args *a) { return count_elements(a, BUG ? 2 : 3, 3); }
+
+static int signal_back_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    write_row(a, 0, 5);
+    TRY(TELL(AIV1, 0));
+    if (!BUG) TRY(TAKE(1));
+    return status;
+  }
+  TRY(TAKE(0));
+  if (status != 0) return status;
+  const uint32_t sum = sum_row(a, 0);
+  TRY(TELL(AIV0, 1));
+  return say(a, status, sum);
+}
+
+static int no_signaller_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0)
+    return pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIC) | (BUG ? 0 : PTO_ROLE_BIT(PTO_ROLE_AIV1)), 0);
+  TRY(TAKE(0));
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
+}
+
+static int barrier_left_run(const struct pto_kernel_args *a) {
+  int status = pto_core_barrier(a);
+  if (role_of(a) == PTO_ROLE_AIV0 || !BUG) TRY(pto_core_barrier(a));
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
+}
+
+static int cycle_run(const struct pto_kernel_args *a) {
+  const bool is_first = role_of(a) == PTO_ROLE_AIV0, pops_first = BUG || !is_first;
+  const uint32_t other = is_first ? PTO_ROLE_AIV1 : PTO_ROLE_AIV0;
+  uint32_t value = 3, got = 0;
+  int status = 0;
+  if (!pops_first) TRY(pto_core_push(a, other, &value, sizeof value));
+  TRY(pto_core_pop(a, other, &got, sizeof got));
+  if (pops_first) TRY(pto_core_push(a, other, &value, sizeof value));
+  return is_first ? status : say(a, status, got);
+}
+
+/* ---- submits ---- */
+
+static const struct pto_kernel_param of_rows[] = {ANY("x", PTO_INOUT), ANY("z", PTO_OUTPUT), U64("mistake")};
+static const struct pto_kernel_param of_blocks[] = {ANY("x", PTO_INOUT), U64("mistake")};
+static const struct pto_kernel_param of_sum[] = {ANY("sum", PTO_ACCUMULATE), U64("mistake")};
+
+#define KERNEL(name_, flags_, list)                                                                                    \
+  {                                                                                                                    \
+    .name = #name_, .cores = PTO_AIC | PTO_AIV, .flags = flags_, .params = list,                                       \
+    .param_count = sizeof(list) / sizeof *(list), .run = name_##_run                                                   \
+  }
+
+/* AIC where it has a part, AIV0 and AIV1. */
+static void put_cluster(struct planted *p, const struct pto_kernel *kernel, bool has_aic) {
+  struct pto_tensor x = array_x(p), z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  const struct pto_launch launch = {.aic = has_aic ? kernel : NULL, .aiv0 = kernel, .aiv1 = kernel};
+  put(p, launch, PARAMS(pto_inout(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+#define OF_CLUSTER(name, has_aic)                                                                                      \
+  static const struct pto_kernel name##_kernel = KERNEL(name, PTO_KERNEL_WAITS, of_rows);                              \
+  static void name(struct planted *p) { put_cluster(p, &name##_kernel, has_aic); }
+
+OF_CLUSTER(no_signal, false)
+OF_CLUSTER(early_signal, false)
+OF_CLUSTER(late_wait, false)
+OF_CLUSTER(other_flag, false)
+OF_CLUSTER(one_of_two, true)
+OF_CLUSTER(no_answer, false)
+OF_CLUSTER(three_ahead, false)
+OF_CLUSTER(slot_shared, false)
+OF_CLUSTER(no_barrier, false)
+OF_CLUSTER(one_barrier, false)
+OF_CLUSTER(both_write, false)
+OF_CLUSTER(one_too_many, false)
+OF_CLUSTER(early_push, true)
+OF_CLUSTER(pop_over, true)
+OF_CLUSTER(row_number, false)
+OF_CLUSTER(role_returned, false)
+OF_CLUSTER(early_ready, false)
+OF_CLUSTER(gives_up, false)
+OF_CLUSTER(signal_left, false)
+OF_CLUSTER(element_left, false)
+OF_CLUSTER(signal_back, false)
+OF_CLUSTER(no_signaller, true)
+OF_CLUSTER(too_few, false)
+OF_CLUSTER(barrier_left, false)
+OF_CLUSTER(cycle, false)
+
+static const struct pto_kernel early_add_kernel = KERNEL(early_add, PTO_KERNEL_TURNS, of_sum);
+static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL_TURNS, of_sum);
+static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
+static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
+
+static void put_sum(struct planted *p, const struct pto_kernel *kernel) {
+  struct pto_tensor x = array_x(p), first = row_of(&x, 0);
+  const struct pto_launch launch = {.aiv0 = kernel, .block_count = 4};
+  put(p, launch, PARAMS(pto_accumulate(&first), pto_scalar_u64(p->is_buggy)));
+}
+static void early_add(struct planted *p) { put_sum(p, &early_add_kernel); }
+static void early_look(struct planted *p) { put_sum(p, &early_look_kernel); }
+
+static void put_together(struct planted *p, const struct pto_kernel *kernel) {
+  struct pto_tensor x = array_x(p);
+  const struct pto_launch launch = {.aiv0 = kernel, .block_count = 2, .sync_start = true};
+  put(p, launch, PARAMS(pto_inout(&x), pto_scalar_u64(p->is_buggy)));
+}
+static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
+static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
+
+static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
+static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return planted_orchestrate(rt, run, bugs);
+}
+
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "planted_cores",
+    .summary = "cores of one task that wait for each other wrongly",
+    .options = planted_options,
+    .cases = cases,
+    .prepare = planted_prepare,
+    .orchestrate = orchestrate,
+};
