@@ -94,6 +94,91 @@ static void test_a_failure_is_kept_as_of_any_dispatch(void **state) {
   }
 }
 
+/* ---- tensors, host memory and outputs that are made ---- */
+
+static struct pto_argument of_tensor(const char *name, struct pto_device_tensor t) {
+  return (struct pto_argument){.name = name, .tensor = t};
+}
+static struct pto_argument of_memory(const char *name, float *values) {
+  return (struct pto_argument){.name = name, .data = values, .size_bytes = BYTES};
+}
+static int call(const struct pto_device_program *program, const struct pto_argument *inputs, uint32_t input_count,
+                struct pto_argument *outputs, uint32_t output_count) {
+  const struct pto_call made = {.size = sizeof made,
+                                .inputs = inputs,
+                                .outputs = outputs,
+                                .input_count = input_count,
+                                .output_count = output_count};
+  return pto_context_call(context, program, &made);
+}
+
+static void test_a_call_takes_tensors_and_memory_and_makes_what_is_not_given(void **state) {
+  ON_EACH_BACKEND {
+    struct pto_device_tensor t = host_tensor();
+    float x[NUMEL] = {1, 2, 3, 4}, z[NUMEL] = {0};
+    const float wanted[NUMEL] = {11, 22, 33, 44};
+    const struct pto_argument inputs[] = {of_tensor("b", t), of_memory("a", x)};
+    struct pto_argument made[] = {{.name = "c"}}, memory[] = {of_memory("c", z)};
+    write4(t, 10, 20, 30, 40);
+    assert_int_equal(call(&plus, inputs, 2, made, 1), PTO_OK);
+    x[0] = 100; /* it was copied at the call */
+    assert_true(made[0].tensor.id != 0);
+    reads4(made[0].tensor, 11, 22, 33, 44);
+    x[0] = 1;
+    assert_int_equal(call(&plus, inputs, 2, memory, 1), PTO_OK);
+    assert_memory_equal(z, wanted, BYTES);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    assert_int_equal(counters().allocations - counters().frees, 2); /* t, and what was made */
+    struct pto_device_tensor_info info = {.size = sizeof info};
+    assert_int_equal(pto_device_tensor_describe(context, made[0].tensor, &info), PTO_OK);
+    assert_true(info.is_readable && info.is_writable && !info.is_constant && info.size_bytes == BYTES);
+    assert_int_equal(pto_device_tensor_destroy(context, made[0].tensor), PTO_OK);
+    refused(pto_device_tensor_describe(context, made[0].tensor, &info), PTO_ESTALE, "describe");
+  }
+}
+
+static void test_a_call_that_is_refused_makes_nothing(void **state) {
+  ON_EACH_BACKEND {
+    struct pto_device_tensor t = host_tensor();
+    float x[NUMEL] = {0};
+    struct pto_argument inputs[] = {of_tensor("a", t), of_memory("b", x)}, made[] = {{.name = "c"}},
+                        none[] = {{.name = "d"}};
+    const struct pto_call old = {.size = 4};
+    inputs[1].tensor = t;
+    refused(call(&plus, inputs, 2, made, 1), PTO_EINVAL, "call: b is a tensor and host memory");
+    inputs[1] = of_memory("b", NULL);
+    refused(call(&plus, inputs, 2, made, 1), PTO_EINVAL, "call: the array b has not the bytes of its operand");
+    inputs[1] = of_tensor("b", t);
+    refused(call(&plus, inputs, 2, made, 1), PTO_EINVAL, "is bound to b and to another operand");
+    refused(call(&plus, inputs, 1, made, 1), PTO_EINVAL, "input b is not bound");
+    refused(call(&plus, inputs, 1, none, 1), PTO_EINVAL, "call: no output is called \"d\"");
+    refused(pto_context_call(context, &plus, &old), PTO_EINVAL, "call: call.size is 4");
+    assert_true(made[0].tensor.id == 0);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    assert_int_equal(counters().allocations - counters().frees, 1);
+    assert_int_equal(counters().dispatches, 0);
+  }
+}
+
+static void test_a_tensor_tells_what_it_is(void **state) {
+  ON_EACH_BACKEND {
+    const struct pto_device_tensor_desc desc = {
+        .dtype = PTO_INT16, .ndims = 2, .shape = {2, 3}, .flags = PTO_TENSOR_READABLE};
+    struct pto_device_tensor_desc constant = desc;
+    struct pto_device_tensor tensors[2];
+    int16_t data[6] = {0};
+    constant.flags = 0;
+    assert_int_equal(pto_device_tensor_create(context, &desc, &tensors[0]), PTO_OK);
+    assert_int_equal(pto_device_tensor_create_constant(context, &constant, data, sizeof data, &tensors[1]), PTO_OK);
+    for (int i = 0; i < 2; i++) {
+      struct pto_device_tensor_info info = {.size = sizeof info};
+      assert_int_equal(pto_device_tensor_describe(context, tensors[i], &info), PTO_OK);
+      assert_true(info.dtype == PTO_INT16 && info.ndims == 2 && info.shape[0] == 2 && info.shape[1] == 3);
+      assert_true(info.size_bytes == 12 && info.is_constant == i && info.is_readable == !i && !info.is_writable);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arrays_go_in_and_come_out_and_nothing_is_left_behind),
@@ -101,6 +186,9 @@ int main(void) {
       cmocka_unit_test(test_a_program_that_repeats_leaves_nothing_in_the_cache),
       cmocka_unit_test(test_wrong_arrays_are_refused_by_name_and_leave_nothing_behind),
       cmocka_unit_test(test_a_failure_is_kept_as_of_any_dispatch),
+      cmocka_unit_test(test_a_call_takes_tensors_and_memory_and_makes_what_is_not_given),
+      cmocka_unit_test(test_a_call_that_is_refused_makes_nothing),
+      cmocka_unit_test(test_a_tensor_tells_what_it_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/sized.h>
+
 /* ---- what calls ask first ---- */
 
 static int check_size(struct pto_context *context, const char *what, const struct pto_device_record *record,
@@ -106,6 +108,26 @@ int pto_device_tensor_create_constant(struct pto_context *context, const struct 
     pto_device_tensors_remove(&context->tensors, record);
     pto_context_unlock(context);
   }
+  return pto_context_end_call(context, status);
+}
+
+int pto_device_tensor_describe(struct pto_context *context, struct pto_device_tensor tensor,
+                               struct pto_device_tensor_info *info) {
+  struct pto_device_record *record;
+  (void)pto_context_begin_call(context); /* as of any tensor, whatever has failed */
+  const int status = pto_device_tensors_lookup(&context->tensors, tensor, "describe", &record, &context->refusal);
+  if (status == PTO_OK) {
+    struct pto_device_tensor_info all = {.size = sizeof all,
+                                         .dtype = record->dtype,
+                                         .ndims = record->ndims,
+                                         .size_bytes = record->size_bytes,
+                                         .is_readable = record->flags & PTO_TENSOR_READABLE,
+                                         .is_writable = record->flags & PTO_TENSOR_WRITABLE,
+                                         .is_constant = record->is_constant};
+    memcpy(all.shape, record->shape, sizeof all.shape);
+    pto_sized_give(info, &all, sizeof all);
+  }
+  pto_context_unlock(context);
   return pto_context_end_call(context, status);
 }
 

@@ -452,6 +452,31 @@ static void test_every_operation_is_found_by_its_name(void **state) {
   assert_int_equal(PTO_GRAPH_OP_COUNT, 99);
 }
 
+/* What the limits say is what the builder goes by: the tests above hold it to the table. */
+static void test_limits_are_those_of_the_table(void **state) {
+  struct pto_graph_limit limits[8];
+  assert_int_equal(pto_graph_operation_count(), PTO_GRAPH_OP_COUNT);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
+    const struct pto_op_info *info = pto_op_info(op);
+    assert_string_equal(pto_graph_operation_name(op), info->name);
+    memset(limits, 0, sizeof limits);
+    assert_int_equal(pto_graph_operation_limits(NULL, info->name, limits, 8), info->parameter_count);
+    for (uint32_t i = 0; i < info->parameter_count; i++) {
+      const struct pto_op_parameter *parameter = &info->parameters[i];
+      assert_string_equal(limits[i].name, parameter->name);
+      assert_int_equal(limits[i].dtypes, parameter->dtypes);
+      assert_int_equal(limits[i].min_rank, parameter->min_rank);
+      assert_int_equal(limits[i].max_rank, parameter->max_rank);
+      assert_true(limits[i].is_optional == parameter->is_optional && limits[i].is_list == parameter->is_list);
+    }
+  }
+  memset(limits, 0, sizeof limits);
+  assert_int_equal(pto_graph_operation_limits(NULL, "matmul", limits, 1), 2);
+  assert_true(limits[0].name != NULL && limits[1].name == NULL);
+  assert_int_equal(pto_graph_operation_limits(NULL, "conv9d", limits, 8), 0);
+  assert_null(pto_graph_operation_name(PTO_GRAPH_OP_COUNT));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_typed_call_makes_the_node_that_the_generic_call_makes),
@@ -461,6 +486,7 @@ int main(void) {
       cmocka_unit_test(test_another_number_of_results_than_there_are_is_refused),
       cmocka_unit_test(test_words_flags_and_numbers_out_of_range_are_refused_in_the_structs_too),
       cmocka_unit_test(test_every_operation_is_found_by_its_name),
+      cmocka_unit_test(test_limits_are_those_of_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

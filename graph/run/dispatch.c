@@ -139,6 +139,12 @@ int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
   return status ? status : pto_context_dispatch(context, &instance->program, bindings);
 }
 
+int pto_graph_call(struct pto_graph *graph, struct pto_context *context, const struct pto_call *call) {
+  struct pto_graph_instance *instance = NULL;
+  const int status = find_instance(graph, context, &instance);
+  return status ? status : pto_context_call(context, &instance->program, call);
+}
+
 int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, const struct pto_compute_arrays *arrays) {
   struct pto_graph_instance *instance = NULL;
   const int status = find_instance(graph, context, &instance);

@@ -132,6 +132,18 @@ PTO_API PTO_MUST_CHECK int pto_device_tensor_create_constant(struct pto_context 
                                                              const struct pto_device_tensor_desc *desc,
                                                              const void *data, uint64_t size_bytes,
                                                              struct pto_device_tensor *tensor_out);
+/* What is known of a tensor; of its device, pto_context_info. */
+struct pto_device_tensor_info {
+  size_t size;
+  uint32_t dtype, ndims;
+  uint64_t shape[PTO_MAX_DIMS];
+  uint64_t size_bytes;
+  bool is_readable, is_writable; /* by the host */
+  bool is_constant;
+};
+/* Fills what fits into info->size bytes.  PTO_OK, or PTO_ESTALE. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_describe(struct pto_context *context, struct pto_device_tensor tensor,
+                                                      struct pto_device_tensor_info *info);
 /* Bytes of the tensor; 0 for one of rank 0 dimensions with a 0, or a stale handle. */
 PTO_API uint64_t pto_device_tensor_size(struct pto_context *context, struct pto_device_tensor tensor);
 /* Copies `data` now and gives it to the tensor in its turn.  size_bytes is exactly the tensor's. */
@@ -225,6 +237,27 @@ struct pto_compute_arrays {
  * often is better off with tensors of its own. */
 PTO_API PTO_MUST_CHECK int pto_context_compute(struct pto_context *context, const struct pto_device_program *program,
                                                const struct pto_compute_arrays *arrays);
+/* What an operand of a call is: a tensor of the context; or, where tensor.id is 0, host memory of exactly its bytes;
+ * or, of an output where `data` is NULL too, a tensor that the call makes. */
+struct pto_argument {
+  const char *name;
+  struct pto_device_tensor tensor; /* written, of an output that the call makes: the caller's, readable and writable */
+  void *data;                      /* of an input: read alone */
+  uint64_t size_bytes;
+};
+struct pto_call {
+  size_t size;
+  const struct pto_argument *inputs;
+  struct pto_argument *outputs;
+  uint32_t input_count, output_count;
+  const char *const *consumed; /* as of pto_dispatch_bindings */
+  uint32_t consumed_count;
+};
+/* One dispatch whose operands are tensors, host memory and outputs that are made for it, in any mixture.  Host memory
+ * of inputs is copied at the call; where an output is host memory the call waits for it, else it queues as
+ * pto_context_dispatch does.  Refused as that, and for arrays of another size; then nothing has been made. */
+PTO_API PTO_MUST_CHECK int pto_context_call(struct pto_context *context, const struct pto_device_program *program,
+                                            const struct pto_call *call);
 /* Waits for what is queued, then forgets what is kept of the program's submits (those of its orchestrate, context and
  * repeats): before its kernels or its shared object go, while the context stays.  PTO_OK, also where nothing was kept;
  * or the failure that the context keeps: it is forgotten all the same. */

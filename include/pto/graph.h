@@ -110,6 +110,27 @@ PTO_API void pto_graph_forget(struct pto_graph *graph, struct pto_context *conte
 PTO_API PTO_MUST_CHECK int pto_graph_compute(struct pto_graph *graph, struct pto_context *context,
                                              const struct pto_compute_arrays *arrays);
 
+/* The same with tensors, host memory and outputs that are made for it, as pto_context_call. */
+PTO_API PTO_MUST_CHECK int pto_graph_call(struct pto_graph *graph, struct pto_context *context,
+                                          const struct pto_call *call);
+
+/* ---- limits ---- */
+
+/* What an operand of an operation may be: what the builder refuses by. */
+struct pto_graph_limit {
+  const char *name; /* of the operand: "input" */
+  uint32_t dtypes;  /* set of PTO_DTYPE_BIT */
+  uint32_t min_rank, max_rank;
+  bool is_optional, is_list; /* it may be absent; there are one or more of it */
+};
+/* Operations by index, 0 ≤ index < count: "conv2d", as the specification spells them.  Static strings. */
+PTO_API uint32_t pto_graph_operation_count(void);
+PTO_API const char *pto_graph_operation_name(uint32_t index);
+/* The operands of an operation on a context's device (NULL: on any), the first `capacity` of them to `limits`.
+ * How many there are; 0 where no operation has that name. */
+PTO_API uint32_t pto_graph_operation_limits(struct pto_context *context, const char *operation,
+                                            struct pto_graph_limit *limits, uint32_t capacity);
+
 /* ---- files ----
  * Graphs as webnn-graph-json, version 1 and 2 (docs/graph.md).  Data of constants are in the file, or in one beside it:
  * a safetensors file, or a weights manifest and its blob. */

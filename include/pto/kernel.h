@@ -24,7 +24,10 @@ extern "C" {
 enum pto_core_kind { PTO_AIC = 1, PTO_AIV = 2, PTO_CLUSTER = 4 };
 
 /* What a task does to a parameter.  Bit 0 reads, bit 1 writes.  A held parameter is neither looked up nor entered: its
- * memory stays until the task is done, and the kernel may touch it in an order that the program sees to. */
+ * memory stays until the task is done, and the kernel may touch it in an order that the program sees to.
+ *
+ * A tensor names a version of its buffer (pto_tensor_with_version), which begins at 0.  Each mode keeps the version and
+ * must name the current one; an OUTPUT may name the next one instead, and so advances it. */
 enum pto_mode {
   PTO_UNUSED = 0, /* only in a kernel's list: this kernel of a MIX task leaves the parameter to the others */
   PTO_INPUT = 1,

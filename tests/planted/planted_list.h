@@ -32,6 +32,12 @@
   X("planted_manual", "skips_a_step", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                                \
   X("planted_manual", "float_sum", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
+#define PLANTED_HELD_LIST(X)                                                                                           \
+  X("planted_held", "read_early", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, 1, PLANTED_ANY)                            \
+  X("planted_held", "written_early", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, 1, PLANTED_ANY)                         \
+  X("planted_held", "written_twice", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, 1, PLANTED_ANY)                         \
+  X("planted_held", "read_between", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, 2, PLANTED_ANY)
+
 #define PLANTED_PTO_LIST(X)                                                                                            \
   X("planted_pto", "reuse", PLANTED_PTO, "WAR", 1, 0, 2, 1)                                                            \
   X("planted_pto", "output_twice", PLANTED_PTO, "WAW", 0, 0, 1, 0)                                                     \
@@ -179,6 +185,7 @@
 
 #define PLANTED_LIST(X)                                                                                                \
   PLANTED_MANUAL_LIST(X)                                                                                               \
+  PLANTED_HELD_LIST(X)                                                                                                 \
   PLANTED_PTO_LIST(X)                                                                                                  \
   PLANTED_HAZARD_LIST(X)                                                                                               \
   PLANTED_KERNEL_LIST(X)                                                                                               \
