@@ -143,6 +143,7 @@ static int store_reference(struct pto_explore *explore) {
   if (!explore->marks || !explore->differences || !note_order(explore, explore->reference_order)) return PTO_ENOMEM;
   explore->counts.tasks = explore->graph.task_count;
   explore->counts.calls = explore->call_count;
+  for (uint64_t i = 0; i < explore->call_count; i++) explore->counts.later_pieces += explore->calls[i].event.piece > 0;
   explore->has_reference = true;
   return PTO_OK;
 }

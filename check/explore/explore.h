@@ -52,7 +52,8 @@ struct pto_explore_counts {
   uint64_t decisions;                          /* of all schedules: how often it was asked what comes next */
   uint64_t differing;                          /* schedules */
   uint64_t thread_runs;                        /* with delays planted */
-  uint64_t tasks, calls;                       /* of the reference */
+  uint64_t tasks, calls;                       /* of the reference; of kernels that wait each piece is a call */
+  uint64_t later_pieces;                       /* of these, pieces of kernels that wait, but for the first of each */
   bool is_complete;                            /* --all: nothing is left */
   uint64_t orders, redundant_orders, at_least; /* --all */
 };

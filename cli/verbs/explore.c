@@ -158,6 +158,10 @@ static void print_counts(const struct explore_command *c) {
     printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct orders, %" PRIu64 " decisions, ", n->schedules,
            n->schedules == 1 ? "" : "s", n->distinct_orders, n->decisions);
   printf("%" PRIu64 " differ\n", n->differing);
+  if (n->later_pieces && !c->is_threads)
+    puts("  cores that wait for each other changed at their calls of pto/core.h alone; what they do between two calls "
+         "was "
+         "not taken apart: `check --observe` judges that");
 }
 
 static void put_schedules(const struct explore_command *c, struct pto_json_writer *w) {
@@ -210,6 +214,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "tasks", c->explored.explore.counts.tasks);
   pto_json_put_u64(w, "calls", c->explored.explore.counts.calls);
+  pto_json_put_u64(w, "later_pieces", c->explored.explore.counts.later_pieces);
   put_schedules(c, w);
   put_differences(c, w);
   pto_findings_put_json(&c->explored.findings, w);

@@ -51,13 +51,20 @@ static void tell(const struct pto_waiting_core *core, struct pto_core_event even
 
 /* ---- the calls ---- */
 
+/* Lets others go on first, in engines that ask for it. */
+static void step(struct pto_waiting_core *core) {
+  if (PTO_LIKELY(!core->all->hooks->steps) || !core->all->hooks->steps(core->all->engine)) return;
+  core->all->hooks->wake(core->all->engine, core->message.core);
+  pto_fiber_suspend(&core->fiber);
+}
+
 static void call_step(const struct pto_kernel_args *args, const void *call, bool polls) {
   struct pto_waiting_core *core = core_of(args);
   core->call = call;
-  if (!core->all->hooks->steps || !core->all->hooks->steps(core->all->engine)) return;
-  if (!polls) pto_rendezvous_change(table_of(core)); /* what it did before, others may poll for */
-  core->all->hooks->wake(core->all->engine, core->message.core);
-  pto_fiber_suspend(&core->fiber);
+  if (PTO_LIKELY(!core->all->hooks->steps)) return;
+  if (!polls && core->all->hooks->steps(core->all->engine))
+    pto_rendezvous_change(table_of(core)); /* what it did before, others may poll for */
+  step(core);
 }
 
 /* The last answer, which is not WAIT. */
@@ -85,6 +92,7 @@ static int call_signal(const struct pto_kernel_args *args, uint32_t block_index,
   lock(core);
   pto_rendezvous_signal(table_of(core), member_of(core), block_index, roles, flag);
   unlock(core);
+  step(core);
   return 0;
 }
 
@@ -120,6 +128,7 @@ static int call_push(const struct pto_kernel_args *args, uint32_t role, const vo
   lock(core);
   pto_rendezvous_publish(table_of(core), member_of(core), role, size_bytes);
   unlock(core);
+  step(core);
   return 0;
 }
 

@@ -109,7 +109,11 @@ static uint32_t choose(struct engine_explore *engine, bool can_go_on) {
 /* ---- kernels ---- */
 
 static void wake(void *context, uint32_t core) { add_candidate(context, core); }
-static const struct pto_waiting_hooks hooks = {.wake = wake};
+static bool has_steps(void *engine) {
+  (void)engine;
+  return true;
+}
+static const struct pto_waiting_hooks hooks = {.wake = wake, .steps = has_steps};
 
 static void complete(struct engine_explore *engine, const struct pto_message *message, int status,
                      const char *sentence) {
@@ -131,7 +135,7 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
   complete(engine, message, status, engine->solo.message);
 }
 
-/* A piece of a kernel that waits: to where it waits, or to its end. */
+/* A piece of a kernel that waits: to its next call of pto/core.h, to where it waits, or to its end. */
 static void run_piece(struct engine_explore *engine, uint32_t index) {
   struct explore_core *core = &engine->cores[index];
   struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];

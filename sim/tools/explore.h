@@ -2,11 +2,13 @@
 /*
  * The explore engine: one thread that does one thing after the other, and asks a chooser what comes next.
  *
- * A step is a kernel call (of a kernel that waits: the piece up to where it waits), or the orchestration going on to
- * its next submit or host access.  Whenever the runtime looks for completions the chooser is given all that may happen
- * now, and names one.  Every ready task has a core of its own as long as there are any (PTO_EXPLORE_CLUSTERS clusters,
- * one slot a core, whatever the chip has), so dispatch restricts the order no further than the program and the rules
- * do; programs are told of the chip's own clusters.  The same choices give the same run, to the byte.
+ * A step is a kernel call, or the orchestration going on to its next submit or host access.  Of a kernel that waits a
+ * step is the piece up to its next call of pto/core.h, to where that waits, or to where it has handed over a signal or
+ * an element: what a piece does is not taken apart.  Whenever the runtime looks for completions the chooser is given
+ * all that may happen now, and names one.  Every ready task has a core of its own as long as there are any
+ * (PTO_EXPLORE_CLUSTERS clusters, one slot a core, whatever the chip has), so dispatch restricts the order no further
+ * than the program and the rules do; programs are told of the chip's own clusters.  The same choices give the same run,
+ * to the byte.
  *
  * Always true: candidates stand in natural order: calls by task, block, role and piece, and last the orchestration,
  * where it can go on.  Choosing the first of them always is sequential execution, the reference of every comparison.

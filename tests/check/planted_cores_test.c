@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include <check/session/explored.h>
 #include <check/session/observed.h>
 #include <runtime/base/base.h>
 #include <tests/planted/planted_list.h>
@@ -95,7 +96,36 @@ static void test_twin_is_clean(void **state) {
   pto_observed_close(&observed);
 }
 
-static struct CMUnitTest tests[2 * PTO_ARRAY_LENGTH(rows)];
+/* All orders of the cores' steps: the two calls of the mistake are in different ones. */
+static void explore(const char *bug, bool is_buggy, struct pto_explored *explored) {
+  const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
+  const struct pto_session_options options = {
+      .size = sizeof options, .program = program, .case_name = bug, .settings = {.items = settings, .count = 1}};
+  struct pto_error error;
+  *explored = (struct pto_explored){0};
+  assert_int_equal(pto_explored_open(explored, &options, false), PTO_EXIT_OK);
+  assert_int_equal(pto_explored_begin(explored, NULL), PTO_EXIT_OK);
+  assert_int_equal(pto_explore_all(&explored->explore, 1000, &error), PTO_OK);
+  assert_true(explored->explore.counts.is_complete);
+  assert_true(explored->explore.counts.later_pieces > 0);
+}
+
+static void test_explored_at_each_call(void **state) {
+  struct pto_explored explored;
+  (void)state;
+  explore("early_signal", true, &explored);
+  assert_true(explored.explore.counts.differing > 0);
+  for (size_t i = 0; i < explored.findings.count; i++) {
+    assert_non_null(strstr(explored.findings.items[i].sentence, "of AIV1 of block 0 ran before piece"));
+    assert_null(strstr(explored.findings.items[i].sentence, "orchestration"));
+  }
+  pto_explored_close(&explored);
+  explore("early_signal", false, &explored);
+  assert_int_equal(explored.explore.counts.differing, 0);
+  pto_explored_close(&explored);
+}
+
+static struct CMUnitTest tests[1 + 2 * PTO_ARRAY_LENGTH(rows)];
 static char names[PTO_ARRAY_LENGTH(tests)][96];
 
 int main(int argc, char **argv) {
@@ -111,5 +141,6 @@ int main(int argc, char **argv) {
           .name = names[count], .test_func = is_twin ? test_twin_is_clean : test_found, .initial_state = &rows[i]};
       count++;
     }
+  if (argc == 1) tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
   return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);
 }
