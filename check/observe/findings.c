@@ -27,10 +27,14 @@ void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_
     return;
   }
   struct pto_observe_range *range = pto_grow(&bytes->ranges, &bytes->count, &bytes->capacity, sizeof *range);
-  if (range) *range = (struct pto_observe_range){lo, hi};
+  if (range)
+    *range = (struct pto_observe_range){lo, hi};
+  else
+    bytes->is_short = true;
 }
 
-void pto_observe_bytes_fini(struct pto_observe_bytes *bytes) {
+void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes) {
+  o->summary.is_short |= bytes->is_short;
   free(bytes->ranges);
   memset(bytes, 0, sizeof *bytes);
 }

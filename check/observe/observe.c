@@ -132,8 +132,8 @@ static void judge_writes(struct pto_observation *o) {
   pto_observe_each_span(o, write_kinds, take_write, &writes);
   if (writes.through_inputs.count) pto_observe_report(o, PTO_FINDING_WRITE_INPUT, &writes.through_inputs, NULL);
   if (writes.outside.count) pto_observe_report(o, PTO_FINDING_WRITE_OUTSIDE, &writes.outside, NULL);
-  pto_observe_bytes_fini(&writes.through_inputs);
-  pto_observe_bytes_fini(&writes.outside);
+  pto_observe_bytes_fini(o, &writes.through_inputs);
+  pto_observe_bytes_fini(o, &writes.outside);
 }
 
 /* ---- a unit ---- */

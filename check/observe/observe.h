@@ -45,6 +45,7 @@ struct pto_observe_summary {
   uint64_t runs;                /* of calls that were looked at, the first included */
   uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */
   bool is_watched_by_tool;      /* a checker watches, nothing was compared */
+  bool is_short;                /* memory ended: what was found may be wrong */
 };
 
 /* Whether a checker watches this process, so that nothing is compared. */

@@ -58,7 +58,7 @@ static void take_piece(struct pto_observation *o, const struct pto_observe_span 
   struct search *s = context;
   struct piece *piece = pto_grow(&s->pieces, &s->count, &s->capacity, sizeof *piece);
   if (!piece) {
-    s->is_short = true;
+    s->is_short = o->summary.is_short = true;
     return;
   }
   const struct pto_observe_param *nearest = pto_observe_nearest(o, span->lo, span->hi);
@@ -205,7 +205,7 @@ static void report_outputs(struct pto_observation *o, struct pto_observe_bytes *
     if (!is_others || found->is_bounded) pto_observe_bytes_add(&own, range.lo, range.hi);
   }
   if (own.count) pto_observe_report(o, PTO_FINDING_READ_OUTPUT, &own, effect);
-  pto_observe_bytes_fini(&own);
+  pto_observe_bytes_fini(o, &own);
 }
 
 static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs,
@@ -219,7 +219,7 @@ static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pat
   else if (is_read)
     pto_observe_report(o, kind, &found, &effect);
   if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_blame(o, &found);
-  pto_observe_bytes_fini(&found);
+  pto_observe_bytes_fini(o, &found);
   return is_read;
 }
 
@@ -286,5 +286,5 @@ void pto_observe_search_shared(struct pto_observation *o) {
   select_shared(o);
   if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
     for (uint32_t i = 0; i < found.count; i++) pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
-  pto_observe_bytes_fini(&found);
+  pto_observe_bytes_fini(o, &found);
 }

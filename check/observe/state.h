@@ -125,6 +125,7 @@ struct pto_observe_bytes {
   size_t count, capacity;
   bool is_bounded;    /* the search ended early: first and last byte are exact */
   bool is_unsearched; /* all that could be */
+  bool is_short;      /* memory ended: some are not here */
 };
 
 /* What a repeated run came to. */
@@ -244,7 +245,8 @@ uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
-void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);
+/* Also notes for the summary whether memory ended. */
+void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,

@@ -17,6 +17,7 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->task_count; i++)
     if (o->tasks[i].number == payload->task_number) return &o->tasks[i];
   struct pto_observe_task *task = pto_grow(&o->tasks, &o->task_count, &o->task_capacity, sizeof *task);
+  o->summary.is_short |= !task;
   if (!task) return NULL;
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
@@ -34,6 +35,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
     *access = (struct pto_observe_access){lo, hi, o->call.label, is_read};
   else
     task->is_whole = false;
+  o->summary.is_short |= !access;
 }
 
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
@@ -57,6 +59,7 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
 static void add_left(struct pto_observation *o, const struct pto_observe_param *param,
                      struct pto_observe_bytes *missing) {
   struct pto_observe_left *left = pto_grow(&o->left, &o->left_count, &o->left_capacity, sizeof *left);
+  o->summary.is_short |= !left;
   if (!left) return;
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
@@ -95,7 +98,7 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
     if (left->buffer_number || left->is_told) continue;
     for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
     if (bytes.count) pto_observe_report_left(o, left, &bytes);
-    pto_observe_bytes_fini(&bytes);
+    pto_observe_bytes_fini(o, &bytes);
   }
 }
 
@@ -185,7 +188,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
     struct pto_region_runs runs = pto_region_runs(&param->region);
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
     if (missing.count) add_left(o, param, &missing);
-    pto_observe_bytes_fini(&missing);
+    pto_observe_bytes_fini(o, &missing);
   }
 }
 

@@ -22,6 +22,7 @@ struct pto_observe_summary pto_observed_summary(const struct pto_observed *obser
   all.kernel_ns += last.kernel_ns;
   all.total_ns += last.total_ns;
   all.is_watched_by_tool |= last.is_watched_by_tool;
+  all.is_short |= last.is_short;
   return all;
 }
 
@@ -103,6 +104,10 @@ static int check_range(struct pto_observed *observed) {
 int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
   if (code == PTO_EXIT_OK) code = check_range(observed);
+  if (code == PTO_EXIT_OK && pto_observed_summary(observed).is_short) {
+    pto_error_set(&observed->session.result.error, PTO_ENOMEM, "no memory for what kernels read and write");
+    code = observed->session.result.exit_code = PTO_EXIT_FAILED;
+  }
   return code == PTO_EXIT_OK ? pto_session_judge(&observed->session) : code;
 }
 

@@ -127,9 +127,15 @@ int pto_task_folder_write(const struct pto_task_folder *folder, const char *path
   json_t *root = json_of_folder(folder);
   if (!root) return pto_error_set(error, PTO_ENOMEM, "no memory for the description of task %" PRIu64, folder->number);
   snprintf(file, sizeof file, "%s/task.json", path);
-  int failed = json_dump_file(root, file, JSON_INDENT(1));
+  FILE *stream = pto_new_file_create(file, error);
+  int status = PTO_ESYSTEM;
+  if (stream) {
+    errno = 0;
+    const bool is_bad = json_dumpf(root, stream, JSON_INDENT(1)) != 0;
+    status = pto_new_file_finish(file, stream, !is_bad ? 0 : errno ? errno : ENOMEM, error);
+  }
   json_decref(root);
-  return failed ? pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", file, strerror(errno)) : PTO_OK;
+  return status;
 }
 
 static int write_bytes(const char *path, const unsigned char *bytes, uint64_t size_bytes, struct pto_error *error) {

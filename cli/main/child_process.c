@@ -23,14 +23,18 @@
 #define LOOK_MS 100
 #define MOST_OUTPUT_BYTES (16u << 20)
 
-/* All that was written to the file, as a string. */
+/* All that was written to the file, as a string; NULL with errno. */
 static char *read_all(int fd) {
   off_t size = lseek(fd, 0, SEEK_END);
   if (size < 0 || size > (off_t)MOST_OUTPUT_BYTES) size = size < 0 ? 0 : (off_t)MOST_OUTPUT_BYTES;
   char *text = malloc((size_t)size + 1);
   if (!text) return NULL;
   ssize_t have = pread(fd, text, (size_t)size, 0);
-  text[have > 0 ? have : 0] = '\0';
+  if (have < 0) {
+    free(text);
+    return NULL;
+  }
+  text[have] = '\0';
   return text;
 }
 
@@ -89,10 +93,11 @@ int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_resu
   } else {
     reap(pid, timeout_ms, result);
     result->json = read_all(json_fd);
-    result->text = read_all(text_fd);
-    if (!result->json || !result->text) {
+    if (result->json) result->text = read_all(text_fd);
+    if (!result->text) {
+      status = pto_error_set(error, errno == ENOMEM ? PTO_ENOMEM : PTO_ESYSTEM, "what %s said cannot be read: %s",
+                             words[0], strerror(errno));
       pto_child_result_fini(result);
-      status = pto_error_set(error, PTO_ENOMEM, "no memory for what %s said", words[0]);
     }
   }
   if (json_fd >= 0) close(json_fd);

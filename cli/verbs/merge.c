@@ -52,7 +52,8 @@ static int run_verb(const struct pto_shard_lines *lines, int argc, char **argv) 
   if (!verb)
     return pto_complain(PTO_EXIT_USAGE, "merge: %s: \"%s\" is no verb that has shards", lines->heads[0].path,
                         name ? name : "");
-  if (strcmp(lines->build, pto_shard_build(build)) != 0)
+  if (!pto_shard_build(build)) return pto_complain(PTO_EXIT_FAILED, "merge: the executable cannot be read");
+  if (strcmp(lines->build, build) != 0)
     return pto_complain(PTO_EXIT_USAGE, "merge: %s: of ptosim %s, and this is %s", lines->heads[0].path, lines->build,
                         build);
   const size_t count = json_array_size(lines->command);

@@ -160,23 +160,24 @@ static int make_run(const struct regress *r, size_t index, int which, struct pto
 }
 
 /* Runs the case once more where its parts go into a baseline, and tells those of one that has changed. */
-static void find_parts(const struct regress *r, size_t index, struct pto_child_result *child) {
+static int find_parts(const struct regress *r, size_t index, struct pto_child_result *child, struct pto_error *error) {
   const struct pto_regress_case *c = &r->list.cases[index];
   struct result *result = &r->results[index];
-  struct pto_error error;
   char parts[SENTENCE_BYTES / 2], *sentence;
-  if (result->outcome.has_virtual_time && !result->parts && r->is_update &&
-      make_run(r, index, FOR_PARTS, child, &error) == PTO_OK) {
+  if (result->outcome.has_virtual_time && !result->parts && r->is_update) {
+    const int status = make_run(r, index, FOR_PARTS, child, error);
+    if (status) return status;
     json_t *object = pto_one_result(json_loads(child->json, 0, NULL));
     result->parts = pto_regress_parts_of_run(object);
     json_decref(object);
   }
-  if (result->verdict != CHANGED) return;
+  if (result->verdict != CHANGED) return PTO_OK;
   pto_regress_say_parts(r->baseline, c->text, result->parts, parts, sizeof parts);
   if (parts[0] && result->sentence && asprintf(&sentence, "%s%s", result->sentence, parts) >= 0) {
     free(result->sentence);
     result->sentence = sentence;
   }
+  return PTO_OK;
 }
 
 static void put_runs(struct regress *r, size_t index, const struct pto_child_result *runs) {
@@ -192,19 +193,18 @@ static void run_case(struct regress *r, size_t index) {
   struct result *result = &r->results[index];
   struct pto_error error;
   const double begin = pto_clock_seconds();
-  const int status = make_run(r, index, FIRST, &runs[FIRST], &error);
+  int status = make_run(r, index, FIRST, &runs[FIRST], &error);
   result->seconds = pto_clock_seconds() - begin;
   (void)pto_share_result(&r->options.share, index, &result->seconds);
+  if (!status && !(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
+    judge(r, &r->list.cases[index], &runs[FIRST], result);
+    status = find_parts(r, index, &runs[FOR_PARTS], &error);
+    if (!status && pto_share_is_part(&r->options.share)) put_runs(r, index, runs);
+  }
   if (status) {
     pthread_mutex_lock(&r->mutex);
     if (!r->error.status) r->error = error;
     pthread_mutex_unlock(&r->mutex);
-    return;
-  }
-  if (!(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
-    judge(r, &r->list.cases[index], &runs[FIRST], result);
-    find_parts(r, index, &runs[FOR_PARTS]);
-    if (pto_share_is_part(&r->options.share)) put_runs(r, index, runs);
   }
   for (int i = 0; i < RUN_COUNT; i++) pto_child_result_fini(&runs[i]);
 }

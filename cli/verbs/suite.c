@@ -355,7 +355,11 @@ static int run_suite(struct suite *suite) {
     return pto_complain(PTO_EXIT_USAGE, "suite: %s", error.sentence);
   suite->program_width = (int)strlen("program");
   suite->case_width = (int)strlen("case");
-  if (collect_rows(suite)) return PTO_EXIT_USAGE;
+  const int status = collect_rows(suite);
+  if (status == PTO_EINVAL) return PTO_EXIT_USAGE; /* which has had its sentence */
+  if (status)
+    return pto_complain(PTO_EXIT_FAILED, "suite: %s",
+                        status == PTO_ENOMEM ? "no memory for the rows" : "a folder of programs cannot be read");
   if (suite->row_count == 0) return pto_complain(PTO_EXIT_USAGE, "suite: there are no programs");
   suite->results = json_array();
   const bool is_part = pto_share_is_part(&suite->options.share);

@@ -111,11 +111,10 @@ void pto_shard_clear_environment(void) {
 const char *pto_shard_build(char text[64]) {
   struct pto_mapped_file file;
   struct pto_error error;
-  uint64_t digest = 0;
-  if (pto_mapped_file_init(&file, "/proc/self/exe", &error) == PTO_OK) {
-    digest = pto_xxh64(file.data, file.size_bytes, 0);
-    pto_mapped_file_fini(&file);
-  }
+  uint64_t digest;
+  if (pto_mapped_file_init(&file, "/proc/self/exe", &error)) return NULL;
+  digest = pto_xxh64(file.data, file.size_bytes, 0);
+  pto_mapped_file_fini(&file);
   snprintf(text, 64, "%s %016" PRIx64, PTO_VERSION, digest);
   return text;
 }
@@ -142,13 +141,12 @@ static void write_line(struct pto_share *share, json_t *rest) {
   json_decref(rest);
 }
 
-static void write_head(struct pto_share *share, const struct pto_share_list *list) {
-  char build[64], digest[20];
+static void write_head(struct pto_share *share, const struct pto_share_list *list, const char *build) {
+  char digest[20];
   const char *from = share->shard.from[0] ? share->shard.from : NULL;
   snprintf(digest, sizeof digest, "%016" PRIx64, list->digest);
-  write_line(share,
-             json_pack("{s:s, s:s, s:O, s:s?, s:I, s:s}", "program", list->program, "build", pto_shard_build(build),
-                       "command", list->command, "from", from, "items", (json_int_t)list->items, "list", digest));
+  write_line(share, json_pack("{s:s, s:s, s:O, s:s?, s:I, s:s}", "program", list->program, "build", build, "command",
+                              list->command, "from", from, "items", (json_int_t)list->items, "list", digest));
   fflush(share->stream);
 }
 
@@ -166,8 +164,10 @@ static int check_list(const struct pto_shard_lines *lines, const struct pto_shar
 int pto_share_begin(struct pto_share *share, const struct pto_share_list *list, struct pto_error *error) {
   if (share->lines) return check_list(share->lines, list, error);
   if (!pto_share_is_part(share)) return PTO_OK;
+  char build[64];
+  if (!pto_shard_build(build)) return pto_error_set(error, PTO_ESYSTEM, "the executable cannot be read");
   const int status = pto_output_open_stream(share->path, &share->stream, error);
-  if (status == PTO_OK) write_head(share, list);
+  if (status == PTO_OK) write_head(share, list, build);
   return status;
 }
 

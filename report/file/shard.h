@@ -87,7 +87,8 @@ void pto_share_put(struct pto_share *share, uint64_t item, double seconds, json_
 
 /* A string of JSON, with '?' for all that is no ASCII where the text is no UTF-8. */
 json_t *pto_shard_text(const char *text);
-/* "0.1.0 89abcdef01234567": version, and digest of the executable, which is what has to be the same in all shards. */
+/* "0.1.0 89abcdef01234567": version, and digest of the executable, which is what has to be the same in all shards; NULL
+ * where that cannot be read. */
 const char *pto_shard_build(char text[64]);
 
 #endif

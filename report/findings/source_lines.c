@@ -115,11 +115,27 @@ static const char *compiled_in(Dwarf_Die *unit) {
   return unit ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)) : NULL;
 }
 
+/* libdw would end the process by exit(1), which says that something was found. */
+_Noreturn static void end_without_memory(void) {
+  fputs("ptosim: no memory to read the lines of sources\n", stderr);
+  _exit(3);
+}
+
+/* The module of an address, whose debug information is open. */
+static Dwfl_Module *module_of(const struct pto_source_lines *lines, uintptr_t address) {
+  Dwarf_Addr bias;
+  Dwfl_Module *module = lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
+  Dwarf *dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
+  if (dwarf) (void)dwarf_new_oom_handler(dwarf, end_without_memory);
+  return module;
+}
+
 /* The unit that an address is of: by the table of addresses, or one by one where the compiler wrote none, as clang
  * does. */
 static Dwarf_Die *unit_of(const struct pto_source_lines *lines, uintptr_t address, Dwarf_Addr *bias) {
-  Dwarf_Die *unit = lines->dwfl ? dwfl_addrdie(lines->dwfl, address, bias) : NULL;
-  Dwfl_Module *module = !unit && lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
+  Dwfl_Module *module = module_of(lines, address);
+  Dwarf_Die *unit = module ? dwfl_addrdie(lines->dwfl, address, bias) : NULL;
+  if (unit) return unit;
   while (module && (unit = dwfl_module_nextcu(module, unit, bias)))
     if (dwarf_haspc(unit, address - *bias) == 1) return unit;
   return unit;
