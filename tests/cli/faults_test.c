@@ -458,12 +458,10 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-  static const struct pto_file_tree none;
-  pto_file_tree_restore(&none, work);
-  pto_file_tree_restore(&none, stripped);
-  (void)!rmdir(stripped);
+  char command[2 * PATH_MAX];
+  snprintf(command, sizeof command, "rm -rf '%s' '%s'", work, stripped);
   pto_file_tree_fini(&before);
-  return chdir("/") == 0 ? rmdir(work) : -1;
+  return chdir("/") == 0 ? system(command) : -1;
 }
 
 int main(int argc, char **argv) {
