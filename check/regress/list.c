@@ -10,7 +10,7 @@
 #include <pto/status.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
-#include <runtime/base/text_file.h>
+#include <runtime/base/text.h>
 
 #define BLANKS " \t\r\n"
 /* What regress gives each run itself. */

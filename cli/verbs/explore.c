@@ -22,7 +22,7 @@
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <cli/run/shared.h>
-#include <runtime/base/text_file.h>
+#include <runtime/base/text.h>
 #include <cli/main/verb.h>
 
 #define DEFAULT_SCHEDULES 200u

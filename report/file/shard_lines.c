@@ -11,7 +11,7 @@
 #include <formats/json_read.h>
 #include <report/file/shard.h>
 #include <runtime/base/grow.h>
-#include <runtime/base/text_file.h>
+#include <runtime/base/text.h>
 
 #define MOST_ITEMS (UINT64_C(1) << 40)
 

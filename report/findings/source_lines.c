@@ -118,7 +118,7 @@ static const char *compiled_in(Dwarf_Die *unit) {
 /* libdw would end the process by exit(1), which says that something was found. */
 _Noreturn static void end_without_memory(void) {
   fputs("ptosim: no memory to read the lines of sources\n", stderr);
-  _exit(3);
+  _Exit(3);
 }
 
 /* The module of an address, whose debug information is open. */

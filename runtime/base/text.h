@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends.
+ * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends; and files
+ * of text.
  *
  * Always true: the text ends with a zero byte within `size` bytes, as it must before the first call.  Any thread.
  */
@@ -9,13 +10,23 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <pto/status.h>
+#include <runtime/base/error.h>
 
 void pto_text_append(char *text, size_t size, const char *format, ...) PTO_PRINTF(3, 4);
 /* "2, 3, 4" with the separator ", ". */
 void pto_text_append_numbers(char *text, size_t size, const char *separator, const uint64_t *values, uint32_t count);
 /* The bytes of a little-endian number, its digits as people write them. */
 void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, uint64_t count);
+
+/* ---- files of text ---- */
+
+/* A regular file of a size that a text may have, so that reading ends; the caller closes the stream. */
+#define PTO_TEXT_FILE_BYTES (UINT64_C(1) << 30) /* that are read at most */
+
+/* NULL with "PATH: reason": PTO_ESYSTEM where it cannot be opened, PTO_EINVAL where it is none of these. */
+FILE *pto_text_file_open(const char *path, struct pto_error *error);
 
 #endif

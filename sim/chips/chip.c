@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include <runtime/base/closest.h>
-#include <runtime/base/text_file.h>
+#include <runtime/base/text.h>
 
 struct loader {
   const char *label; /* how messages call the file */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator whose n-th allocation from now on fails, and that counts live blocks and allocations: for the one source
- * of a test program that includes this.
+ * An allocator whose n-th allocation from now on fails, alone or with all that follow, and that counts live blocks and
+ * allocations: for the one source of a test program that includes this.
  *
  * Where a sanitizer owns malloc there is none: PTO_HAS_FAILING_MALLOC is 0, and tests that need it skip.
  */
@@ -19,6 +19,7 @@
 #define PTO_HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
 
 static uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
+static bool fail_stays;         /* and so do all that follow */
 static int64_t live_blocks;
 static uint64_t allocation_count;
 
@@ -34,7 +35,12 @@ static void *counted(void *block) {
   allocation_count++;
   return block;
 }
-static bool is_failing(void) { return fail_countdown && --fail_countdown == 0; }
+static bool is_failing(void) {
+  if (fail_countdown == 0 || --fail_countdown > 0) return false;
+  fail_countdown = fail_stays;
+  errno = ENOMEM;
+  return true;
+}
 /* Exported, so that libc uses them as well. */
 PTO_API void *malloc(size_t size) { return is_failing() ? NULL : counted(__libc_malloc(size)); }
 PTO_API void *calloc(size_t count, size_t size) { return is_failing() ? NULL : counted(__libc_calloc(count, size)); }
