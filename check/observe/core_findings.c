@@ -94,7 +94,7 @@ static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, 
 static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
   for (size_t w = 0; finding->is_read && w < c->write_count; w++) {
     const struct pto_cores_write *write = &c->writes[w];
-    if (write->lo <= finding->bytes.lo && finding->bytes.lo < write->hi && write->record != finding->writer &&
+    if (write->lo < finding->bytes.hi && finding->bytes.lo < write->hi && write->record != finding->writer &&
         pto_core_order_is_before(&c->order, write->record, finding->other))
       return true;
   }
@@ -154,6 +154,7 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
 
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
   struct pto_observe_text text = {""};
+  const struct pto_observe_param *param = NULL;
   char object[160] = "";
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   if (outcome->is_caught)
@@ -163,12 +164,16 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
   else if (!outcome->first_difference)
     SAY(&text, " returns %d instead of %d where its cores run in another order", outcome->status, c->o->call.status);
   else {
+    const uint64_t at = outcome->first_difference;
+    param = pto_observe_nearest(c->o, at, at + 1);
+    const uint64_t element_bytes = param ? param->element_bytes : 1, lo = at & ~(element_bytes - 1);
     SAY(&text, ": ");
-    pto_observe_say_bytes(&text, c->o, outcome->first_difference, outcome->first_difference + 1, object, sizeof object);
+    pto_observe_say_bytes(&text, c->o, lo, lo + element_bytes, object, sizeof object);
     SAY(&text, " come out different where its cores run in another order");
   }
   SAY(&text, ": which of them comes first is left to time");
-  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, object[0] ? object : NULL, NULL, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL,
+                  "order them with `pto_core_signal` and `pto_core_wait`", c->o->call.payload, &text);
 }
 
 /* ---- what is left ---- */

@@ -522,11 +522,12 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   c->o = o;
   c->told_count = c->stuck_count = 0;
   c->is_too_large = !list_members(c);
-  c->schedule = (struct pto_observe_schedule){.steps = true, .is_eager = c->is_eager, .watch = {told, c}};
+  c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {told, c}};
   pto_observe_select(o, is_whole ? pto_observe_must_not_matter : NULL);
-  if (!c->is_too_large) trace(c, false); /* who polls */
+  if (!c->is_too_large) trace(c, false); /* who polls, while none goes first for that */
   struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
   if (!c->is_too_large) trace(c, true);
+  c->schedule.is_eager = c->is_eager;
   if (!c->is_too_large) outcomes[1] = judge(c, true);
   if (!c->is_too_large) outcomes[0] = judge(c, false);
   o->summary.units_judged += !c->is_too_large;

@@ -31,6 +31,8 @@
   X(role_returned, "AIV1 takes it that AIV0 has returned long ago")                                                    \
   X(early_ready, "AIV0 sets the word that AIV1 polls before it writes the row")                                        \
   X(gives_up, "AIV1 polls three times, and goes on without")                                                           \
+  X(early_count, "AIV0 raises the number of rows that are there before it writes the row")                             \
+  X(early_taken, "AIV1 says that it has taken the row, and reads it then")                                             \
   X(early_add, "a block adds to the sum before its turn")                                                              \
   X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
   X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
@@ -312,6 +314,51 @@ static int gives_up_run(const struct pto_kernel_args *a) {
   return say(a, 0, sum_row(a, 0));
 }
 
+/* AIV1 takes all rows that are there. */
+static int early_count_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 5 };
+  const struct pto_cost some = {.vector_elems = 16};
+  uint32_t *count, sum = 0, next = 0;
+  int status = pto_core_shared(a, 3, sizeof *count, (void **)&count);
+  for (uint32_t i = 0; role_of(a) == PTO_ROLE_AIV0 && i < COUNT && status == 0; i++) {
+    if (BUG) *count = i + 1;
+    TRY(pto_core_work(a, &some));
+    if (status == 0) write_row(a, i, 9 * i);
+    *count = i + 1;
+    TRY(pto_core_work(a, &some));
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) return status;
+  while (status == 0 && next < COUNT) {
+    const uint32_t end = *count;
+    if (next == end) TRY(pto_core_yield(a, false));
+    for (; next < end; next++) sum = 7 * sum + sum_row(a, next);
+  }
+  return say(a, status, sum);
+}
+
+/* One slot: `word[0]` rows were given, `word[1]` taken. */
+static int early_taken_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 4 };
+  const struct pto_cost some = {.vector_elems = 16};
+  uint32_t *word, sum = 0;
+  int status = pto_core_shared(a, 3, 2 * sizeof *word, (void **)&word);
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    const bool gives = role_of(a) == PTO_ROLE_AIV0;
+    while (status == 0 && (gives ? word[1] < i : word[0] <= i)) TRY(pto_core_yield(a, false));
+    if (status != 0) return status;
+    if (gives) {
+      write_row(a, 0, 40 * i);
+      word[0] = i + 1;
+      continue;
+    }
+    if (BUG) word[1] = i + 1;
+    TRY(pto_core_work(a, &some));
+    if (status == 0) sum = 3 * sum + sum_row(a, 0);
+    word[1] = i + 1;
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
 /* ---- turns ---- */
 
 static int early_add_run(const struct pto_kernel_args *a) {
@@ -461,6 +508,8 @@ OF_CLUSTER(row_number, false)
 OF_CLUSTER(role_returned, false)
 OF_CLUSTER(early_ready, false)
 OF_CLUSTER(gives_up, false)
+OF_CLUSTER(early_count, false)
+OF_CLUSTER(early_taken, false)
 OF_CLUSTER(signal_left, false)
 OF_CLUSTER(element_left, false)
 OF_CLUSTER(signal_back, false)

@@ -162,6 +162,8 @@
     "before the read of AIV1")                                                                                         \
   X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
   X(gives_up, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")        \
+  X(early_count, "cores", 0, "AIV0 writes bytes", "AIV1 reads them", "before the read of AIV1")                        \
+  X(early_taken, "cores", 1, "of array z", "in another order", "pto_core_wait")                                        \
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
   X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
   X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
