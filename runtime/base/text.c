@@ -31,6 +31,10 @@ void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, ui
 static int check(const char *path, int fd, struct pto_error *error) {
   struct stat about;
   if (fd < 0 || fstat(fd, &about) != 0) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  if (S_ISDIR(about.st_mode)) {
+    errno = EISDIR;
+    return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  }
   if (!S_ISREG(about.st_mode)) return pto_error_set(error, PTO_EINVAL, "%.400s: no regular file", path);
   if ((uint64_t)about.st_size <= PTO_TEXT_FILE_BYTES) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "%.400s: %jd bytes, at most %" PRIu64 " are read", path,

@@ -138,7 +138,8 @@ static void test_a_replay_of_what_is_no_schedule_of_the_program_is_exit_2(void *
   write_file(path, "hold 1.0.1.0 until 4.0.1.0\n"); /* never, for 4 needs 1: it gives way */
   assert_int_equal(pto_ptosim_run("explore vector_example --replay %s", path), 0);
   pto_ptosim_run("explore vector_example --replay .");
-  pto_ptosim_assert_complaint(2, "explore: --replay .: it cannot be read: Is a directory");
+  pto_ptosim_assert_complaint(
+      2, "explore: --replay: \".\" is no schedule and no file that can be read: .: Is a directory");
 }
 
 static void test_a_sequential_run_that_is_wrong_is_a_finding(void **state) {
