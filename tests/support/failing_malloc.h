@@ -18,9 +18,9 @@
 
 #define PTO_HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
 
-static uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
-static bool fail_stays;         /* and so do all that follow */
-static int64_t live_blocks;
+static uint32_t fail_countdown;                     /* the n-th allocation from now on fails; 0: none */
+static bool fail_stays;                             /* and so do all that follow */
+static __attribute__((unused)) int64_t live_blocks; /* not every test looks at them */
 static uint64_t allocation_count;
 
 #if PTO_HAS_FAILING_MALLOC
