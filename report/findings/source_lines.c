@@ -116,7 +116,7 @@ static const char *compiled_in(Dwarf_Die *unit) {
 }
 
 /* libdw would end the process by exit(1), which says that something was found. */
-_Noreturn static void end_without_memory(void) {
+static __attribute__((noreturn)) void end_without_memory(void) {
   fputs("ptosim: no memory to read the lines of sources\n", stderr);
   _Exit(3);
 }
