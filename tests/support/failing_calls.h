@@ -62,8 +62,17 @@ static bool is_call_failing(enum failing_kind kind, int reason) {
   X(fdopen)                                                                                                            \
   X(tmpfile)                                                                                                           \
   X(opendir)                                                                                                           \
-  X(memfd_create) X(pipe2) X(read) X(pread) X(mmap) X(write) X(pwrite) X(writev) X(close) X(fclose) X(fflush)          \
-      X(rename) X(linkat) X(mkdir) X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open)
+  X(memfd_create)                                                                                                      \
+  X(pipe2)                                                                                                             \
+  X(read)                                                                                                              \
+  X(pread)                                                                                                             \
+  X(mmap)                                                                                                              \
+  X(write)                                                                                                             \
+  X(pwrite)                                                                                                            \
+  X(writev)                                                                                                            \
+  X(close)                                                                                                             \
+  X(fclose)                                                                                                            \
+  X(fflush) X(rename) X(linkat) X(mkdir) X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open)
 #define X(name) static __typeof__(&name) next_##name;
 FAILING_CALL_LIST(X)
 #undef X
