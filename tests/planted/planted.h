@@ -159,7 +159,7 @@ struct planted_bug {
   const char *name;
   void (*submit)(struct planted *p);
 };
-/* For a list of X(name, mistake). */
+extern const struct planted_bug planted_bugs[]; /* ended by one without a name */
 #define PLANTED_BUG(name, mistake) {#name, name},
 #define PLANTED_CASE(name_, mistake) {.name = #name_, .settings = "which=" #name_, .summary = mistake},
 
@@ -173,16 +173,28 @@ static inline int planted_prepare(struct pto_program_run *run) {
   pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, slots);
   return PTO_OK;
 }
-static inline int planted_orchestrate(struct pto_runtime *rt, struct pto_program_run *run,
-                                      const struct planted_bug *bugs) {
+static inline int planted_orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const char *which = pto_option_text(run, "which");
   struct planted p = {.rt = rt, .run = run, .is_buggy = pto_option_bool(run, "bug")};
-  for (; bugs->name; bugs++)
-    if (strcmp(bugs->name, which) == 0) {
-      bugs->submit(&p);
+  for (const struct planted_bug *bug = planted_bugs; bug->name; bug++)
+    if (strcmp(bug->name, which) == 0) {
+      bug->submit(&p);
       return p.status;
     }
   return pto_program_fail(run, "there is no bug \"%s\": see the cases", which);
 }
+
+/* The end of a program's file, which has BUGS, a list of X(name, mistake): its name, and the fields that are its own.
+ */
+#define PLANTED_PROGRAM(name_, ...)                                                                                    \
+  const struct planted_bug planted_bugs[] = {BUGS(PLANTED_BUG){0}};                                                    \
+  static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};                                                      \
+  PTO_API const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,                                              \
+                                                  .name = name_,                                                       \
+                                                  .options = planted_options,                                          \
+                                                  .cases = cases,                                                      \
+                                                  .prepare = planted_prepare,                                          \
+                                                  .orchestrate = orchestrate,                                          \
+                                                  __VA_ARGS__}
 
 #endif

@@ -111,18 +111,6 @@ static void host_peek(struct planted *p) {
   put_fill(p, &z[2], said);
 }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_blocks",
-    .summary = "blocks that touch the same bytes, and results that depend on who comes first",
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_blocks",
+                .summary = "blocks that touch the same bytes, and results that depend on who comes first");

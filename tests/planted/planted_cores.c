@@ -539,18 +539,5 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_cores",
-    .summary = "cores of one task that wait for each other wrongly",
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_cores", .summary = "cores of one task that wait for each other wrongly");

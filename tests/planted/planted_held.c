@@ -41,18 +41,5 @@ static void read_between(struct planted *p) {
   put(p, AFTER(digest, before), PARAMS(pto_hold(&x), pto_output(&z)));
 }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_held",
-    .summary = "held parameters without the order that they need",
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_held", .summary = "held parameters without the order that they need");

@@ -149,18 +149,5 @@ static void other_base_host_read(struct planted *p) {
   note(p, pto_read_element(p->rt, &row, (const uint64_t[]){0, 3}, &said));
 }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_pto",
-    .summary = "right under rules exact, wrong under rules pto",
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_pto", .summary = "right under rules exact, wrong under rules pto");

@@ -136,19 +136,5 @@ static void stale_version(struct planted *p) {
   put_digest(p, p->is_buggy ? &z : &next, 0);
 }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_stops",
-    .summary = "programs that cannot go on",
-    .config = &config,
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_stops", .summary = "programs that cannot go on", .config = &config);

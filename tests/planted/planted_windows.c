@@ -387,19 +387,5 @@ static void put_beyond(struct planted *p) {
   talk(&t, "give", box(&window, p->is_buggy ? 0 : 1, 0, 1, SLOT_ELEMS), NULL, DO(PUT(t.next, 1)));
 }
 
-static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
-static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  return planted_orchestrate(rt, run, bugs);
-}
-
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "planted_windows",
-    .summary = "mistakes between ranks",
-    .options = planted_options,
-    .cases = cases,
-    .prepare = planted_prepare,
-    .orchestrate = orchestrate,
-    .ranks = 4,
-};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_windows", .summary = "mistakes between ranks", .ranks = 4);
