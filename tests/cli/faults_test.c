@@ -292,7 +292,7 @@ static const char *judge_files(const struct expected *expected, const struct out
     if (is_same(file, good, has_times(expected, file->path))) continue;
     if (may_tell_less && good && is_whole(file)) continue;
     if (kind == FAILING_MAP && strncmp(file->path, "kept2/", 6) == 0)
-      continue; /* memory lies elsewhere, and is larger */
+      continue; /* arrays lie elsewhere, and a dump numbers them by address */
     if (!has_ended_well && is_same(file, pto_file_tree_find(&before, file->path), false)) continue;
     if (!has_ended_well && good && is_whole(file)) continue;
     snprintf(text, size, "%s is %s, %zu bytes", file->path, pto_file_tree_find(all, file->path) ? "another" : "left",
