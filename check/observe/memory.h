@@ -10,7 +10,8 @@
  * there is besides.
  *
  * The pages at the ends of other external memory belong to other code too.  They are never closed, and of them only
- * the registered bytes and PTO_OBSERVE_MARGIN_BYTES around are looked at; those around are never changed (FOREIGN).
+ * the registered bytes and PTO_OBSERVE_MARGIN_BYTES around are looked at.  Those around (FOREIGN) are never written,
+ * and what the first run changes there is all that is seen of them: the heap may write its links there between runs.
  *
  * Always true of a call's page: `before` holds what it held when the call began.  Bytes of class SKIP are neither
  * compared nor written.

@@ -48,6 +48,15 @@ RUN(scatter) { /* behind z, and behind x */
 }
 KERNEL(scatter, 3, IN, OUT);
 
+static uint32_t beside_calls;
+RUN(counts_beside) { /* z; by a mistake, how often it was called in the word behind it, which is another's */
+  memset(a->tensors[0].addr, 0x11, numel(a, 0) * sizeof(uint32_t));
+  if (MISTAKE(a)) ((uint32_t *)a->tensors[0].addr)[numel(a, 0)]++;
+  if (a->tensors[0].addr == w.beside.array) beside_calls++; /* else z was moved */
+  return 0;
+}
+KERNEL(counts_beside, 2, OUT);
+
 RUN(mask) { /* loads more than it has, and drops it */
   const float x[2] = {X(a, 0)[numel(a, 0) - 1], X(a, 0)[numel(a, 0)]};
   const uint64_t lane = MISTAKE(a);
@@ -123,6 +132,10 @@ BODY(writes_past_array) { return one(rt, &fill_kernel, &w.tout, w.mistake); }
 BODY(writes_past_beside) {
   struct pto_tensor z = pto_external_tensor(rt, w.beside.array, PTO_UINT32, 1, (uint64_t[]){64});
   return one(rt, &fill_kernel, &z, w.mistake);
+}
+BODY(counts_beside_array) {
+  struct pto_tensor z = pto_external_tensor(rt, w.beside.array, PTO_UINT32, 1, (uint64_t[]){64});
+  return one(rt, &counts_beside_kernel, &z, w.mistake);
 }
 BODY(writes_past_a_view) {
   struct pto_tensor z = part(&w.tout, 100, 200, 1), rest[] = {part(&w.tout, 0, 100, 1), part(&w.tout, 200, 4096, 1)};
@@ -279,6 +292,19 @@ static void the_first_run_is_the_one_that_counts(void **state) {
   pto_findings_fini(&result.findings);
 }
 
+/* Memory beside an array may be the heap's own, which changes between two runs. */
+static void bytes_beside_an_array_are_never_put_back(void **state) {
+  const struct planted counts = {.body = counts_beside_array};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  w.beside.behind[0] = beside_calls = 0;
+  run(&counts, 1, &all, &result);
+  assert_true(beside_calls > 1);
+  assert_int_equal(w.beside.behind[0], beside_calls);
+  assert_int_equal(result.findings.total, 1);
+  pto_findings_fini(&result.findings);
+}
+
 static void only_what_is_asked_for_is_observed(void **state) {
   const struct planted two_tasks = {.body = writes_past_f32};
   struct run result;
@@ -317,6 +343,7 @@ static void blocks_that_share_a_store_are_noted(void **state) {
 
 int main(void) {
   const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
+                                      cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
                                       cmocka_unit_test(only_what_is_asked_for_is_observed),
                                       cmocka_unit_test(blocks_that_share_a_store_are_noted)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
