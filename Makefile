@@ -376,6 +376,10 @@ run-mutants: tests
 	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
 	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
 
+assurance: all ## what takes hours and says how much the tests can be relied on: docs/assurance.md (ONLY="soak pairs")
+	$(AGAIN) tests
+	@scripts/assurance --build $(B) $(if $(ONLY),--only '$(ONLY)')
+
 PROGRAM ?= vector_example
 TOOL ?= memcheck
 perf: all ## where a program spends its time
