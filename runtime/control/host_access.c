@@ -246,8 +246,9 @@ void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64
 void pto_host_finish_tasks(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);
-  while (pto_host_help(rt)) {
-  }
+  bool has_waited = false;
+  while (pto_host_help(rt)) has_waited = true;
+  if (has_waited && !rt->has_failed) pto_progress_resume(rt);
   pto_stall_end(rt, &stall);
   struct pto_trace_host_access *sync =
       pto_trace_has_graph(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;
