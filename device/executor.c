@@ -367,7 +367,10 @@ static void count_times(struct pto_context *context, uint64_t paused_ps, const s
 static bool pauses(struct pto_context *context, int returned) {
   if (returned || pto_host_has_failed(context->rt) || context->has_thread) return false;
   struct pto_stats stats = {.size = sizeof stats};
-  if (!context->backend->leaves_tasks) pto_host_drain(context->rt);
+  if (context->backend->leaves_tasks)
+    pto_host_resume(context->rt); /* after a sync */
+  else
+    pto_host_drain(context->rt);
   pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
   const bool is_over = context->queued != context->done || context->is_ending || pto_host_has_failed(context->rt);

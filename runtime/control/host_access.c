@@ -229,6 +229,8 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_resume(struct pto_runtime *rt) { pto_progress_resume(rt); }
+
 void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
   if (!rt->port->is_virtual) return;
   const uint64_t begin = pto_orchestrator_clock(rt);
@@ -246,9 +248,8 @@ void pto_host_place(struct pto_runtime *rt, const uint16_t *core_of_task, uint64
 void pto_host_finish_tasks(struct pto_runtime *rt) {
   struct pto_stall stall = {0};
   if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);
-  bool has_waited = false;
-  while (pto_host_help(rt)) has_waited = true;
-  if (has_waited && !rt->has_failed) pto_progress_resume(rt);
+  while (pto_host_help(rt)) {
+  }
   pto_stall_end(rt, &stall);
   struct pto_trace_host_access *sync =
       pto_trace_has_graph(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;

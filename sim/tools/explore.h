@@ -67,7 +67,7 @@ struct pto_explore_chooser {
   void *context;
 };
 
-/* Whoever asks for the runs owns it; the engine writes to it during runs alone. */
+/* The caller that asks for the runs owns it; the engine writes to it during runs alone. */
 struct pto_explore_log {
   struct pto_explore_chooser chooser; /* zeroed: the first candidate, always */
   struct pto_explore_step *steps;     /* step_count ≤ PTO_EXPLORE_MAX_STEPS of them */
