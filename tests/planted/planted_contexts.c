@@ -135,11 +135,25 @@ static int read_back(struct pass *pass, int tensor) {
   return pto_device_tensor_read(pass->context, pass->tensors[tensor], seen, NUMEL * sizeof *seen);
 }
 
+/* What a sync ended, and then the mistake with the host as the one that writes. */
+static int drive_host_write(struct pass *pass) {
+  static const float zeros[NUMEL];
+  int status = dispatch(pass, pass->tensors[2], pass->tensors[1]);
+  if (!status) status = pto_context_sync(pass->context);
+  if (!status) status = dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  if (!status) status = pto_device_tensor_write(pass->context, pass->tensors[0], zeros, sizeof zeros);
+  if (!status) status = pto_context_sync(pass->context);
+  if (!status) status = read_back(pass, 1);
+  close_pass(pass);
+  return status;
+}
+
 /* Tensor 0 is read, and then written. */
 static int host(struct pto_program_run *run) {
   struct pass pass;
   if (pto_option_bool(run, "both")) return drive_both(run);
   int status = open_pass(&pass, run);
+  if (!status && pto_option_bool(run, "write")) return drive_host_write(&pass);
   if (!status) status = dispatch(&pass, pass.tensors[0], pass.tensors[1]);
   if (!status && pto_option_bool(run, "sync")) status = pto_context_sync(pass.context);
   if (!status && pto_option_bool(run, "peek")) status = read_back(&pass, 2); /* which no task touches */
@@ -172,6 +186,7 @@ const struct pto_program pto_program = {
                                            {"both", PTO_OPTION_BOOL, "false", "two at a time, reported backwards"},
                                            {"output", PTO_OPTION_BOOL, "false", "read back what was copied"},
                                            {"peek", PTO_OPTION_BOOL, "false", "read what no task touches in between"},
+                                           {"write", PTO_OPTION_BOOL, "false", "the host writes, behind a sync"},
                                            {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
