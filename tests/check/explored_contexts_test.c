@@ -75,7 +75,7 @@ static int host(struct pto_program_run *run) {
     status = pto_context_create(&options, &context, NULL, 0);
     if (status) return status;
     status = drive(context, seen + i * NUMEL);
-    pto_context_destroy(context); /* nobody reports it */
+    pto_context_destroy(context); /* without a report */
   }
   return status;
 }
