@@ -37,6 +37,8 @@ struct engine_explore {
   struct pto_reserve memory;
 };
 
+static const char engine_name[] = "explore";
+
 static struct engine_explore *engine_of(struct pto_port *port) { return (struct engine_explore *)(void *)port; }
 
 /* ---- candidates ---- */
@@ -253,7 +255,7 @@ static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
 static void fill_port(struct engine_explore *engine, const struct pto_chip *chip) {
   engine->work_ps[PTO_WORK_SUBMIT] = A_SUBMIT;
   engine->work_ps[PTO_WORK_HOST_ACCESS] = AN_ACCESS;
-  engine->port = pto_solo_port(&ops, chip, "explore");
+  engine->port = pto_solo_port(&ops, chip, engine_name);
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.cluster_count = PTO_EXPLORE_CLUSTERS;
@@ -304,7 +306,7 @@ void pto_explore_log_begin(struct pto_explore_log *log, const struct pto_explore
 }
 
 bool pto_engine_explore_set_log(struct pto_port *port, struct pto_explore_log *log) {
-  if (port->ops != &ops) return false;
+  if (strcmp(port->name, engine_name) != 0) return false;
   engine_of(port)->log = log;
   return true;
 }
