@@ -100,7 +100,8 @@ static void destroy_parts(struct pto_context *context) {
   pto_lowering_cache_fini(&context->lowerings);
   if (context->is_watched) {
     const struct pto_context_watch *watch = context->config.context_watch;
-    watch->destroyed(watch->argument, context->rt, &context->counters);
+    watch->destroyed(watch->argument, context->rt, &context->counters,
+                     context->recording_dropped ? NULL : &context->recording);
   }
   pto_runtime_destroy(context->rt);
   pto_trace_fini(&context->recording);

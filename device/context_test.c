@@ -157,7 +157,7 @@ static void test_creation_gives_everything_back_whichever_part_fails(void **stat
 
 static struct told {
   struct pto_runtime *rt;
-  uint64_t memory_bytes, tasks;
+  uint64_t memory_bytes, tasks, recorded;
   uint32_t created, destroyed;
   int answer;
 } told;
@@ -171,21 +171,23 @@ static int tell_created(void *argument, struct pto_runtime *rt, void *memory, ui
   assert_non_null(memory);
   return t->answer ? pto_error_set(error, t->answer, "not this one") : PTO_OK;
 }
-static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all) {
+static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all,
+                           const struct pto_trace *recording) {
   struct told *t = argument;
   t->destroyed++;
   t->tasks = of_all->tasks;
+  t->recorded = recording->tasks.count;
   assert_ptr_equal(rt, t->rt);
 }
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
-  static const char *const engines[] = {"threads", "virtual", "observe"};
+  static const char *const engines[] = {"threads", "virtual", "observe", "explore"};
   const struct pto_context_watch watch = {tell_created, tell_destroyed, &told};
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
     const struct pto_context_options options = {
         .size = sizeof options,
         .memory_bytes = 1 << 20,
-        .runtime = {.engine = engines[e], .chip = "tiny", .context_watch = &watch}};
+        .runtime = {.engine = engines[e], .chip = "tiny", .record = PTO_RECORD_GRAPH, .context_watch = &watch}};
     char sentence[64] = "";
     told = (struct told){0};
     assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_OK);
@@ -196,7 +198,7 @@ static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_re
     reads4(b, 2, 4, 6, 8);
     assert_int_equal(counters().transfer_ps != 0, strcmp(engines[e], "virtual") == 0);
     pto_context_destroy(context);
-    assert_true(told.created == 1 && told.destroyed == 1 && told.tasks == 1);
+    assert_true(told.created == 1 && told.destroyed == 1 && told.tasks == 1 && told.recorded == 1);
     told.answer = PTO_ENOTSUP;
     assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_ENOTSUP);
     assert_string_equal(sentence, "not this one");

@@ -21,8 +21,10 @@ struct pto_context_watch {
   /* A context has been made and has done nothing; its tensors will lie in `memory`, whole pages that are its own.
    * PTO_OK, or a failure with its sentence, with which pto_context_create then ends (and `destroyed` is not called). */
   int (*created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes, struct pto_error *error);
-  /* All that it was asked for is done; before runtime and memory go.  `counters` of all its runs. */
-  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters);
+  /* All that it was asked for is done; before runtime and memory go.  `counters` and `recording` of all its runs; the
+   * latter zeroed where none recorded anything, NULL where there was no memory to keep it. */
+  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                    const struct pto_trace *recording);
   void *argument;
 };
 

@@ -17,13 +17,15 @@ uint64_t pto_device_copy_ps(const struct pto_chip *chip, uint64_t size_bytes) {
                     pto_max_u64(chip->chip_bandwidth_mbps, 1));
 }
 
-enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, HOST };
+enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, NPU_EXPLORED, HOST };
 
 static const struct pto_device_backend backends[] = {
     [NPU_THREADS] = {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads"},
     [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .has_clock = true, .engine = "virtual"},
     /* For tools: kernels run one at a time, on the waiting thread. */
     [NPU_OBSERVED] = {.name = "npu-observed", .is_accelerated = true, .engine = "observe"},
+    /* For tools: the order of its tasks is chosen, so the program's own waits alone may take some of it away. */
+    [NPU_EXPLORED] = {.name = "npu-explored", .is_accelerated = true, .leaves_tasks = true, .engine = "explore"},
     /* One cluster on one thread: tasks run one at a time. */
     [HOST] = {.name = "host", .has_thread = true, .engine = "threads"},
 };
@@ -60,7 +62,7 @@ int pto_device_backend_choose(const struct pto_context_options *options, struct 
   }
   if (!config->engine) config->engine = "threads";
   uint32_t backend = NPU_THREADS;
-  for (uint32_t b = NPU_VIRTUAL; b <= NPU_OBSERVED; b++)
+  for (uint32_t b = NPU_VIRTUAL; b <= NPU_EXPLORED; b++)
     if (strcmp(config->engine, backends[b].engine) == 0) backend = b;
   *backend_out = &backends[backend];
   if (config->chip) return PTO_OK; /* said by name: all of it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context runs on: a simulated NPU by one of three engines, or the host.  The memory of all of them is this
+ * What a context runs on: a simulated NPU by one of four engines, or the host.  The memory of all of them is this
  * process's.
  *
  * Owns nothing; a constant table, any thread.  To add a backend: a line in `backends`.
@@ -17,6 +17,8 @@ struct pto_device_backend {
   bool is_accelerated;
   bool has_thread; /* the executor is a thread of its own; else the waiting thread runs what is queued */
   bool has_clock;  /* of virtual time */
+  /* Without a thread: tasks that nothing waited for stay on their way while nothing is queued, as they may with one. */
+  bool leaves_tasks;
   const char *engine;
 };
 

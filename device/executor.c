@@ -24,12 +24,14 @@ static void count_move(struct pto_context *context, enum pto_command_kind kind, 
 /* A tensor's bytes from the host (WRITE), to it (READ), or from another tensor (COPY), once no task uses them. */
 static int execute_move(struct pto_context *context, const struct pto_command *command) {
   const bool is_write = command->kind == PTO_COMMAND_WRITE, is_read = command->kind == PTO_COMMAND_READ;
+  const bool has_clock = context->backend->has_clock;
   const uint64_t size_bytes = command->record->size_bytes;
   struct pto_host_move move = {.to = command->data,
                                .from = command->data,
                                .size_bytes = size_bytes,
-                               .ps = is_write || is_read ? pto_device_transfer_ps(&context->chip, size_bytes)
-                                                         : pto_device_copy_ps(&context->chip, size_bytes),
+                               .ps = !has_clock            ? 0
+                                     : is_write || is_read ? pto_device_transfer_ps(&context->chip, size_bytes)
+                                                           : pto_device_copy_ps(&context->chip, size_bytes),
                                .activity = is_write  ? PTO_CONTROL_TO_DEVICE
                                            : is_read ? PTO_CONTROL_TO_HOST
                                                      : PTO_CONTROL_ON_DEVICE};
@@ -275,7 +277,7 @@ static void finish_command(struct pto_context *context) {
 /* The next command, or NULL where the run is to end, or to pause.  While nothing is queued, tasks are helped along. */
 static struct pto_command *next_command(struct pto_context *context) {
   while (!has_command(context)) {
-    if (pto_host_help(context->rt)) continue;
+    if (!context->backend->leaves_tasks && pto_host_help(context->rt)) continue;
     if (!context->has_thread || pto_host_has_failed(context->rt) || !wait_for_command(context)) return NULL;
   }
   struct pto_command *command = oldest_command(context);
@@ -365,7 +367,10 @@ static void count_times(struct pto_context *context, uint64_t paused_ps, const s
 static bool pauses(struct pto_context *context, int returned) {
   if (returned || pto_host_has_failed(context->rt) || context->has_thread) return false;
   struct pto_stats stats = {.size = sizeof stats};
-  pto_host_drain(context->rt);
+  if (context->backend->leaves_tasks)
+    pto_host_resume(context->rt); /* after a sync */
+  else
+    pto_host_drain(context->rt);
   pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
   const bool is_over = context->queued != context->done || context->is_ending || pto_host_has_failed(context->rt);

@@ -215,9 +215,9 @@ static bool is_of_blocks(const struct pto_explore_hold *hold) {
 static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
                      struct telling *telling) {
   struct pto_explore_event late, early;
-  uint64_t count;
   char held[128];
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  const struct pto_explore_step *steps = explore->log.steps;
+  const uint64_t count = explore->log.step_count;
   const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds);
   *telling = (struct telling){.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER)}};
   if (is_of_blocks(first)) {
@@ -237,8 +237,8 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
 /* Whether the run made last came to its end with other calls than the reference: then task numbers mean other tasks. */
 static bool has_other_tasks(const struct pto_explore *explore, const struct pto_explore_outcome *outcome,
                             uint64_t *calls) {
-  uint64_t count;
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  const struct pto_explore_step *steps = explore->log.steps;
+  const uint64_t count = explore->log.step_count;
   *calls = 0;
   /* Into how many pieces a kernel that waits falls depends on the order. */
   for (uint64_t i = 0; i < count; i++) *calls += steps[i].event.kind == PTO_EXPLORE_CALL && steps[i].event.piece == 0;
@@ -248,15 +248,13 @@ static bool has_other_tasks(const struct pto_explore *explore, const struct pto_
 /* Why it made other calls: by what its tasks declare, and whether the host accessed elements before the last call. */
 static const char *tell_other_tasks(const struct pto_explore *explore) {
   const struct pto_explore_graph *graph = &explore->graph;
-  struct pto_stats stats = {.size = sizeof stats};
   bool has_predicate = false, has_accesses = false;
-  pto_runtime_stats(explore->rt, &stats);
   for (uint64_t t = 0; t < graph->task_count; t++)
     for (uint32_t i = 0; i < graph->tasks[t].touch_count; i++)
       has_predicate |= graph->touches[graph->tasks[t].first_touch + i].param == UINT32_MAX;
   for (uint64_t i = 0; i < explore->call_count; i++)
     has_accesses |= pto_explore_accesses(explore->calls[i].position) != 0;
-  if (has_predicate && stats.tasks == graph->task_count)
+  if (has_predicate && pto_explore_submits(explore->log.position) == graph->task_count)
     return "the same tasks were submitted, and a predicate, which nothing orders behind who writes its element, was "
            "decided otherwise";
   if (has_accesses)
@@ -355,10 +353,9 @@ static int shrink(struct pto_explore *explore, const char *schedule, const struc
 /* The holds of the run made last: those that it was made under and honoured, else (NULL) those of its steps. */
 static int take_holds(struct pto_explore *explore, const struct pto_explore_holds *given,
                       struct pto_explore_holds *holds) {
-  uint64_t count;
   if (given) return pto_explore_holds_copy(given, holds) ? PTO_OK : PTO_ENOMEM;
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
-  return pto_explore_holds_make(steps, count, explore->calls, explore->call_count, holds);
+  return pto_explore_holds_make(explore->log.steps, explore->log.step_count, explore->calls, explore->call_count,
+                                holds);
 }
 
 /* Whether the sequential order still gives the reference; says so where it does not. */

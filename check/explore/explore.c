@@ -43,9 +43,7 @@ static bool grow_orders(struct pto_explore *explore) {
 
 /* The order of the run made last. */
 static uint64_t last_order(const struct pto_explore *explore) {
-  uint64_t count;
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
-  const uint64_t hash = pto_explore_order_hash(steps, count);
+  const uint64_t hash = pto_explore_order_hash(explore->log.steps, explore->log.step_count);
   return hash ? hash : 1;
 }
 
@@ -63,7 +61,7 @@ struct made {
 
 static void look_at_made(const struct pto_explore *explore, struct made *made) {
   made->order = last_order(explore);
-  made->decisions = pto_engine_explore_decisions(pto_runtime_port(explore->rt));
+  made->decisions = explore->log.decisions;
 }
 
 /* A schedule was made: counts it. */
@@ -119,8 +117,8 @@ static int order_steps(const void *left, const void *right) {
 }
 
 static int store_calls(struct pto_explore *explore) {
-  uint64_t count;
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  const struct pto_explore_step *steps = explore->log.steps;
+  const uint64_t count = explore->log.step_count;
   explore->reference_steps = count;
   explore->calls = malloc((count + 1) * sizeof *explore->calls);
   explore->call_count = 0;
@@ -133,9 +131,11 @@ static int store_calls(struct pto_explore *explore) {
 
 static int store_reference(struct pto_explore *explore) {
   int status = pto_explore_store_outputs(explore) ? PTO_OK : PTO_ENOMEM;
-  if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, explore->rt);
+  const struct pto_trace *trace = explore->rt ? pto_runtime_trace(explore->rt) : &explore->contexts.recording;
+  if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, trace);
   if (status == PTO_OK) status = store_calls(explore);
-  pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
+  pto_trace_fini(&explore->contexts.recording);
+  if (explore->rt) pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
   if (status) return status;
   explore->reference_order = last_order(explore);
   explore->marks = calloc(explore->graph.task_count + 1, 1);
@@ -143,6 +143,9 @@ static int store_reference(struct pto_explore *explore) {
   if (!explore->marks || !explore->differences || !note_order(explore, explore->reference_order)) return PTO_ENOMEM;
   explore->counts.tasks = explore->graph.task_count;
   explore->counts.calls = explore->call_count;
+  explore->counts.contexts = explore->contexts.count;
+  explore->counts.contexts_left_out = explore->contexts.left_out;
+  for (uint32_t i = 0; i < explore->array_count; i++) explore->counts.outputs += explore->outputs[i] != NULL;
   for (uint64_t i = 0; i < explore->call_count; i++) explore->counts.later_pieces += explore->calls[i].event.piece > 0;
   explore->has_reference = true;
   return PTO_OK;
@@ -152,9 +155,11 @@ static const struct pto_explore_chooser sequential;
 
 int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   struct pto_explore_outcome outcome;
+  if (!pto_explore_log_init(&explore->log)) return out_of_memory(error);
+  if (explore->rt) (void)pto_engine_explore_set_log(pto_runtime_port(explore->rt), &explore->log);
   int status = pto_program_run_remember(explore->run);
   if (status == PTO_OK) {
-    pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
+    if (pto_explore_run_once(explore, explore->rt, &sequential, &outcome)) return out_of_memory(error);
     status = outcome.status;
   }
   if (status) {
@@ -162,8 +167,8 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
     return status;
   }
   status = store_reference(explore);
+  if (status == PTO_OK) status = pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
   if (status) return finish(status, error);
-  pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
   if (!outcome.is_different) return PTO_OK;
   const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE)};
   explore->is_unstable = true;
@@ -178,6 +183,9 @@ void pto_explore_fini(struct pto_explore *explore) {
   for (uint32_t i = 0; i < explore->difference_count; i++) pto_explore_holds_fini(&explore->differences[i].holds);
   for (uint32_t i = 0; explore->outputs && i < explore->array_count; i++) free(explore->outputs[i]);
   free(explore->outputs);
+  if (explore->rt) (void)pto_engine_explore_set_log(pto_runtime_port(explore->rt), NULL);
+  pto_explore_log_fini(&explore->log);
+  pto_trace_fini(&explore->contexts.recording);
   pto_explore_graph_fini(&explore->graph);
   pto_source_lines_destroy(explore->lines);
   free(explore->differences);
@@ -281,19 +289,18 @@ static bool comes_before(const void *context, const struct pto_explore_event *a,
 static int explore_one(struct pto_explore *explore, struct pto_explore_all *all, struct pto_explore_all_state *state) {
   struct made made;
   const struct pto_explore_chooser chooser = {pto_explore_all_choose, all};
-  struct pto_port *port = pto_runtime_port(explore->rt);
+  const struct pto_explore_log *log = &explore->log;
   explore->current = (struct pto_schedule_name){PTO_STRATEGY_ALL, state->explored + state->redundant};
   pto_explore_all_begin(all);
-  pto_explore_run_once(explore, explore->rt, &chooser, &made.outcome);
+  int status = pto_explore_run_once(explore, explore->rt, &chooser, &made.outcome);
+  if (status) return status;
   look_at_made(explore, &made);
-  int status = pto_explore_all_end(all, pto_engine_explore_position(port));
+  status = pto_explore_all_end(all, log->position);
   if (status == PTO_OK) status = note_schedule(explore, explore->current, &made);
   pto_explore_all_state(all, state);
   if (status || !made.outcome.is_different) return status;
   struct pto_explore_holds holds = {0};
-  uint64_t count;
-  const struct pto_explore_step *steps = pto_engine_explore_steps(port, &count);
-  status = pto_explore_holds_make(steps, count, explore->calls, explore->call_count, &holds);
+  status = pto_explore_holds_make(log->steps, log->step_count, explore->calls, explore->call_count, &holds);
   if (status == PTO_OK) status = pto_explore_report(explore, explore->current, &holds, &made.outcome);
   pto_explore_holds_fini(&holds);
   return status;
@@ -336,8 +343,9 @@ static int make_threaded(struct pto_explore *explore, struct pto_runtime *thread
   if (result) return unpack_made(result, index, made, error);
   const double begin = pto_clock_seconds();
   *made = (struct made){0};
-  pto_engine_delays_set(pto_runtime_port(threads), seed + index + 1);
-  pto_explore_run_once(explore, threads, NULL, &made->outcome);
+  explore->contexts.delay_seed = seed + index + 1;
+  if (threads) (void)pto_engine_delays_set(pto_runtime_port(threads), explore->contexts.delay_seed);
+  if (pto_explore_run_once(explore, threads, NULL, &made->outcome)) return out_of_memory(error);
   if (pto_share_is_part(explore->share))
     pto_share_put(explore->share, index, pto_clock_seconds() - begin, pack_made(made));
   return PTO_OK;
@@ -352,6 +360,7 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
     const int status = make_threaded(explore, threads, i, seed, &made, error);
     if (status) return status;
     explore->counts.thread_runs++;
+    explore->counts.contexts_left_out = explore->contexts.left_out; /* those beside others have delays too */
     if (!made.outcome.is_different) continue;
     explore->counts.differing++;
     if (explore->is_unstable) continue;

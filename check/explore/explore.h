@@ -9,8 +9,9 @@
  * name the tasks whose order matters.
  *
  * Needs a runtime on the engine "explore" with poison and PTO_RECORD_GRAPH: what a run leaves behind in the rings would
- * otherwise be right where the next one reads it too early.  Inputs are not put back between runs: a kernel that writes
- * one shows as unstable, or not at all.
+ * otherwise be right where the next one reads it too early.  A program that drives contexts makes these anew in every
+ * run, on that engine; all that they do is one run then, with tasks numbered on from context to context.  Inputs are
+ * not put back between runs: a kernel that writes one shows as unstable, or not at all.
  *
  * Owns the reference, the graph, orders and differences until fini; program run, runtimes and findings are the
  * caller's. Threads: the control thread.
@@ -54,17 +55,32 @@ struct pto_explore_counts {
   uint64_t thread_runs;                        /* with delays planted */
   uint64_t tasks, calls;                       /* of the reference; of kernels that wait each piece is a call */
   uint64_t later_pieces;                       /* of these, pieces of kernels that wait, but for the first of each */
+  uint64_t outputs;                            /* arrays that are compared */
+  uint64_t contexts, contexts_left_out;        /* of the program's own, in a run */
   bool is_complete;                            /* --all: nothing is left */
   uint64_t orders, redundant_orders, at_least; /* --all */
 };
 
+/* Of a program that drives contexts: those of the run that goes on, or was made last; they are explored one behind the
+ * other, and one that is made while another lives, or on another engine, is not. */
+struct pto_explore_contexts {
+  struct pto_runtime *rt; /* of the context that is explored now; NULL: none is */
+  uint32_t count, left_out;
+  bool is_on_threads; /* with delays: all are explored */
+  uint64_t delay_seed;
+  struct pto_trace recording; /* of all that the reference explored */
+  bool is_short;              /* there was no memory for it */
+};
+
 struct pto_explore {
   struct pto_program_run *run;
-  struct pto_runtime *rt;
+  struct pto_runtime *rt; /* NULL: the program drives contexts, which the two functions below are told of */
   struct pto_findings *findings;
   const struct pto_stop *stop;                     /* no schedule begins once it is asked; NULL: none is */
   void (*progress)(uint64_t done, uint64_t count); /* NULL: none */
   struct pto_share *share;                         /* of schedules; a shard's differences are told by who merges */
+  struct pto_explore_contexts contexts;
+  struct pto_explore_log log; /* of the run made last */
   struct pto_explore_counts counts;
   struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */
   uint32_t difference_count, in_vain;
@@ -89,6 +105,12 @@ struct pto_explore {
 PTO_MUST_CHECK int pto_explore_init(struct pto_explore *explore, struct pto_error *error);
 void pto_explore_fini(struct pto_explore *explore);
 
+/* A run of the program has made a context, which has done nothing yet; and it is about to be destroyed, with what it
+ * has recorded as of struct pto_context_watch. */
+void pto_explore_context_created(struct pto_explore *explore, struct pto_runtime *rt);
+void pto_explore_context_destroyed(struct pto_explore *explore, const struct pto_runtime *rt,
+                                   const struct pto_trace *recording);
+
 /* What the reference is known by: tasks, calls, their order, and the bytes of the outputs. */
 uint64_t pto_explore_digest(const struct pto_explore *explore);
 
@@ -102,7 +124,8 @@ PTO_MUST_CHECK int pto_explore_all(struct pto_explore *explore, uint64_t limit, 
  * reference does not have. */
 PTO_MUST_CHECK int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                                       const struct pto_explore_holds *holds, struct pto_error *error);
-/* `count` runs on `threads`, a runtime whose engine can be asked for delays (sim/threads/delays.h). */
+/* `count` runs on `threads`, a runtime whose engine can be asked for delays (sim/threads/delays.h); NULL where contexts
+ * are made on that engine. */
 PTO_MUST_CHECK int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads, uint64_t count,
                                        uint64_t seed, struct pto_error *error);
 

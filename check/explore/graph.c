@@ -60,14 +60,27 @@ static void take_edges(struct pto_explore_graph *graph, const struct pto_trace *
   }
 }
 
+/* Tasks below this number were over before task b was submitted.  *next: where to look on for a later one. */
+static uint64_t synced_before(const struct pto_trace *trace, uint64_t b, uint64_t *next, uint64_t so_far) {
+  for (; *next < trace->host_accesses.count; ++*next) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, *next);
+    if (access->task_count > b) break;
+    if (access->is_sync) so_far = access->task_count;
+  }
+  return so_far;
+}
+
 /* Row b holds the tasks before b. */
-static bool close_over(struct pto_explore_graph *graph) {
+static bool close_over(struct pto_explore_graph *graph, const struct pto_trace *trace) {
+  uint64_t synced = 0, next = 0;
   if (graph->task_count == 0 || graph->task_count > PTO_EXPLORE_CLOSURE_MAX) return true;
   graph->row_words = (graph->task_count + 63) / 64;
   graph->before = calloc(graph->task_count * graph->row_words, sizeof *graph->before);
   if (!graph->before) return false;
   for (uint64_t b = 0; b < graph->task_count; b++) {
     uint64_t *row = &graph->before[b * graph->row_words];
+    synced = synced_before(trace, b, &next, synced);
+    for (uint64_t a = 0; a < synced; a++) row[a / 64] |= UINT64_C(1) << (a & 63);
     for (uint32_t i = 0; i < graph->tasks[b].producer_count; i++) {
       const uint64_t a = graph->producers[graph->tasks[b].first_producer + i];
       row[a / 64] |= UINT64_C(1) << (a & 63);
@@ -79,8 +92,7 @@ static bool close_over(struct pto_explore_graph *graph) {
 
 /* ---- the whole ---- */
 
-int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt) {
-  const struct pto_trace *trace = pto_runtime_trace(rt);
+int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_trace *trace) {
   memset(graph, 0, sizeof *graph);
   graph->task_count = trace->tasks.count;
   graph->is_partial = trace->tasks.dropped || trace->params.dropped || trace->edges.dropped;
@@ -98,7 +110,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_run
     take_params(graph, trace, record, task);
     take_edges(graph, trace, record, task);
   }
-  if (is_complete && close_over(graph)) return PTO_OK;
+  if (is_complete && close_over(graph, trace)) return PTO_OK;
   pto_explore_graph_fini(graph);
   return PTO_ENOMEM;
 }

@@ -2,7 +2,7 @@
 /*
  * What explore knows of a program's tasks: who waits for whom, and which memory each declares to touch.
  *
- * Made from the record of one run (PTO_RECORD_GRAPH): a copy, which owns all it needs.  Edges and accesses are the same
+ * Made from a record (PTO_RECORD_GRAPH): a copy, which owns all it needs.  Edges and accesses are the same
  * in every run, so that of the reference serves for all schedules.
  *
  * Always true: a producer's number is below its consumer's.  Two tasks are dependent where they touch one
@@ -50,8 +50,8 @@ struct pto_explore_graph {
   bool is_partial; /* the record was full */
 };
 
-/* From the last run of `rt`.  PTO_OK or PTO_ENOMEM. */
-PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt);
+/* From what was recorded, perhaps of several runs one behind the other.  PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_trace *trace);
 /* Takes zeroed structs too. */
 void pto_explore_graph_fini(struct pto_explore_graph *graph);
 
@@ -60,7 +60,8 @@ bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint6
  * nothing is known of them. */
 bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
                                     const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
-/* Whether there is a path of edges from a to b.  Where there is no closure: an edge. */
+/* Whether there is a path from a to b, of edges and of what waits for all: the sync of a context, or its end.  Where
+ * there is no closure: an edge. */
 bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);
 /* Sets marks[i] to 1 for `task` and all that have a path to it, and to 0 for others.  `marks`: task_count bytes. */
 void pto_explore_graph_mark_producers(const struct pto_explore_graph *graph, uint64_t task, uint8_t *marks);

@@ -72,7 +72,7 @@ static void with_graph(void (*look)(const struct pto_explore_graph *graph)) {
   struct pto_explore_graph graph;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   if (pto_run(rt, orchestrate, NULL)) fail_msg("%s", pto_last_error(rt));
-  assert_int_equal(pto_explore_graph_init(&graph, rt), PTO_OK);
+  assert_int_equal(pto_explore_graph_init(&graph, pto_runtime_trace(rt)), PTO_OK);
   pto_runtime_destroy(rt); /* the graph is a copy */
   look(&graph);
   pto_explore_graph_fini(&graph);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <runtime/base/text.h>
+#include <runtime/trace/trace_append.h>
+#include <sim/threads/delays.h>
 
 /* ---- outputs ---- */
 
@@ -75,15 +77,49 @@ static bool has_same_outputs(const struct pto_explore *explore, char *text, size
   return true;
 }
 
+/* ---- contexts of the program's own ---- */
+
+void pto_explore_context_created(struct pto_explore *explore, struct pto_runtime *rt) {
+  struct pto_explore_contexts *contexts = &explore->contexts;
+  struct pto_port *port = pto_runtime_port(rt);
+  if (explore->has_reference) pto_runtime_set_recording(rt, false);
+  if (contexts->is_on_threads) {
+    const bool is_delayed = pto_engine_delays_set(port, contexts->delay_seed);
+    *(is_delayed ? &contexts->count : &contexts->left_out) += 1;
+    return;
+  }
+  if (contexts->rt || !pto_engine_explore_set_log(port, &explore->log)) {
+    contexts->left_out++;
+    return;
+  }
+  contexts->rt = rt;
+  contexts->count++;
+}
+
+void pto_explore_context_destroyed(struct pto_explore *explore, const struct pto_runtime *rt,
+                                   const struct pto_trace *recording) {
+  struct pto_explore_contexts *contexts = &explore->contexts;
+  if (rt != contexts->rt) return;
+  contexts->rt = NULL;
+  if (explore->has_reference) return;
+  if (contexts->count > 1) pto_trace_append_sync(&contexts->recording);
+  if (!recording || (recording->record && pto_trace_append(&contexts->recording, recording, 0)))
+    contexts->is_short = true;
+}
+
 /* ---- runs ---- */
 
-void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
-                          const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome) {
+int pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt, const struct pto_explore_chooser *chooser,
+                         struct pto_explore_outcome *outcome) {
   memset(outcome, 0, sizeof *outcome);
-  if (chooser) pto_engine_explore_set_chooser(pto_runtime_port(rt), chooser);
+  if (chooser) pto_explore_log_begin(&explore->log, chooser);
+  explore->contexts.is_on_threads = chooser == NULL;
+  explore->contexts.rt = NULL;
+  explore->contexts.count = explore->contexts.left_out = 0;
   pto_program_run_retry(explore->run);
   outcome->status = pto_program_run_orchestrate(explore->run, rt);
-  if (!explore->has_reference) return;
+  if (explore->contexts.is_short) return PTO_ENOMEM;
+  if (!explore->has_reference) return PTO_OK;
   if (outcome->status == PTO_EINTERRUPTED) {
     outcome->is_different = false; /* it says nothing of the program */
   } else if (outcome->status != PTO_OK) {
@@ -94,6 +130,7 @@ void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
     outcome->is_different = true;
     outcome->digest = pto_program_run_digest(explore->run);
   }
+  return PTO_OK;
 }
 
 int pto_explore_run_named(struct pto_explore *explore, struct pto_schedule_name name,
@@ -102,8 +139,7 @@ int pto_explore_run_named(struct pto_explore *explore, struct pto_schedule_name 
   const struct pto_explore_chooser chooser = {pto_strategy_choose, &strategy};
   explore->current = name;
   pto_strategy_begin(&strategy, name, &explore->graph, explore->marks, explore->reference_steps);
-  pto_explore_run_once(explore, explore->rt, &chooser, outcome);
-  return PTO_OK;
+  return pto_explore_run_once(explore, explore->rt, &chooser, outcome);
 }
 
 int pto_explore_run_holds(struct pto_explore *explore, const struct pto_explore_holds *holds,
@@ -112,8 +148,8 @@ int pto_explore_run_holds(struct pto_explore *explore, const struct pto_explore_
   const struct pto_explore_chooser chooser = {pto_explore_replay_choose, &replay};
   if (!pto_explore_replay_init(&replay, holds)) return PTO_ENOMEM;
   pto_explore_replay_begin(&replay);
-  pto_explore_run_once(explore, explore->rt, &chooser, outcome);
+  const int status = pto_explore_run_once(explore, explore->rt, &chooser, outcome);
   outcome->was_forced = replay.was_forced;
   pto_explore_replay_fini(&replay);
-  return PTO_OK;
+  return status;
 }

@@ -23,9 +23,10 @@ struct pto_explore_outcome {
  */
 PTO_MUST_CHECK bool pto_explore_store_outputs(struct pto_explore *explore);
 
-/* Runs the program on `rt`; `chooser` is NULL where the engine has none. */
-void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
-                          const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome);
+/* Runs the program on `rt`, or on contexts of its own; `chooser` is NULL where they are on threads with delays. PTO_OK,
+ * or PTO_ENOMEM where the reference could not be kept. */
+PTO_MUST_CHECK int pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
+                                        const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome);
 
 /* The same on the explore engine by a name (not of --all) or under holds. */
 PTO_MUST_CHECK int pto_explore_run_named(struct pto_explore *explore, struct pto_schedule_name name,

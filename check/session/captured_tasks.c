@@ -121,7 +121,8 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   return attach(captured, rt, error);
 }
 
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                              const struct pto_trace *recording) {
   struct pto_captured_tasks *captured = argument;
   detach(captured, rt);
   captured->first_task += counters->tasks;

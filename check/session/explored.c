@@ -6,14 +6,31 @@
 
 #define DEFAULT_WORKERS 3u /* more than most machines for a build have to spare, so that threads are interrupted */
 
+static void make_threaded(struct pto_config *config) {
+  config->engine = "delayed threads";
+  config->record = 0;
+  if (!config->workers) config->workers = DEFAULT_WORKERS;
+}
+
 static int open_threads(struct pto_explored *explored) {
   struct pto_config config = explored->session.config;
-  config.engine = "delayed threads";
-  config.record = 0;
-  if (!config.workers) config.workers = DEFAULT_WORKERS;
+  make_threaded(&config);
   explored->error.status = pto_runtime_create_explained(&config, &explored->threads, explored->error.sentence,
                                                         sizeof explored->error.sentence);
   return explored->error.status ? PTO_EXIT_FAILED : PTO_EXIT_OK;
+}
+
+/* ---- contexts ---- */
+
+static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                           struct pto_error *error) {
+  pto_explore_context_created(argument, rt);
+  return PTO_OK;
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                              const struct pto_trace *recording) {
+  pto_explore_context_destroyed(argument, rt, recording);
 }
 
 int pto_explored_open(struct pto_explored *explored, const struct pto_session_options *given, bool has_threads) {
@@ -23,6 +40,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   pto_findings_init(&explored->findings);
   *session = (struct pto_session){0};
   if (pto_session_copy_options(&options, &config, given, &explored->error)) return PTO_EXIT_USAGE;
+  options.text = NULL; /* it would print that with every run */
   config.engine = "explore";
   config.poison = true; /* or what one run leaves in memory is right for the next */
   config.record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
@@ -31,12 +49,11 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
     explored->error = session->result.error;
     return code;
   }
+  explored->has_threads = has_threads;
   if (session->rt) return has_threads ? open_threads(explored) : PTO_EXIT_OK;
-  pto_error_set(&explored->error, PTO_ENOTSUP,
-                "explore: %s drives contexts of its own, whose orders are not explored: each is made anew with every "
-                "run",
-                session->subject.name);
-  return PTO_EXIT_USAGE;
+  session->listener = (struct pto_session_listener){
+      .context_created = context_created, .context_destroyed = context_destroyed, .argument = &explored->explore};
+  return PTO_EXIT_OK;
 }
 
 /* Whether the program's own order is right in memory that does not begin as a pattern. */
@@ -67,9 +84,16 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
                                            .stop = session->config.stop};
   if (session->options.progress) session->options.progress("running in sequence", 0, 0);
   if (pto_explore_init(&explored->explore, &explored->error)) return pto_exit_of_run(explored->error.status);
-  session->result.stats.size = sizeof session->result.stats;
-  pto_runtime_stats(session->rt, &session->result.stats);
-  session->result.has_run = true; /* a case may state counts */
+  if (!session->rt) {
+    pto_session_take_counters(session);
+    if (explored->has_threads) make_threaded(&session->config); /* of all contexts from here on */
+  } else {
+    session->result.stats.size = sizeof session->result.stats;
+    pto_runtime_stats(session->rt, &session->result.stats);
+    session->result.has_run = true; /* a case may state counts */
+  }
+  const uint64_t refused = session->result.refused; /* by contexts; a finding of its own */
+  session->result.refused = 0;
   const int code = pto_session_judge(session);
   if (code == PTO_EXIT_FINDINGS)
     pto_findings_add(
@@ -78,7 +102,8 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
             ? "; only here, where memory begins as a pattern (NaN in floats), so something reads bytes that "
               "no task has written: `ptosim check --observe` tells what"
             : "");
-  pto_session_take_refusals(session, session->rt);
+  session->result.refused = refused;
+  if (session->rt) pto_session_take_refusals(session, session->rt);
   pto_session_add_refusals(session, &explored->findings);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
   explored->error = session->result.error;

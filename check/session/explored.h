@@ -4,6 +4,9 @@
  *
  *   open → begin (the sequential run, held against the golden) → one of pto_explore_… on `explore` → close
  *
+ * A program that drives contexts makes these on the engine in every run, and their tasks are explored as those of one
+ * run (check/explore/explore.h).
+ *
  * Owns the session, the findings and the runtime of threads until close.  The control thread.
  */
 #ifndef PTO_CHECK_SESSION_EXPLORED_H
@@ -16,7 +19,8 @@ struct pto_explored {
   struct pto_session session;
   struct pto_explore explore;
   struct pto_findings findings;
-  struct pto_runtime *threads; /* of exploring with real threads; else NULL */
+  bool has_threads;
+  struct pto_runtime *threads; /* of exploring with real threads; NULL where contexts are, too */
   struct pto_error error;      /* what the exploration failed with; sentence "" where it did not */
 };
 

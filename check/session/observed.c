@@ -43,7 +43,8 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   return PTO_OK;
 }
 
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                              const struct pto_trace *recording) {
   struct pto_observed *observed = argument;
   if (rt != observed->rt) return;
   observed->so_far = pto_observed_summary(observed);

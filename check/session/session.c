@@ -127,12 +127,6 @@ static int check_chip(struct pto_session *session) {
 
 /* ---- open ---- */
 
-/* Whatever the next context does, it does in other memory, though at the same addresses. */
-static void part_contexts(struct pto_trace *sum) {
-  struct pto_trace_host_access *sync = pto_trace_has_graph(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
-  if (sync) *sync = (struct pto_trace_host_access){.task_count = sum->tasks.count, .is_sync = true};
-}
-
 /* A context that the program reports: what it has recorded goes behind that of those before it. */
 static int take_recording(void *argument, struct pto_context *context, struct pto_error *error) {
   struct pto_session *session = argument;
@@ -145,7 +139,7 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
     if (session->reported_count++ == 0)
       sum->start_ns = recording->start_ns;
     else
-      part_contexts(sum);
+      pto_trace_append_sync(sum); /* what this one does is in other memory, though at the same addresses */
     if (session->listener.context_reported)
       session->listener.context_reported(session->listener.argument, recording, sum->tasks.count);
     status = pto_trace_append(sum, recording,
@@ -169,11 +163,12 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
                                    : PTO_OK;
 }
 
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                              const struct pto_trace *recording) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
-  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters);
+  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters, recording);
   if (session->context_rt == rt) session->context_rt = NULL;
   pto_session_take_refusals(session, rt);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
@@ -307,8 +302,7 @@ static int order_doubles(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* The same for a program that drives contexts of its own. */
-static void take_counters(struct pto_session *session) {
+void pto_session_take_counters(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_context_counters *counters = pto_program_run_counters(session->run, &result->workers);
   if (!counters) return;
@@ -349,7 +343,7 @@ static void take_digest(struct pto_session *session) {
 static void take_stats(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   if (!session->rt) {
-    take_counters(session);
+    pto_session_take_counters(session);
     result->stopped = session->stopped;
     take_digest(session);
     return;

@@ -47,7 +47,8 @@ struct pto_session_listener {
   /* As those of struct pto_context_watch. */
   int (*context_created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                          struct pto_error *error);
-  void (*context_destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters);
+  void (*context_destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
+                            const struct pto_trace *recording);
   void *argument;
 };
 
@@ -94,6 +95,8 @@ int pto_session_init(struct pto_session *session, const struct pto_session_optio
 int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options);
 int pto_session_execute(struct pto_session *session);
 int pto_session_judge(struct pto_session *session);
+/* What the contexts that the program has reported in the last round came to: the stats of `result`. */
+void pto_session_take_counters(struct pto_session *session);
 /* Whether submits of the last round were refused that the program does not expect to be. */
 bool pto_session_has_bad_refusals(const struct pto_session *session);
 /* Takes a zeroed one. */

@@ -158,6 +158,13 @@ static void print_counts(const struct explore_command *c) {
     printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct orders, %" PRIu64 " decisions, ", n->schedules,
            n->schedules == 1 ? "" : "s", n->distinct_orders, n->decisions);
   printf("%" PRIu64 " differ\n", n->differing);
+  if (n->contexts > 1) printf("  in %" PRIu64 " contexts a run, one after another\n", n->contexts);
+  if (n->contexts_left_out)
+    printf("  the tasks of %" PRIu64
+           " contexts ran in sequence alone: they were made while another one lived, or have an "
+           "engine of their own\n",
+           n->contexts_left_out);
+  if (!n->outputs) puts("  the program declares no output, so nothing was compared but how a run ends");
   if (n->later_pieces && !c->is_threads)
     puts("  cores that wait for each other changed at their calls of pto/core.h alone; what they do between two calls "
          "was "
@@ -214,6 +221,9 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "seed", result->seed);
   pto_json_put_u64(w, "tasks", c->explored.explore.counts.tasks);
   pto_json_put_u64(w, "calls", c->explored.explore.counts.calls);
+  pto_json_put_u64(w, "contexts", c->explored.explore.counts.contexts);
+  pto_json_put_u64(w, "contexts_left_out", c->explored.explore.counts.contexts_left_out);
+  pto_json_put_u64(w, "outputs", c->explored.explore.counts.outputs);
   pto_json_put_u64(w, "later_pieces", c->explored.explore.counts.later_pieces);
   put_schedules(c, w);
   put_differences(c, w);

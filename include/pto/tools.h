@@ -247,7 +247,7 @@ struct pto_explore_request {
   bool is_all;        /* every order that may matter, each once */
 };
 /* Where outputs depend on the order of tasks: runs the program in many orders, and compares each with sequential
- * execution, to the bit.  `request` may be NULL.  PTO_ENOTSUP for a program that drives contexts of its own. */
+ * execution, to the bit.  `request` may be NULL.  What the program prints goes nowhere. */
 PTO_API PTO_MUST_CHECK int pto_tools_explore(const struct pto_session_options *options,
                                              const struct pto_explore_request *request,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);

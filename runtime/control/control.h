@@ -35,6 +35,8 @@ PTO_MUST_CHECK int pto_host_release(struct pto_runtime *rt, const struct pto_ten
 bool pto_host_help(struct pto_runtime *rt);
 /* Waits until all tasks have completed, or the run has failed. */
 void pto_host_finish_tasks(struct pto_runtime *rt);
+/* The host has waited by one of these and goes on, with tasks on their way or not. */
+void pto_host_resume(struct pto_runtime *rt);
 /* From any thread: pto_host_help, where it is waiting or the next time, returns soon.  Not while the runtime is made or
  * destroyed. */
 void pto_host_call(struct pto_runtime *rt);

@@ -229,6 +229,8 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_resume(struct pto_runtime *rt) { pto_progress_resume(rt); }
+
 void pto_host_wait_until(struct pto_runtime *rt, uint64_t ps) {
   if (!rt->port->is_virtual) return;
   const uint64_t begin = pto_orchestrator_clock(rt);

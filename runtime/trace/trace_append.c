@@ -147,6 +147,11 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   return PTO_OK;
 }
 
+void pto_trace_append_sync(struct pto_trace *sum) {
+  struct pto_trace_host_access *sync = pto_trace_has_graph(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
+  if (sync) *sync = (struct pto_trace_host_access){.task_count = sum->tasks.count, .is_sync = true};
+}
+
 uint64_t pto_trace_append_shift(struct pto_trace *sum, uint64_t start_ns) {
   if (start_ns >= sum->start_ns) return start_ns - sum->start_ns;
   struct shift later = {.time = sum->start_ns - start_ns};

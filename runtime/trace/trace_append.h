@@ -16,6 +16,10 @@
  * PTO_ENOMEM with `sum` still zeroed. */
 PTO_MUST_CHECK int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64_t shift);
 
+/* All that is in `sum` is over before what will be appended begins: who judges the order of tasks is told by a record
+ * of a sync.  Nothing where the sum has no graph. */
+void pto_trace_append_sync(struct pto_trace *sum);
+
 /* The `shift`, in nanoseconds, of a part that began at `start_ns` of the clock by which the sum began at its own.  One
  * that began before the sum moves the sum's begin, and with it all times in it, to a later place: then it is 0. */
 uint64_t pto_trace_append_shift(struct pto_trace *sum, uint64_t start_ns);

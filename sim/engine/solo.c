@@ -2,8 +2,8 @@
 #include <sim/engine/solo.h>
 
 int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config, const struct pto_chip *chip,
-                  struct pto_core *views, const struct pto_waiting_hooks *hooks, void *engine,
-                  const struct pto_port *port, struct pto_error *error) {
+                  struct pto_core *views, enum pto_local_guards guards, const struct pto_waiting_hooks *hooks,
+                  void *engine, const struct pto_port *port, struct pto_error *error) {
   const char *name = port->name;
   const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
                                             .on_timeout = config->on_timeout,
@@ -12,7 +12,7 @@ int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
                                             .line_count = 1,
                                             .port = port};
   *solo = (struct pto_solo){0};
-  if (!pto_local_memories_init(&solo->local, chip, views) ||
+  if (!pto_local_memories_init(&solo->local, chip, views, guards) ||
       !pto_waiting_cores_init(&solo->waiting, chip->cluster_count, chip->slots_per_core, hooks, engine)) {
     pto_solo_fini(solo);
     return pto_error_set(error, PTO_ENOMEM, "%s engine of chip %s: no memory for %u cores", name, chip->name,

@@ -24,10 +24,10 @@ struct pto_solo {
   struct pto_watchdog_line line;
 };
 
-/* For the cores of `chip`, whose `views` it fills.  `config` says what the watchdog does; `port` is the engine's,
- * complete.  PTO_OK, or PTO_ENOMEM or PTO_ESYSTEM with half-made parts freed. */
+/* For the cores of `chip`, whose `views` it fills; `guards` as of their local memories.  `config` says what the
+ * watchdog does; `port` is the engine's, complete.  PTO_OK, or PTO_ENOMEM or PTO_ESYSTEM with half-made parts freed. */
 PTO_MUST_CHECK int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
-                                 const struct pto_chip *chip, struct pto_core *views,
+                                 const struct pto_chip *chip, struct pto_core *views, enum pto_local_guards guards,
                                  const struct pto_waiting_hooks *hooks, void *engine, const struct pto_port *port,
                                  struct pto_error *error);
 /* Takes zeroed structs too. */

@@ -7,15 +7,25 @@
 
 static uint64_t spread(uint64_t size_bytes, uint64_t page) { return pto_align_up(size_bytes, page) + page; }
 
-/* The next memory, its guard behind it. */
-static bool carve(char **at, uint64_t size_bytes, uint64_t page, struct pto_local_memory *local) {
+/* The next memory, room for its guard behind it. */
+static void carve(char **at, uint64_t size_bytes, uint64_t page, struct pto_local_memory *local) {
   local->addr = *at;
   local->size_bytes = size_bytes;
   *at += spread(size_bytes, page);
-  return mprotect(*at - page, page, PROT_NONE) == 0;
 }
 
-bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views) {
+static bool guard(const struct pto_local_memory *local, uint64_t page) {
+  return mprotect((char *)local->addr + pto_align_up(local->size_bytes, page), page, PROT_NONE) == 0;
+}
+
+bool pto_local_memory_guard(const struct pto_core *view) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  if (view->kind == PTO_AIV) return guard(&view->local, page);
+  return guard(&view->local, page) && guard(&view->l0a, page) && guard(&view->l0b, page) && guard(&view->l0c, page);
+}
+
+bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views,
+                             enum pto_local_guards guards) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t aic_bytes = spread(chip->l1_bytes, page) + spread(chip->l0a_bytes, page) + spread(chip->l0b_bytes, page) +
                        spread(chip->l0c_bytes, page);
@@ -32,13 +42,14 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
     view->lane = i % 3;
     view->kind = view->lane == 0 ? PTO_AIC : PTO_AIV;
     if (view->kind == PTO_AIV) {
-      is_guarded &= carve(&at, chip->ub_bytes, page, &view->local);
+      carve(&at, chip->ub_bytes, page, &view->local);
     } else {
-      is_guarded &= carve(&at, chip->l1_bytes, page, &view->local);
-      is_guarded &= carve(&at, chip->l0a_bytes, page, &view->l0a);
-      is_guarded &= carve(&at, chip->l0b_bytes, page, &view->l0b);
-      is_guarded &= carve(&at, chip->l0c_bytes, page, &view->l0c);
+      carve(&at, chip->l1_bytes, page, &view->local);
+      carve(&at, chip->l0a_bytes, page, &view->l0a);
+      carve(&at, chip->l0b_bytes, page, &view->l0b);
+      carve(&at, chip->l0c_bytes, page, &view->l0c);
     }
+    if (guards == PTO_LOCAL_GUARDS_NOW) is_guarded &= pto_local_memory_guard(view);
   }
   if (!is_guarded) pto_local_memories_fini(memories);
   return is_guarded;

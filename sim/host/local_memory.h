@@ -17,8 +17,15 @@ struct pto_local_memories {
   struct pto_reserve memory;
 };
 
+/* Whether pages without access are made for all at once, or for each core by pto_local_memory_guard: each makes two
+ * more ranges of the process's memory, which take the system most of the time of a creation. */
+enum pto_local_guards { PTO_LOCAL_GUARDS_NOW, PTO_LOCAL_GUARDS_LATER };
+
 /* Fills views[0 … 3 · clusters − 1] (message fields zero).  False where the system refuses. */
-bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views);
+bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views,
+                             enum pto_local_guards guards);
+/* Before the first kernel that uses the memories of `view`.  False where the system refuses. */
+PTO_MUST_CHECK bool pto_local_memory_guard(const struct pto_core *view);
 /* Takes zeroed structs too. */
 void pto_local_memories_fini(struct pto_local_memories *memories);
 

@@ -15,8 +15,8 @@
 
 #include <runtime/port/port.h>
 
-/* Between runs, on the control thread.  0: no delays. */
-void pto_engine_delays_set(struct pto_port *port, uint64_t seed);
+/* Between runs, on the control thread.  0: no delays.  False where the port is of another engine. */
+bool pto_engine_delays_set(struct pto_port *port, uint64_t seed);
 /* The same: delays that all its threads have had so far. */
 uint64_t pto_engine_delays_had(const struct pto_port *port);
 

@@ -14,12 +14,14 @@
 struct explore_core {
   struct pto_message message;
   bool is_on_fiber; /* in a kernel that waits */
+  bool is_guarded;  /* what lies behind its local memories, once such a kernel has been there */
   uint16_t piece;
 };
 
 struct engine_explore {
   struct pto_port port;
-  struct pto_explore_chooser chooser;
+  struct pto_explore_log *log; /* NULL: none */
+  uint64_t first_task;         /* of this run, as the log counts */
   /* Calls that can run, in natural order; one place more for the orchestration. */
   struct pto_explore_event candidates[CORES + 1];
   uint16_t candidate_cores[CORES];
@@ -27,20 +29,17 @@ struct engine_explore {
   bool orchestration_waits; /* from a wait on, until it resumes */
   bool has_completion;      /* of a call that a wait has run */
   struct pto_completion completion;
-  uint64_t decisions, step_count;
-  struct pto_explore_step *steps;
   struct explore_core cores[CORES];
   uint64_t work_ps[PTO_WORK_COUNT];
   struct pto_core views[CORES + 3]; /* the last three: whose local memories all kernels use that do not wait */
   char sentence[PTO_DEADLOCK_SENTENCE_BYTES];
   struct pto_solo solo;
-  struct pto_reserve memory, step_memory;
+  struct pto_reserve memory;
 };
 
+static const char engine_name[] = "explore";
+
 static struct engine_explore *engine_of(struct pto_port *port) { return (struct engine_explore *)(void *)port; }
-static const struct engine_explore *const_engine_of(const struct pto_port *port) {
-  return (const struct engine_explore *)(const void *)port;
-}
 
 /* ---- candidates ---- */
 
@@ -69,7 +68,7 @@ static uint32_t place_of(const struct engine_explore *engine, const struct pto_e
 
 static void add_candidate(struct engine_explore *engine, uint32_t core) {
   const struct pto_message *message = &engine->cores[core].message;
-  const struct pto_explore_event event = {.task = message->payload->task_number,
+  const struct pto_explore_event event = {.task = engine->first_task + message->payload->task_number,
                                           .block_index = message->block_index,
                                           .role = message->role,
                                           .piece = engine->cores[core].piece};
@@ -89,20 +88,22 @@ static uint32_t take_candidate(struct engine_explore *engine, uint32_t at) {
   return core;
 }
 
-static void log_step(struct engine_explore *engine, struct pto_explore_event event) {
-  if (engine->step_count < PTO_EXPLORE_MAX_STEPS)
-    engine->steps[engine->step_count++] = (struct pto_explore_step){event, engine->port.clock};
+static void log_step(struct pto_explore_log *log, struct pto_explore_event event, uint64_t position) {
+  log->decisions++;
+  if (log->step_count < PTO_EXPLORE_MAX_STEPS)
+    log->steps[log->step_count++] = (struct pto_explore_step){event, position};
 }
 
 static uint32_t choose(struct engine_explore *engine, bool can_go_on) {
-  const struct pto_explore_chooser *chooser = &engine->chooser;
+  struct pto_explore_log *log = engine->log;
   const uint32_t count = engine->candidate_count + can_go_on;
+  if (!log) return 0;
   if (can_go_on) engine->candidates[engine->candidate_count] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
-  engine->decisions++;
+  const struct pto_explore_chooser *chooser = &log->chooser;
   const uint32_t index =
       chooser->choose ? chooser->choose(chooser->context, engine->candidates, count, engine->port.clock) : 0;
   PTO_ASSERT(index < count);
-  log_step(engine, engine->candidates[index]);
+  log_step(log, engine->candidates[index], engine->port.clock);
   return index;
 }
 
@@ -139,6 +140,11 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
 static void run_piece(struct engine_explore *engine, uint32_t index) {
   struct explore_core *core = &engine->cores[index];
   struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
+  if (!core->is_guarded && !pto_local_memory_guard(&engine->views[index])) {
+    complete(engine, &core->message, PTO_ENOMEM, "no memory for the guards of its core's local memories");
+    return;
+  }
+  core->is_guarded = true;
   core->piece++; /* of the next one: a wake within this one makes it a candidate */
   if (!core->is_on_fiber) pto_waiting_core_start(waiting, &core->message, &engine->views[index]);
   core->is_on_fiber = true;
@@ -163,13 +169,17 @@ static int explore_begin_run(struct pto_port *port, char *sentence, size_t sente
   struct engine_explore *engine = engine_of(port);
   engine->candidate_count = 0;
   engine->orchestration_waits = engine->has_completion = false;
-  engine->decisions = engine->step_count = 0;
   engine->sentence[0] = '\0';
-  port->clock = 0;
+  port->clock = engine->log ? engine->log->position : 0;
+  engine->first_task = pto_explore_submits(port->clock);
   pto_waiting_cores_reset(&engine->solo.waiting);
   return PTO_OK;
 }
-static void explore_end_run(struct pto_port *port) { PTO_ASSERT(engine_of(port)->candidate_count == 0); }
+static void explore_end_run(struct pto_port *port) {
+  struct engine_explore *engine = engine_of(port);
+  PTO_ASSERT(engine->candidate_count == 0);
+  if (engine->log) engine->log->position = port->clock;
+}
 
 static bool explore_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                              struct pto_completion *completion) {
@@ -228,7 +238,6 @@ static void explore_destroy(struct pto_port *port) {
   struct engine_explore *engine = engine_of(port);
   struct pto_reserve memory = engine->memory;
   pto_solo_fini(&engine->solo);
-  pto_reserve_fini(&engine->step_memory);
   pto_reserve_fini(&memory); /* the engine is in it */
 }
 
@@ -246,7 +255,7 @@ static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
 static void fill_port(struct engine_explore *engine, const struct pto_chip *chip) {
   engine->work_ps[PTO_WORK_SUBMIT] = A_SUBMIT;
   engine->work_ps[PTO_WORK_HOST_ACCESS] = AN_ACCESS;
-  engine->port = pto_solo_port(&ops, chip, "explore");
+  engine->port = pto_solo_port(&ops, chip, engine_name);
   engine->port.work_ps = engine->work_ps;
   engine->port.is_virtual = true;
   engine->port.cluster_count = PTO_EXPLORE_CLUSTERS;
@@ -265,30 +274,39 @@ int pto_engine_explore_create(const struct pto_engine_config *config, struct pto
   struct pto_chip with_shared = *config->chip;
   with_shared.cluster_count = PTO_EXPLORE_CLUSTERS + 1;
   with_shared.slots_per_core = 1;
-  int status;
-  if (!pto_reserve_init(&engine->step_memory, PTO_EXPLORE_MAX_STEPS * sizeof *engine->steps))
-    status = pto_error_set(error, PTO_ENOMEM, "explore: no memory for its steps");
-  else
-    status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, &hooks, engine, &engine->port, error);
-  if (status != PTO_OK) {
+  const int status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, PTO_LOCAL_GUARDS_LATER, &hooks,
+                                   engine, &engine->port, error);
+  bool is_guarded = status == PTO_OK;
+  for (uint32_t i = 0; i < 3 && is_guarded; i++) is_guarded = pto_local_memory_guard(&engine->views[CORES + i]);
+  if (!is_guarded) {
     explore_destroy(&engine->port);
-    return status;
+    return status ? status : pto_error_set(error, PTO_ENOMEM, "explore: no memory for guards of local memories");
   }
-  engine->steps = engine->step_memory.addr;
   *port_out = &engine->port;
   return PTO_OK;
 }
 
 /* ---- for tools ---- */
 
-void pto_engine_explore_set_chooser(struct pto_port *port, const struct pto_explore_chooser *chooser) {
-  engine_of(port)->chooser = chooser ? *chooser : (struct pto_explore_chooser){0};
+bool pto_explore_log_init(struct pto_explore_log *log) {
+  *log = (struct pto_explore_log){0};
+  if (!pto_reserve_init(&log->memory, PTO_EXPLORE_MAX_STEPS * sizeof *log->steps)) return false;
+  log->steps = log->memory.addr;
+  return true;
 }
 
-const struct pto_explore_step *pto_engine_explore_steps(const struct pto_port *port, uint64_t *count) {
-  *count = const_engine_of(port)->step_count;
-  return const_engine_of(port)->steps;
+void pto_explore_log_fini(struct pto_explore_log *log) {
+  pto_reserve_fini(&log->memory);
+  *log = (struct pto_explore_log){0};
 }
 
-uint64_t pto_engine_explore_position(const struct pto_port *port) { return port->clock; }
-uint64_t pto_engine_explore_decisions(const struct pto_port *port) { return const_engine_of(port)->decisions; }
+void pto_explore_log_begin(struct pto_explore_log *log, const struct pto_explore_chooser *chooser) {
+  log->chooser = chooser ? *chooser : (struct pto_explore_chooser){0};
+  log->step_count = log->decisions = log->position = 0;
+}
+
+bool pto_engine_explore_set_log(struct pto_port *port, struct pto_explore_log *log) {
+  if (strcmp(port->name, engine_name) != 0) return false;
+  engine_of(port)->log = log;
+  return true;
+}

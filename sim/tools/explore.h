@@ -16,13 +16,17 @@
  * Position: how far the orchestration has come, submits in the low half, host accesses in the high one.  It goes up
  * only.  Where the orchestration had to wait, it goes on by itself as soon as it can: that is no choice, and no step.
  *
+ * A log says what comes next, and keeps the steps.  Runs that share one, on one engine or on several, one behind the
+ * other, are as one run: tasks and positions are numbered on.  Without a log the first candidate is made, always.
+ *
  * Threads: all on the control thread.  Local memories hold what the last kernel left, those of kernels that wait their
- * own.  Made by pto_runtime_create for the engine "explore", which is for tools: the reserve of its steps and the
- * many cores are no good for anything else.
+ * own.  Made by pto_runtime_create for the engine "explore", which is for tools: the many cores are no good for
+ * anything else.
  */
 #ifndef PTO_SIM_TOOLS_EXPLORE_H
 #define PTO_SIM_TOOLS_EXPLORE_H
 
+#include <runtime/base/reserve.h>
 #include <runtime/port/port.h>
 #include <sim/chips/chip.h>
 
@@ -63,12 +67,23 @@ struct pto_explore_chooser {
   void *context;
 };
 
-/* Between runs.  NULL: the first candidate, always. */
-void pto_engine_explore_set_chooser(struct pto_port *port, const struct pto_explore_chooser *chooser);
-/* The steps of the last run; borrowed until the next.  *count ≤ PTO_EXPLORE_MAX_STEPS. */
-const struct pto_explore_step *pto_engine_explore_steps(const struct pto_port *port, uint64_t *count);
-/* Where the orchestration stood at the end of the last run, and how often the chooser was asked. */
-uint64_t pto_engine_explore_position(const struct pto_port *port);
-uint64_t pto_engine_explore_decisions(const struct pto_port *port);
+/* The caller that asks for the runs owns it; the engine writes to it during runs alone. */
+struct pto_explore_log {
+  struct pto_explore_chooser chooser; /* zeroed: the first candidate, always */
+  struct pto_explore_step *steps;     /* step_count ≤ PTO_EXPLORE_MAX_STEPS of them */
+  uint64_t step_count;
+  uint64_t decisions; /* how often it was asked what comes next */
+  uint64_t position;  /* of the orchestration at the end of the last run */
+  struct pto_reserve memory;
+};
+/* False where there is no address space.  fini takes zeroed ones too. */
+PTO_MUST_CHECK bool pto_explore_log_init(struct pto_explore_log *log);
+void pto_explore_log_fini(struct pto_explore_log *log);
+/* Between runs: forgets what was made; numbers begin at 0.  `chooser` is copied; NULL: the first candidate, always. */
+void pto_explore_log_begin(struct pto_explore_log *log, const struct pto_explore_chooser *chooser);
+
+/* Between runs: those that come write to `log`, which is borrowed; NULL: to none.  False where the port is of another
+ * engine. */
+bool pto_engine_explore_set_log(struct pto_port *port, struct pto_explore_log *log);
 
 #endif

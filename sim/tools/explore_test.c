@@ -76,16 +76,20 @@ static uint32_t watch(void *context, const struct pto_explore_event *candidates,
   return candidates[count - 1].kind == PTO_EXPLORE_GO_ON ? count - 1 : 0;
 }
 
+static struct pto_explore_log made;
+
 static struct pto_runtime *open_runtime(void) {
   const struct pto_config config = {.size = sizeof config, .engine = "explore", .chip = "tiny", .window = 256};
   struct pto_runtime *rt;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  pto_explore_log_begin(&made, NULL);
+  assert_true(pto_engine_explore_set_log(pto_runtime_port(rt), &made));
   return rt;
 }
 
 static void run_under(struct pto_runtime *rt, struct watcher *w, int (*orchestration)(struct pto_runtime *, void *)) {
   const struct pto_explore_chooser chooser = {watch, w};
-  pto_engine_explore_set_chooser(pto_runtime_port(rt), w ? &chooser : NULL);
+  pto_explore_log_begin(&made, w ? &chooser : NULL);
   ran_count = 0;
   if (w) w->last_position = 0;
   assert_int_equal(pto_run(rt, orchestration, NULL), PTO_OK);
@@ -100,8 +104,8 @@ static void test_every_ready_task_is_offered_at_once_whatever_the_chip(void **st
   run_under(rt, &ahead, many);
   assert_int_equal(ahead.most_offered, TASKS + 1);
   for (uint32_t i = 0; i < TASKS; i++) assert_int_equal(ran[i], i);
-  assert_int_equal(pto_explore_submits(pto_engine_explore_position(pto_runtime_port(rt))), TASKS);
-  assert_int_equal(pto_explore_accesses(pto_engine_explore_position(pto_runtime_port(rt))), 0);
+  assert_int_equal(pto_explore_submits(made.position), TASKS);
+  assert_int_equal(pto_explore_accesses(made.position), 0);
   pto_runtime_destroy(rt);
 }
 
@@ -122,7 +126,8 @@ static void test_without_a_chooser_each_task_runs_before_the_next_is_submitted(v
   struct pto_runtime *rt = open_runtime();
   uint64_t count, call = 0;
   run_under(rt, NULL, many);
-  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(rt), &count);
+  const struct pto_explore_step *steps = made.steps;
+  count = made.step_count;
   for (uint64_t i = 0; i < count; i++) {
     if (steps[i].event.kind != PTO_EXPLORE_CALL) continue;
     assert_int_equal(steps[i].event.task, call++);
@@ -141,7 +146,8 @@ static void test_the_same_choices_give_the_same_steps(void **state) {
       struct watcher random = {{seed}, 0, 0};
       uint64_t count;
       run_under(rt, &random, many);
-      const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(rt), &count);
+      const struct pto_explore_step *steps = made.steps;
+      count = made.step_count;
       assert_true(count <= 4 * TASKS);
       const bool is_same = count == first_count && memcmp(steps, first, count * sizeof *steps) == 0;
       if (round) assert_true(is_same);
@@ -182,7 +188,7 @@ static void test_a_kernel_that_fails_ends_the_run_with_its_sentence_and_the_next
   for (uint64_t seed = 0; seed < 20; seed++) {
     struct watcher random = {{seed}, 0, 0};
     const struct pto_explore_chooser chooser = {watch, &random};
-    pto_engine_explore_set_chooser(pto_runtime_port(rt), &chooser);
+    pto_explore_log_begin(&made, &chooser);
     ran_count = 0;
     assert_int_equal(pto_run(rt, many_failing, NULL), PTO_EKERNEL);
     assert_non_null(strstr(pto_last_error(rt), "task 7: kernel failing failed"));
@@ -205,10 +211,46 @@ static int read_back(struct pto_runtime *rt, void *context) {
 static void test_the_position_counts_submits_and_host_accesses(void **state) {
   struct pto_runtime *rt = open_runtime();
   run_under(rt, NULL, read_back);
-  const uint64_t position = pto_engine_explore_position(pto_runtime_port(rt));
+  const uint64_t position = made.position;
   assert_int_equal(pto_explore_submits(position), TASKS);
   assert_int_equal(pto_explore_accesses(position), 2);
   pto_runtime_destroy(rt);
+}
+
+static void test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next(void **state) {
+  struct pto_runtime *first = open_runtime(), *second = open_runtime();
+  struct watcher random = {{7}, 0, 0};
+  run_under(first, &random, read_back);
+  const uint64_t steps = made.step_count, decisions = made.decisions;
+  ran_count = 0;
+  assert_int_equal(pto_run(second, many, NULL), PTO_OK); /* the watcher sees that positions go up */
+  assert_int_equal(pto_explore_submits(made.position), 2 * TASKS);
+  assert_int_equal(pto_explore_accesses(made.position), 2);
+  assert_true(made.step_count > steps && made.decisions > decisions);
+  for (uint64_t i = 0; i < made.step_count; i++)
+    if (made.steps[i].event.kind == PTO_EXPLORE_CALL)
+      assert_true(made.steps[i].event.task / TASKS == (i >= steps) && made.steps[i].event.task < 2 * TASKS);
+  pto_runtime_destroy(second);
+  pto_runtime_destroy(first);
+}
+
+static void test_without_a_log_calls_are_made_in_sequence_and_other_engines_take_none(void **state) {
+  const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "tiny"};
+  struct pto_runtime *rt = open_runtime(), *other;
+  assert_true(pto_engine_explore_set_log(pto_runtime_port(rt), NULL));
+  ran_count = 0;
+  assert_int_equal(pto_run(rt, many, NULL), PTO_OK);
+  for (uint32_t i = 0; i < TASKS; i++) assert_int_equal(ran[i], i);
+  assert_int_equal(pto_runtime_create(&config, &other), PTO_OK);
+  assert_false(pto_engine_explore_set_log(pto_runtime_port(other), &made));
+  pto_runtime_destroy(other);
+  pto_runtime_destroy(rt);
+}
+
+static int make_log(void **state) { return !pto_explore_log_init(&made); }
+static int drop_log(void **state) {
+  pto_explore_log_fini(&made);
+  return 0;
 }
 
 int main(void) {
@@ -221,6 +263,8 @@ int main(void) {
       cmocka_unit_test(test_local_memory_is_shared_by_kernels_that_do_not_wait),
       cmocka_unit_test(test_a_kernel_that_fails_ends_the_run_with_its_sentence_and_the_next_run_is_whole),
       cmocka_unit_test(test_the_position_counts_submits_and_host_accesses),
+      cmocka_unit_test(test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next),
+      cmocka_unit_test(test_without_a_log_calls_are_made_in_sequence_and_other_engines_take_none),
   };
-  return cmocka_run_group_tests_name("engine_explore", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("engine_explore", tests, make_log, drop_log);
 }

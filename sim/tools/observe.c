@@ -338,7 +338,8 @@ int pto_engine_observe_create(const struct pto_engine_config *config, struct pto
   engine->memory = memory;
   engine->port = pto_solo_port(&ops, chip, "observe");
   engine->port.looks_at_memory = true;
-  const int status = pto_solo_init(&engine->solo, config, chip, engine->views, &hooks, engine, &engine->port, error);
+  const int status = pto_solo_init(&engine->solo, config, chip, engine->views, PTO_LOCAL_GUARDS_NOW, &hooks, engine,
+                                   &engine->port, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;

@@ -21,13 +21,14 @@
 static struct random_program program;
 static struct random_plan plan;
 static struct random_result expected, actual;
+static struct pto_explore_log made;
 
 static const char *difference(struct pto_runtime *rt, struct pto_schedule_name name) {
   static const struct pto_explore_graph no_graph;
   struct pto_strategy strategy;
   const struct pto_explore_chooser chooser = {pto_strategy_choose, &strategy};
   pto_strategy_begin(&strategy, name, &no_graph, NULL, 500);
-  pto_engine_explore_set_chooser(pto_runtime_port(rt), &chooser);
+  pto_explore_log_begin(&made, &chooser);
   random_program_run(&program, &plan, rt, &actual);
   if (actual.status) return actual.sentence;
   if (actual.tasks != expected.tasks || actual.edges != expected.edges) return "number of tasks or edges";
@@ -42,20 +43,19 @@ static void test_random_orchestrations_give_the_same_bytes_in_every_order(void *
   struct pto_runtime *rt;
   uint64_t runs = 0, steps = 0;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  assert_true(pto_explore_log_init(&made) && pto_engine_explore_set_log(pto_runtime_port(rt), &made));
   for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     random_program_make(&program, seed);
     random_program_interpret(&program, PTO_DEPS_EXACT, 512, &plan, &expected);
     for (uint64_t i = 0; i < ORDERS; i++) {
       const struct pto_schedule_name name = pto_schedule_plan(i, ORDERS, seed, expected.tasks);
       const char *what = difference(rt, name);
-      uint64_t made;
       char text[64];
       if (what && (actual.status == PTO_ESCOPE || actual.status == PTO_EWINDOW || actual.status == PTO_EHEAP)) break;
       if (what)
         fail_msg("PTO_SEED=%llu, schedule %s: %s", (unsigned long long)seed,
                  pto_schedule_name_format(name, text, sizeof text), what);
-      pto_engine_explore_steps(pto_runtime_port(rt), &made);
-      steps += made;
+      steps += made.step_count;
       runs++;
     }
   }
@@ -64,6 +64,7 @@ static void test_random_orchestrations_give_the_same_bytes_in_every_order(void *
                 (unsigned long long)steps);
   assert_true(runs > seeds.count * ORDERS / 2);
   pto_runtime_destroy(rt);
+  pto_explore_log_fini(&made);
 }
 
 int main(void) {

@@ -4,7 +4,8 @@
  * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
  * (`sync=false`) there is a mistake.  For tests/cli/check_test.c.  And, with `touch`, kernels that touch what they do
  * not declare, for tests/cli/observe_test.c, or do not come back; with `both`, contexts that live at the same time, for
- * tests/cli/run_test.c.
+ * tests/cli/run_test.c.  And, with `output`, what the first dispatch copied is read back, for tests/cli/explore_test.c:
+ * ones, or zeros where the mistake shows.
  */
 #include <pto/pto.h>
 
@@ -58,7 +59,7 @@ static int submit_copy(struct pto_runtime *rt, const struct pto_bound *bound) {
 struct pass {
   struct pto_program_run *run;
   struct pto_context *context;
-  struct pto_device_tensor tensors[3];
+  struct pto_device_tensor tensors[3]; /* of 0 and 2, the first is ones and the second zeros */
   struct pto_device_program program;
 };
 
@@ -82,10 +83,14 @@ static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto
 }
 
 static int create_tensors(struct pass *pass) {
-  static const struct pto_device_tensor_desc desc = {.dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
+  static const struct pto_device_tensor_desc desc = {
+      .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}, .flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE};
+  float ones[NUMEL];
+  for (uint32_t i = 0; i < NUMEL; i++) ones[i] = 1;
   int status = PTO_OK;
   for (int i = 0; i < 3 && !status; i++) status = pto_device_tensor_create(pass->context, &desc, &pass->tensors[i]);
-  return status;
+  if (status || !pto_option_bool(pass->run, "output")) return status;
+  return pto_device_tensor_write(pass->context, pass->tensors[0], ones, sizeof ones);
 }
 
 static int open_pass(struct pass *pass, struct pto_program_run *run) {
@@ -123,25 +128,53 @@ static int drive_both(struct pto_program_run *run) {
   return status;
 }
 
+/* With `output`: a tensor into the array of the program. */
+static int read_back(struct pass *pass, int tensor) {
+  if (!pto_option_bool(pass->run, "output")) return PTO_OK;
+  float *seen = pto_program_find(pass->run, "seen")->data;
+  return pto_device_tensor_read(pass->context, pass->tensors[tensor], seen, NUMEL * sizeof *seen);
+}
+
+/* What a sync ended, and then the mistake with the host as the one that writes. */
+static int drive_host_write(struct pass *pass) {
+  static const float zeros[NUMEL];
+  int status = dispatch(pass, pass->tensors[2], pass->tensors[1]);
+  if (!status) status = pto_context_sync(pass->context);
+  if (!status) status = dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  if (!status) status = pto_device_tensor_write(pass->context, pass->tensors[0], zeros, sizeof zeros);
+  if (!status) status = pto_context_sync(pass->context);
+  if (!status) status = read_back(pass, 1);
+  close_pass(pass);
+  return status;
+}
+
 /* Tensor 0 is read, and then written. */
 static int host(struct pto_program_run *run) {
   struct pass pass;
   if (pto_option_bool(run, "both")) return drive_both(run);
   int status = open_pass(&pass, run);
+  if (!status && pto_option_bool(run, "write")) return drive_host_write(&pass);
   if (!status) status = dispatch(&pass, pass.tensors[0], pass.tensors[1]);
   if (!status && pto_option_bool(run, "sync")) status = pto_context_sync(pass.context);
+  if (!status && pto_option_bool(run, "peek")) status = read_back(&pass, 2); /* which no task touches */
   if (pto_option_bool(run, "contexts")) {
+    if (!status) status = read_back(&pass, 1);
     close_pass(&pass);
     if (!status) status = open_pass(&pass, run);
   }
   if (!status && pto_option_bool(run, "recreate")) status = recreate_tensors(&pass);
   if (!status) status = dispatch(&pass, pass.tensors[2], pass.tensors[0]);
   if (!status) status = pto_context_sync(pass.context);
+  if (!status && !pto_option_bool(run, "contexts") && !pto_option_bool(run, "recreate")) status = read_back(&pass, 1);
   close_pass(&pass);
   return status;
 }
 
-static int prepare(struct pto_program_run *run) { return PTO_OK; }
+static int prepare(struct pto_program_run *run) {
+  const uint64_t numel = NUMEL;
+  if (pto_option_bool(run, "output")) pto_program_array(run, "seen", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, &numel);
+  return PTO_OK;
+}
 
 const struct pto_program pto_program = {
     .abi = PTO_PROGRAM_ABI,
@@ -151,6 +184,9 @@ const struct pto_program pto_program = {
                                            {"contexts", PTO_OPTION_BOOL, "false", "each in a context of its own"},
                                            {"recreate", PTO_OPTION_BOOL, "false", "destroy the tensors in between"},
                                            {"both", PTO_OPTION_BOOL, "false", "two at a time, reported backwards"},
+                                           {"output", PTO_OPTION_BOOL, "false", "read back what was copied"},
+                                           {"peek", PTO_OPTION_BOOL, "false", "read what no task touches in between"},
+                                           {"write", PTO_OPTION_BOOL, "false", "the host writes, behind a sync"},
                                            {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
