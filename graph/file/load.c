@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/file/load.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,16 +224,49 @@ static void fini(struct pto_graph_loader *loader) {
   free(loader->numbered);
 }
 
+/* The first bytes of a file, which say what it is. */
+#define FIRST_BYTES 4096
+
+static void refuse_read(struct pto_graph_loader *loader) {
+  loader->reader.status =
+      pto_error_set(loader->reader.error, PTO_ESYSTEM, "%.400s: %s", loader->reader.path, strerror(errno));
+}
+
+static json_t *read_text(struct pto_graph_loader *loader, FILE *stream) {
+  struct pto_json_reader *reader = &loader->reader;
+  char *text = NULL;
+  json_t *document = NULL;
+  const long size = fseek(stream, 0, SEEK_END) == 0 ? ftell(stream) : -1;
+  rewind(stream);
+  if (size < 0)
+    refuse_read(loader);
+  else if (!(text = malloc((size_t)size + 1)))
+    pto_graph_load_refuse_memory(loader);
+  const size_t got = text ? fread(text, 1, (size_t)size, stream) : 0;
+  if (text && ferror(stream))
+    refuse_read(loader);
+  else if (text)
+    document = pto_graph_text_read(reader, reader->path, text, got, &loader->places, reader->error);
+  free(text);
+  return document;
+}
+
 /* The document of a file in either form: text by its name or its first word, else JSON. */
 static json_t *read_file(struct pto_graph_loader *loader, const char *path, struct pto_error *error) {
-  struct pto_mapped_file file;
+  char first[FIRST_BYTES];
   json_t *document = NULL;
-  if (pto_mapped_file_init(&file, path, error) == PTO_OK && file.size_bytes <= PTO_GRAPH_FILE_MAX_BYTES &&
-      (pto_graph_text_is_name(path) || pto_graph_text_is_content(file.data, file.size_bytes)))
-    document = pto_graph_text_read(&loader->reader, path, file.data, file.size_bytes, &loader->places, error);
-  else
-    document = pto_json_read_file(&loader->reader, path, PTO_GRAPH_FILE_MAX_BYTES, error);
-  pto_mapped_file_fini(&file);
+  FILE *stream = pto_json_read_open(&loader->reader, path, PTO_GRAPH_FILE_MAX_BYTES, error);
+  if (!stream) return NULL;
+  const size_t size = fread(first, 1, sizeof first, stream);
+  if (ferror(stream)) {
+    refuse_read(loader);
+  } else if (pto_graph_text_is_name(path) || pto_graph_text_is_content(first, size)) {
+    document = read_text(loader, stream);
+  } else {
+    rewind(stream);
+    document = pto_json_read_stream(&loader->reader, stream);
+  }
+  fclose(stream);
   return document;
 }
 
