@@ -3,6 +3,7 @@
 
 #include <graph/reference/reference.h>
 #include <runtime/base/base.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,17 +17,19 @@ static int run_reference(const struct pto_graph *graph, const void *const *input
 
 static int run_text(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
                     struct pto_error *error) {
-  const struct pto_graph_file_options options = {.size = sizeof options, .weights = PTO_GRAPH_WEIGHTS_INLINE};
-  char path[] = "/tmp/conformance_XXXXXX.webnn";
+  char path[] = "/tmp/conformance_XXXXXX.webnn", weights[sizeof path + sizeof ".safetensors"];
   struct pto_graph *read = NULL;
   const int fd = mkstemps(path, (int)strlen(".webnn"));
   if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s cannot be made", path);
   close(fd);
-  int status = pto_graph_save(graph, path, &options, error->sentence, sizeof error->sentence);
+  int status = pto_graph_save(graph, path, NULL, error->sentence, sizeof error->sentence);
   if (status == PTO_OK) status = pto_graph_load(NULL, path, NULL, &read, error->sentence, sizeof error->sentence);
   if (status == PTO_OK) status = run_reference(read, inputs, outputs, error);
   pto_graph_destroy(read);
   unlink(path);
+  /* Beside it, where there are many. */
+  snprintf(weights, sizeof weights, "%.*s.safetensors", (int)(strlen(path) - strlen(".webnn")), path);
+  unlink(weights);
   return status;
 }
 
