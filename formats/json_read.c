@@ -38,9 +38,8 @@ static json_t *keep_object(struct pto_json_reader *reader, json_t *root, const j
   return NULL;
 }
 
-json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
-                           struct pto_error *error) {
-  json_error_t reason;
+FILE *pto_json_read_open(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
+                         struct pto_error *error) {
   *reader = (struct pto_json_reader){.path = path, .error = error};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
@@ -49,12 +48,21 @@ json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uin
   }
   FILE *stream = check_file(reader, fd, most_bytes) ? NULL : fdopen(fd, "r"); /* json_loadfd reads byte by byte */
   if (!stream && !reader->status) refuse_file(reader, PTO_ESYSTEM, strerror(errno));
-  json_t *root = stream ? json_loadf(stream, JSON_REJECT_DUPLICATES, &reason) : NULL;
-  if (stream)
-    fclose(stream);
-  else
-    close(fd);
-  return reader->status ? NULL : keep_object(reader, root, &reason);
+  if (!stream) close(fd);
+  return stream;
+}
+
+json_t *pto_json_read_stream(struct pto_json_reader *reader, FILE *stream) {
+  json_error_t reason;
+  return keep_object(reader, json_loadf(stream, JSON_REJECT_DUPLICATES, &reason), &reason);
+}
+
+json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
+                           struct pto_error *error) {
+  FILE *stream = pto_json_read_open(reader, path, most_bytes, error);
+  json_t *root = stream ? pto_json_read_stream(reader, stream) : NULL;
+  if (stream) fclose(stream);
+  return root;
 }
 
 json_t *pto_json_read_memory(struct pto_json_reader *reader, const char *path, const void *bytes, size_t size,

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -32,6 +33,12 @@ struct pto_json_reader {
  * the life of the reader. */
 json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
                            struct pto_error *error);
+
+/* The two halves of it, for files that may be something else: the stream, which the caller closes, and the document in
+ * what is left of it. */
+FILE *pto_json_read_open(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
+                         struct pto_error *error);
+json_t *pto_json_read_stream(struct pto_json_reader *reader, FILE *stream);
 
 /* The same of `size` bytes in memory, which are not needed afterwards; `path` is how sentences name them. */
 json_t *pto_json_read_memory(struct pto_json_reader *reader, const char *path, const void *bytes, size_t size,

@@ -32,7 +32,7 @@ static bool holds(const char *path, const char *mark) {
  * model, a name without a file. */
 static bool is_program(const char *name) {
   if (strncmp(name, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0 || ends_with(name, ".so") ||
-      ends_with(name, ".onnx"))
+      ends_with(name, ".webnn") || ends_with(name, ".onnx"))
     return true;
   if (ends_with(name, ".json")) return holds(name, "\"webnn-graph-json\"") || pto_adopted_is_file(name);
   /* A name such as errors/scope has a slash, a path that is not there mostly begins with one. */

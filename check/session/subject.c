@@ -65,7 +65,9 @@ static bool is_model(const char *program) {
 }
 static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
 static bool is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
-static bool is_graph(const char *program) { return ends_with(program, ".json") || pto_is_onnx_file(program); }
+static bool is_graph(const char *program) {
+  return ends_with(program, ".json") || ends_with(program, ".webnn") || pto_is_onnx_file(program);
+}
 static bool is_any(const char *program) { return true; }
 
 /* The first that matches decides. */

@@ -6,6 +6,7 @@
  *   FILE.json                                a capture (check/capture/capture_program.h), the manifest of an adopted
  *                                            program (check/adopt/program.h), else a graph of operations
  *                                            (check/session/graph_program.h)
+ *   FILE.webnn, FILE.onnx                    a graph of operations
  *   model:NAME                               a model of `ptosim list models`, built with the settings
  *
  * Owns what it has loaded until fini.  One thread.  To add a kind of program: a line in `kinds` of subject.c.

@@ -60,7 +60,7 @@ OPTION(compare) {
 static const struct pto_option_spec extra[] = {
     {"model", "NAME", "a model of `ptosim list models` in place of a file; --set has its options", .set = NULL},
     {"validate", NULL, "says whether the file is a valid graph, and no more", FLAG(validate)},
-    {"save", "FILE.json", "writes the graph", TEXT(save_path)},
+    {"save", "FILE.json", "writes the graph; as text where it is FILE.webnn", TEXT(save_path)},
     {"save-weights", "FORM", "inline, safetensors or manifest (default: by size)", .set = set_save_weights},
     {"weights", "FILE", "of the graph's constants, to read (default: beside it)", TEXT(weights_path)},
     {"manifest", "FILE.json", "of these weights (default: beside the graph)", TEXT(manifest_path)},
@@ -96,6 +96,7 @@ static const struct pto_option_spec extra[] = {
 
 static void help(const struct pto_run_options *options) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
+       "ptosim graph FILE.webnn [OPTION...]        the same of a graph in text form\n"
        "ptosim graph FILE.onnx [OPTION...]         the same of an ONNX file; --set NAME=N for the sizes that it names\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(PTO_VERB_graph, extra);

@@ -15,6 +15,8 @@
 #include <tests/support/failing_malloc.h>
 
 static char folder[] = "/tmp/graph_json_XXXXXX";
+static const char *const forms[] = {"g.json", "g.webnn"};
+static const char *graph_name = "g.json"; /* of forms: what load and save are about */
 static char sentence[1024];
 
 static const char *path_of(const char *name) {
@@ -27,7 +29,8 @@ static const char *path_of(const char *name) {
 
 static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
 static int tear_down(void **state) {
-  static const char *const names[] = {"g.json", "g.safetensors", "g.weights", "g.manifest.json", "g.dot", "bad.json"};
+  static const char *const names[] = {"g.json",          "g.webnn", "g.safetensors", "g.weights",
+                                      "g.manifest.json", "g.dot",   "bad.json",      "bad.webnn"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(path_of(names[i]));
   return rmdir(folder);
 }
@@ -72,7 +75,7 @@ static void fail_each_allocation(int (*act)(void *context), void *context) {
 
 static int load(void *context) {
   struct pto_graph *graph = NULL;
-  const int status = pto_graph_load(NULL, path_of("g.json"), NULL, &graph, sentence, sizeof sentence);
+  const int status = pto_graph_load(NULL, path_of(graph_name), NULL, &graph, sentence, sizeof sentence);
   assert_true((status == PTO_OK) == (graph != NULL));
   pto_graph_destroy(graph);
   return status;
@@ -86,7 +89,7 @@ struct saving {
 static int save(void *context) {
   const struct saving *saving = context;
   const struct pto_graph_file_options options = {.size = sizeof options, .weights = saving->weights};
-  return pto_graph_save(saving->graph, path_of("g.json"), &options, sentence, sizeof sentence);
+  return pto_graph_save(saving->graph, path_of(graph_name), &options, sentence, sizeof sentence);
 }
 
 static int draw(void *context) { return pto_graph_save_dot(context, path_of("g.dot"), sentence, sizeof sentence); }
@@ -94,11 +97,15 @@ static int draw(void *context) { return pto_graph_save_dot(context, path_of("g.d
 static void test_each_allocation_of_load_and_save_may_fail(void **state) {
   if (!PTO_HAS_FAILING_MALLOC) skip();
   struct saving saving = {build(), PTO_GRAPH_WEIGHTS_DEFAULT};
-  for (; saving.weights <= PTO_GRAPH_WEIGHTS_MANIFEST; saving.weights++) {
-    fail_each_allocation(save, &saving);
-    assert_int_equal(save(&saving), PTO_OK);
-    fail_each_allocation(load, NULL);
+  for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    graph_name = forms[i];
+    for (saving.weights = PTO_GRAPH_WEIGHTS_DEFAULT; saving.weights <= PTO_GRAPH_WEIGHTS_MANIFEST; saving.weights++) {
+      fail_each_allocation(save, &saving);
+      assert_int_equal(save(&saving), PTO_OK);
+      fail_each_allocation(load, NULL);
+    }
   }
+  graph_name = forms[0];
   pto_graph_destroy(saving.graph);
 }
 
@@ -109,26 +116,37 @@ static void test_each_allocation_of_a_picture_may_fail(void **state) {
   pto_graph_destroy(graph);
 }
 
-static int load_bad(void *context) {
+static int load_bad(void *name) {
   struct pto_graph *graph = NULL;
-  const int status = pto_graph_load(NULL, path_of("bad.json"), NULL, &graph, sentence, sizeof sentence);
+  const int status = pto_graph_load(NULL, path_of(name), NULL, &graph, sentence, sizeof sentence);
   assert_null(graph);
   /* What it ends in is a refusal, or no memory. */
   return status == PTO_OK ? PTO_EINVAL : PTO_OK;
 }
 
+/* Every rule of the text form before the circle. */
 static void test_each_allocation_of_a_refusal_may_fail(void **state) {
+  static const char *const bad[][2] = {
+      {"bad.json",
+       "{\"format\": \"webnn-graph-json\", \"version\": 2, \"inputs\": {\"x\": {\"dataType\": \"float32\", \"shape\": "
+       "[2]}}, \"nodes\": [{\"id\": \"a\", \"op\": \"add\", \"inputs\": [\"x\", \"b\"]}, {\"id\": \"b\", \"op\": "
+       "\"abs\", \"inputs\": [\"a\"]}], \"outputs\": {\"y\": \"b\"}}"},
+      {"bad.webnn", "webnn_graph \"g\" v2 @quantized { #: weights data=\"d\", manifest=\"m\"\n inputs { x: f32[2]; } "
+                    "consts { \"o p\": "
+                    "u8[2] @bytes([1, 2]); s: f32[] @scalar(0.5); w: u64[] @scalar(18446744073709551615); v: i4[1] "
+                    "@weights(\"v\"); } "
+                    "nodes { a = add(x, b); [c, d] = split(x, splits=[1, 1], axis=0, label=null, t=true); b = abs(a); "
+                    "} outputs { y = "
+                    "b; a } }"}};
   if (!PTO_HAS_FAILING_MALLOC) skip();
-  FILE *file = fopen(path_of("bad.json"), "w");
-  assert_non_null(file);
-  fputs("{\"format\": \"webnn-graph-json\", \"version\": 2, \"inputs\": {\"x\": {\"dataType\": \"float32\", \"shape\": "
-        "[2]}}, \"nodes\": [{\"id\": \"a\", \"op\": \"add\", \"inputs\": [\"x\", \"b\"]}, {\"id\": \"b\", \"op\": "
-        "\"abs\", "
-        "\"inputs\": [\"a\"]}], \"outputs\": {\"y\": \"b\"}}",
-        file);
-  fclose(file);
-  fail_each_allocation(load_bad, NULL);
-  assert_non_null(strstr(sentence, "circle"));
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    FILE *file = fopen(path_of(bad[i][0]), "w");
+    assert_non_null(file);
+    fputs(bad[i][1], file);
+    fclose(file);
+    fail_each_allocation(load_bad, (void *)(uintptr_t)bad[i][0]);
+    if (i == 0) assert_non_null(strstr(sentence, "circle"));
+  }
 }
 
 static void test_options_of_an_earlier_or_unknown_library_are_told_apart(void **state) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/file/load.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void add_node_names(struct pto_graph_loader *loader, json_t *ids, uint32_
   json_t *node = pto_json_read_item(reader, loader->nodes, index);
   const char *id = pto_json_read_string(reader, node, "id");
   if (reader->status) return;
-  pto_json_read_at(reader, "nodes[%" PRIu32 "] \"%.60s\"", index, id);
+  pto_graph_load_at(loader, PTO_GRAPH_FILE_NODES, index, id, NULL);
   json_t *other = json_object_get(ids, id);
   if (other)
     pto_json_read_refuse(reader, "nodes[%" JSON_INTEGER_FORMAT "] has the same id", json_integer_value(other));
@@ -68,18 +69,25 @@ static size_t count_values(const struct pto_graph_loader *loader) {
   return count;
 }
 
-static void add_names(struct pto_graph_loader *loader) {
+static void add_declared_names(struct pto_graph_loader *loader, enum pto_graph_file_list list, json_t *declared) {
   const char *name;
-  json_t *ids = json_object(), *item;
+  json_t *item;
+  uint32_t index = 0;
+  json_object_foreach(declared, name, item) {
+    pto_graph_load_at(loader, list, index++, name, NULL);
+    add_name(loader, name, 0);
+  }
+}
+
+static void add_names(struct pto_graph_loader *loader) {
+  json_t *ids = json_object();
   const size_t count = count_values(loader);
   loader->names = json_object();
   loader->referred = json_object();
   loader->values = count < UINT32_MAX ? calloc(count + 1, sizeof *loader->values) : NULL;
   if (!ids || !loader->names || !loader->referred || !loader->values) pto_graph_load_refuse_memory(loader);
-  pto_json_read_at(&loader->reader, "inputs");
-  json_object_foreach(loader->inputs, name, item) add_name(loader, name, 0);
-  pto_json_read_at(&loader->reader, "consts");
-  json_object_foreach(loader->consts, name, item) add_name(loader, name, 0);
+  add_declared_names(loader, PTO_GRAPH_FILE_INPUTS, loader->inputs);
+  add_declared_names(loader, PTO_GRAPH_FILE_CONSTS, loader->consts);
   for (uint32_t i = 0; !loader->reader.status && i < json_array_size(loader->nodes); i++)
     add_node_names(loader, ids, i);
   json_decref(ids);
@@ -125,7 +133,7 @@ static void make_inputs(struct pto_graph_loader *loader, uint32_t *next) {
   const char *name;
   json_t *item;
   json_object_foreach(loader->inputs, name, item) {
-    pto_json_read_at(&loader->reader, "inputs \"%.60s\"", name);
+    pto_graph_load_at(loader, PTO_GRAPH_FILE_INPUTS, *next, name, NULL);
     const struct pto_graph_desc desc = pto_graph_load_desc(loader, item);
     if (loader->reader.status) return;
     loader->values[*next].operand = pto_graph_builder_input(loader->builder, name, &desc);
@@ -137,7 +145,7 @@ static void make_consts(struct pto_graph_loader *loader, uint32_t *next) {
   const char *name;
   json_t *item;
   json_object_foreach(loader->consts, name, item) {
-    pto_json_read_at(&loader->reader, "consts \"%.60s\"", name);
+    pto_graph_load_at(loader, PTO_GRAPH_FILE_CONSTS, *next - (uint32_t)json_object_size(loader->inputs), name, NULL);
     pto_graph_load_const(loader, item, (*next)++);
     if (loader->reader.status) return;
   }
@@ -147,7 +155,7 @@ static void make_nodes(struct pto_graph_loader *loader, uint32_t next) {
   json_t *node;
   size_t i;
   json_array_foreach(loader->nodes, i, node) {
-    pto_json_read_at(&loader->reader, "nodes[%zu] \"%.60s\"", i, pto_graph_load_node_id(loader, (uint32_t)i));
+    pto_graph_load_at(loader, PTO_GRAPH_FILE_NODES, (uint32_t)i, pto_graph_load_node_id(loader, (uint32_t)i), NULL);
     pto_graph_load_node(loader, node, (uint32_t)i, next);
     if (loader->reader.status) return;
     next += pto_graph_load_result_count(node);
@@ -164,7 +172,7 @@ static struct pto_graph_output *use_outputs(struct pto_graph_loader *loader) {
   struct pto_graph_output *outputs =
       pto_graph_load_alloc(loader, (json_object_size(loader->outputs) + 1) * sizeof *outputs);
   json_object_foreach(loader->outputs, name, item) {
-    pto_json_read_at(reader, "outputs \"%.60s\"", name);
+    pto_graph_load_at(loader, PTO_GRAPH_FILE_OUTPUTS, count, name, NULL);
     if (!json_is_string(item)) pto_json_read_refuse(reader, "is no string");
     const struct pto_graph_file_value *value =
         reader->status ? NULL : pto_graph_load_use(loader, json_string_value(item), UINT32_MAX);
@@ -182,8 +190,7 @@ static void check_uses(struct pto_graph_loader *loader) {
     uint32_t end = i;
     for (; end < loader->value_count && loader->values[end].node == node; end++) is_used |= loader->values[end].is_used;
     if (!is_used) {
-      pto_json_read_at(&loader->reader, "nodes[%" PRIu32 "] \"%.60s\"", node - 1,
-                       pto_graph_load_node_id(loader, node - 1));
+      pto_graph_load_at(loader, PTO_GRAPH_FILE_NODES, node - 1, pto_graph_load_node_id(loader, node - 1), NULL);
       pto_json_read_refuse(&loader->reader, "nothing uses %s \"%.60s\"", end == i + 1 ? "its result" : "its results",
                            loader->values[i].name);
     }
@@ -212,8 +219,55 @@ static void fini(struct pto_graph_loader *loader) {
   json_decref(loader->names);
   json_decref(loader->referred);
   json_decref(loader->document);
+  pto_graph_places_fini(&loader->places);
   free(loader->values);
   free(loader->numbered);
+}
+
+/* The first bytes of a file, which say what it is. */
+#define FIRST_BYTES 4096
+
+static void refuse_read(struct pto_graph_loader *loader) {
+  loader->reader.status =
+      pto_error_set(loader->reader.error, PTO_ESYSTEM, "%.400s: %s", loader->reader.path, strerror(errno));
+}
+
+static json_t *read_text(struct pto_graph_loader *loader, FILE *stream) {
+  struct pto_json_reader *reader = &loader->reader;
+  char *text = NULL;
+  json_t *document = NULL;
+  const long size = fseek(stream, 0, SEEK_END) == 0 ? ftell(stream) : -1;
+  rewind(stream);
+  if (size < 0)
+    refuse_read(loader);
+  else if (!(text = malloc((size_t)size + 1)))
+    pto_graph_load_refuse_memory(loader);
+  const size_t got = text ? fread(text, 1, (size_t)size, stream) : 0;
+  if (text && ferror(stream))
+    refuse_read(loader);
+  else if (text)
+    document = pto_graph_text_read(reader, reader->path, text, got, &loader->places, reader->error);
+  free(text);
+  return document;
+}
+
+/* The document of a file in either form: text by its name or its first word, else JSON. */
+static json_t *read_file(struct pto_graph_loader *loader, const char *path, struct pto_error *error) {
+  char first[FIRST_BYTES];
+  json_t *document = NULL;
+  FILE *stream = pto_json_read_open(&loader->reader, path, PTO_GRAPH_FILE_MAX_BYTES, error);
+  if (!stream) return NULL;
+  const size_t size = fread(first, 1, sizeof first, stream);
+  if (ferror(stream)) {
+    refuse_read(loader);
+  } else if (pto_graph_text_is_name(path) || pto_graph_text_is_content(first, size)) {
+    document = read_text(loader, stream);
+  } else {
+    rewind(stream);
+    document = pto_json_read_stream(&loader->reader, stream);
+  }
+  fclose(stream);
+  return document;
 }
 
 int pto_graph_json_load(struct pto_context *context, const char *path, const struct pto_graph_file_options *options,
@@ -222,7 +276,7 @@ int pto_graph_json_load(struct pto_context *context, const char *path, const str
   loader.weights.graph_path = path;
   loader.weights.weights_path = options->weights_path;
   loader.weights.manifest_path = options->manifest_path;
-  loader.document = pto_json_read_file(&loader.reader, path, PTO_GRAPH_FILE_MAX_BYTES, error);
+  loader.document = read_file(&loader, path, error);
   if (!loader.reader.status && pto_graph_builder_create(context, &loader.builder))
     pto_graph_load_refuse_memory(&loader);
   if (!loader.reader.status) read_document(&loader);

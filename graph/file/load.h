@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the reader of graph files share: pto_graph_load of <pto/graph.h> is graph/file/load.c, constants
- * are graph/file/load_const.c, nodes graph/file/load_node.c.
+ * What the parts of the reader of graph files share: pto_graph_load of <pto/graph.h> is graph/file/load.c, files in
+ * text form become documents in graph/file/text.c, constants are graph/file/load_const.c, nodes graph/file/load_node.c.
  *
  * Owns, while a file is read, the document, the names in it, a builder, and what a call needs.
  *
@@ -19,6 +19,7 @@
 
 #include <formats/json_read.h>
 #include <graph/build/arena.h>
+#include <graph/file/text.h>
 #include <graph/file/weights.h>
 #include <graph/build/operation.h>
 
@@ -38,7 +39,8 @@ struct pto_graph_loader {
   struct pto_json_reader reader;
   struct pto_graph_builder *builder;
   json_t *document, *inputs, *consts, *nodes, *outputs;
-  json_t *names; /* name → index into values */
+  struct pto_graph_places places; /* of a file in text form */
+  json_t *names;                  /* name → index into values */
   struct pto_graph_file_value *values;
   uint32_t value_count;
   uint32_t *numbered; /* values in the order in which files count them; NULL until a file does */
@@ -61,6 +63,10 @@ struct pto_graph_file_value *pto_graph_load_use(struct pto_graph_loader *loader,
 /* A number, also as a string: "NaN", "Infinity", "-Infinity", or whole ones that JSON's integers do not hold.  `what`
  * is for the sentence. */
 struct pto_number pto_graph_load_number(struct pto_graph_loader *loader, json_t *value, const char *what);
+/* Item `index` of a list, called `name`, is what is read from now on; `option` (may be NULL) is the one of a node.
+ * Sentences name the line where the file is text, the list where it is JSON. */
+void pto_graph_load_at(struct pto_graph_loader *loader, enum pto_graph_file_list list, uint32_t index, const char *name,
+                       const char *option);
 /* The id of node `index`, for sentences. */
 const char *pto_graph_load_node_id(const struct pto_graph_loader *loader, uint32_t index);
 /* "PATH: out of memory". */

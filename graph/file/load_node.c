@@ -128,7 +128,7 @@ static void read_option_operands(struct node *node, bool is_numbered_in_inputs) 
     const char *name = node->info->parameters[i].name;
     json_t *value = node->info->parameters[i].is_optional ? json_object_get(node->options, name) : NULL;
     if (!value || json_is_null(value) || (is_numbered_in_inputs && json_is_integer(value))) continue;
-    pto_json_read_at(reader, "nodes[%" PRIu32 "] \"%.40s\", option \"%.24s\"", node->index, node->id, name);
+    pto_graph_load_at(node->loader, PTO_GRAPH_FILE_NODES, node->index, node->id, name);
     if (node->operands[i].index) {
       pto_json_read_refuse(reader, "the operand is given twice: in inputs and in options");
     } else if (json_is_string(value)) {
@@ -140,7 +140,7 @@ static void read_option_operands(struct node *node, bool is_numbered_in_inputs) 
       set_operand(node, i, node->loader->values[node->loader->numbered[json_integer_value(value)]].name);
     }
   }
-  pto_json_read_at(reader, "nodes[%" PRIu32 "] \"%.60s\"", node->index, node->id);
+  pto_graph_load_at(node->loader, PTO_GRAPH_FILE_NODES, node->index, node->id, NULL);
 }
 
 /* How many operands the options give by number. */

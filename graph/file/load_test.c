@@ -208,7 +208,7 @@ static void test_mistakes_of_inputs_and_constants_say_where(void **state) {
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [65536, 65536, 65536, 65536]}", "", "inputs \"x\""},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [0]}", "", "inputs \"x\""},
       {"\"\": {\"dataType\": \"float32\", \"shape\": []}", "", "empty"},
-      {X, CONST("x", "float32", "[]", SCALAR("1")), "consts: \"x\" is an input already"},
+      {X, CONST("x", "float32", "[]", SCALAR("1")), "consts \"x\": \"x\" is an input already"},
       {X, CONST("c", "float32", "[2]", "\"kind\": \"inlineBytes\", \"bytes\": [1, 2, 3]"),
        "consts \"c\": 3 bytes are given, its shape of float32 has 8"},
       {X, CONST("c", "int8", "[1]", "\"kind\": \"inlineBytes\", \"bytes\": [256]"), "item 0"},

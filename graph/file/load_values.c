@@ -27,6 +27,21 @@ void pto_graph_load_refuse_as_builder(struct pto_graph_loader *loader) {
                     reader->place, reader->place[0] ? ": " : "", pto_graph_builder_error(loader->builder));
 }
 
+void pto_graph_load_at(struct pto_graph_loader *loader, enum pto_graph_file_list list, uint32_t index, const char *name,
+                       const char *option) {
+  static const char *const lists[] = {"inputs", "consts", "nodes", "outputs"};
+  const struct pto_graph_place *places = loader->places.of[list].items;
+  char item[32] = "";
+  if (places)
+    snprintf(item, sizeof item, "line %" PRIu32 ", column %" PRIu32 ":", places[index].line, places[index].column);
+  else if (list == PTO_GRAPH_FILE_NODES)
+    snprintf(item, sizeof item, "nodes[%" PRIu32 "]", index);
+  if (option)
+    pto_json_read_at(&loader->reader, "%s \"%.36s\", option \"%.24s\"", item, name, option);
+  else
+    pto_json_read_at(&loader->reader, "%s \"%.60s\"", item[0] ? item : lists[list], name);
+}
+
 struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object) {
   struct pto_json_reader *reader = &loader->reader;
   struct pto_graph_desc desc = {0};
@@ -35,7 +50,9 @@ struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_
   size_t i;
   json_array_foreach(shape, i, size) {
     if (json_is_object(size) || json_is_string(size))
-      pto_json_read_refuse(reader, "sizes that are known later only are not supported");
+      pto_json_read_refuse(reader,
+                           "size %zu is known later only (%.40s), which is not supported: it has to be a number", i,
+                           json_string_value(json_is_string(size) ? size : json_object_get(size, "name")));
   }
   pto_json_read_u64s(reader, object, "shape", PTO_MAX_DIMS, UINT32_MAX, desc.shape, &desc.ndims);
   const int dtype = pto_graph_dtype_find(name);

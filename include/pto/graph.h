@@ -132,8 +132,9 @@ PTO_API uint32_t pto_graph_operation_limits(struct pto_context *context, const c
                                             struct pto_graph_limit *limits, uint32_t capacity);
 
 /* ---- files ----
- * Graphs as webnn-graph-json, version 1 and 2 (docs/graph.md).  Data of constants are in the file, or in one beside it:
- * a safetensors file, or a weights manifest and its blob. */
+ * Graphs as webnn-graph-json, version 1 and 2, or its text form (docs/graph.md).  Saved as text are files whose names
+ * end in .webnn; read as text are these and those that begin with webnn_graph.  Data of constants are in the file, or
+ * in one beside it: a safetensors file, or a weights manifest and its blob. */
 
 /* Where save puts the data of constants.  Those of one value alone, and of 4 bits in safetensors, stay in the file. */
 enum pto_graph_weights_form {

@@ -44,8 +44,8 @@ struct pto_words {
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_session_options o = {.size = sizeof o};`. */
 struct pto_session_options {
   size_t size;
-  const char *program;             /* a name of `ptosim list programs`, FILE.so, FILE.json (a graph or a capture), or
-                                      model:NAME */
+  const char *program; /* a name of `ptosim list programs`, FILE.so, FILE.json (a graph or a capture), FILE.webnn, or
+                          model:NAME */
   const struct pto_program *made;  /* instead of `program`, which is then its name [made->name] */
   const char *case_name;           /* [none] */
   struct pto_words settings;       /* KEY=VALUE each, as of --set */

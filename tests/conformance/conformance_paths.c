@@ -3,12 +3,34 @@
 
 #include <graph/reference/reference.h>
 #include <runtime/base/base.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run_reference(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
                          struct pto_error *error) {
   return pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, error);
+}
+
+/* ---- through a file in text form ---- */
+
+static int run_text(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
+                    struct pto_error *error) {
+  char path[] = "/tmp/conformance_XXXXXX.webnn", weights[sizeof path + sizeof ".safetensors"];
+  struct pto_graph *read = NULL;
+  const int fd = mkstemps(path, (int)strlen(".webnn"));
+  if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s cannot be made", path);
+  close(fd);
+  int status = pto_graph_save(graph, path, NULL, error->sentence, sizeof error->sentence);
+  if (status == PTO_OK) status = pto_graph_load(NULL, path, NULL, &read, error->sentence, sizeof error->sentence);
+  if (status == PTO_OK) status = run_reference(read, inputs, outputs, error);
+  pto_graph_destroy(read);
+  unlink(path);
+  /* Beside it, where there are many. */
+  snprintf(weights, sizeof weights, "%.*s.safetensors", (int)(strlen(path) - strlen(".webnn")), path);
+  unlink(weights);
+  return status;
 }
 
 /* ---- lowered ---- */
@@ -71,5 +93,5 @@ static int run_virtual(const struct pto_graph *graph, const void *const *inputs,
 }
 
 const struct pto_conformance_path pto_conformance_paths[] = {
-    {"reference", run_reference}, {"threads", run_threads}, {"virtual", run_virtual}};
+    {"reference", run_reference}, {"text", run_text}, {"threads", run_threads}, {"virtual", run_virtual}};
 const uint32_t pto_conformance_path_count = PTO_ARRAY_LENGTH(pto_conformance_paths);

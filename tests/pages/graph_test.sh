@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # docs/tables/operations.txt is the table that the build gives: every operation of the list, with its operands and the
-# kernels that it becomes.  Its worst ULP are measured elsewhere, and are only there.
+# kernels that it becomes.  Its worst ULP are measured elsewhere, and are only there.  The text form of docs/graph.md runs,
+# comes back, and is refused as the page says.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
@@ -16,6 +17,33 @@ printed_is_kept() {
 every_operation() { [ "$(grep -c '^| `' "$work/printed")" = "$("$build/ptosim" list ops | wc -l)" ]; }
 each_becomes_something() { ! awk -F ' *[|] *' '$2 ~ /^`/ && $5 == "" { print; found = 1 } END { exit !found }' "$work/printed"; }
 
+example() { # W: a constant of other numbers, so that no file of weights is needed
+  awk '/^```/ { on = 0 } /^webnn_graph/ { on = 1 } on' docs/graph.md | sed "s/W: f32.*@weights(\"W\")/W: f32$1 @scalar(1)/"
+}
+example_runs() {
+  example '[4,3]' >"$work/head.webnn" && grep -q '@scalar(1)' "$work/head.webnn" &&
+    "$build/ptosim" graph "$work/head.webnn" --run --compare reference | grep -q 'gemm 1, split 1'
+}
+example_comes_back() {
+  "$build/ptosim" graph "$work/head.webnn" --quiet --save "$work/a.json" &&
+    "$build/ptosim" graph "$work/a.json" --quiet --save "$work/b.webnn" &&
+    "$build/ptosim" graph "$work/b.webnn" --quiet --save "$work/b.json" && cmp "$work/a.json" "$work/b.json" &&
+    grep -q 'label="cut"' "$work/b.webnn"
+}
+every_verb_takes_it() {
+  "$build/ptosim" run "$work/head.webnn" | grep -q '^head' && "$build/ptosim" check "$work/head.webnn" | grep -q ' 0 findings'
+}
+refusal_is_the_pages() {
+  example '[3,4]' >"$work/head.webnn"
+  (cd "$work" && leaves_with 2 "$program" graph head.webnn) >"$work/refused"
+  grep -q 'line 5, column 5' "$work/refused" && grep -Fqx -- "$(sed 's/^ptosim: graph: //' "$work/refused")" docs/graph.md
+}
+program=$(realpath "$build/ptosim")
+
+holds 'the text form of the page runs as the reference does' example_runs
+holds 'it comes back through JSON' example_comes_back
+holds 'every verb takes it as a program' every_verb_takes_it
+holds 'it is refused as the page says' refusal_is_the_pages
 holds 'docs/tables/operations.txt is what scripts/update_graph_ops makes' printed_is_kept
 holds 'it has every operation' every_operation
 holds 'every operation becomes tasks' each_becomes_something
