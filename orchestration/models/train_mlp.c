@@ -23,6 +23,8 @@
  */
 #include <orchestration/models/mlp_differences.h>
 
+#include <stdio.h>
+
 #define MOST_BATCHES 64 /* sets of tensors that a context keeps lowered tasks of */
 
 /* ---- options and arrays ---- */
@@ -39,7 +41,9 @@ static const char *name_of(struct pto_program_run *run, const char *what, uint64
   return pto_program_text(run, "%s%llu", what, (unsigned long long)layer);
 }
 static struct pto_array *array_of(struct pto_program_run *run, const char *what, uint64_t layer) {
-  return pto_program_find(run, name_of(run, what, layer));
+  char name[32];
+  snprintf(name, sizeof name, "%s%llu", what, (unsigned long long)layer);
+  return pto_program_find(run, name);
 }
 
 /* The point's squared distance from the middle, of 0 to 2, says the class; beyond the circle it is the last. */
