@@ -195,29 +195,33 @@ static inline int plain_mlp_loss_of_batch(const struct plain_mlp *m, const float
   return status;
 }
 
+/* What softmax of a row of logits may be off by: the exact p is p · e^t with |t| ≤ this.  Twice what the logits are
+ * off, and the roundings of the kernel (exp, sum, reciprocal, product; more of weights far below the largest). */
+static inline double off_of_softmax(const struct grid *z, uint64_t row) {
+  double off = 0, least = INFINITY, most = -INFINITY;
+  for (uint64_t i = row * z->columns; i < (row + 1) * z->columns; i++) {
+    off = fmax(off, z->bounds[i]);
+    least = fmin(least, (double)z->at[i]);
+    most = fmax(most, (double)z->at[i]);
+  }
+  return 2 * off + gamma_of(2 * (most - least) + roundings_of_sum(z->columns) + 8);
+}
+
 /* dz of the last layer: (softmax z − label) / batch. */
 static inline int begin_backward(struct plain_mlp *m, const float *labels) {
   const struct grid *z = &m->a[m->sizes.layers], *dz = &m->dz[m->sizes.layers - 1];
   const struct grid grids[] = {*z, *dz};
   const float share = 1.0f / (float)z->rows;
   const int status = run_kernel(&m->core, "softmax", grids, 2, 1);
-  for (uint64_t i = 0; i < z->rows * z->columns; i++) {
-    const float p = dz->at[i], difference = p - labels[i];
-    dz->at[i] = difference * share;
-    if (!dz->bounds) continue;
-    /* Of a row: how far its logits may be off, and below the largest.  The exact p is p · e^t, |t| ≤ off: twice what
-     * the logits are off, and the roundings of the kernel (0.51 to 2 units each of exp, sum, reciprocal, product). */
-    const uint64_t row = i / z->columns * z->columns;
-    double most = 0, top = -INFINITY;
-    for (uint64_t j = 0; j < z->columns; j++) {
-      most = fmax(most, z->bounds[row + j]);
-      top = fmax(top, (double)z->at[row + j]);
+  for (uint64_t row = 0; row < z->rows; row++) {
+    const double off = dz->bounds ? off_of_softmax(z, row) : 0;
+    for (uint64_t i = row * z->columns; i < (row + 1) * z->columns; i++) {
+      const float p = dz->at[i], difference = p - labels[i];
+      dz->at[i] = difference * share;
+      if (dz->bounds)
+        dz->bounds[i] =
+            ((double)p * expm1(off) + 3 * ROUNDING * fabs((double)difference) + (double)FLT_MIN) * (double)share;
     }
-    double far = 0; /* weights that are far below are off by more */
-    for (uint64_t j = 0; j < z->columns; j++) far = fmax(far, top - (double)z->at[row + j]);
-    const double off = 2 * most + gamma_of(2 * far + roundings_of_sum(z->columns) + 8);
-    dz->bounds[i] =
-        ((double)p * expm1(off) + 3 * ROUNDING * fabs((double)difference) + (double)FLT_MIN) * (double)share;
   }
   return status;
 }
