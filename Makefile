@@ -63,7 +63,7 @@ PARTS_SRC := $(PARTS_llm)
 PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orchestration/*/*.c))
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
-ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
+ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/% graph/build/% graph/infer/% graph/file/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
 TEST_SRC := $(wildcard formats/*_test.c device/*_test.c world/*_test.c \
               $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph compat check report cli tests bench))

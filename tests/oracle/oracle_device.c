@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle has no devices: programs that drive contexts load, and are said to be beyond it.
+ * The oracle has no devices: programs that drive contexts load, and are said to be beyond it.  Graphs can be built
+ * there, for no context, and not dispatched.
  */
-#include <pto/device.h>
+#include <device/device_tensors.h>
+#include <pto/graph.h>
 
 int pto_context_create(const struct pto_context_options *options, struct pto_context **context_out, char *sentence,
                        size_t sentence_size) {
@@ -53,3 +55,15 @@ int pto_context_forget_program(struct pto_context *context, const struct pto_dev
   return PTO_ENOTSUP;
 }
 uint64_t pto_device_program_serial(void) { return 0; }
+
+int pto_device_tensors_lookup(struct pto_device_tensors *tensors, struct pto_device_tensor tensor, const char *what,
+                              struct pto_device_record **record_out, struct pto_error *error) {
+  return PTO_ENOTSUP;
+}
+int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
+                       const struct pto_dispatch_bindings *bindings) {
+  return PTO_ENOTSUP;
+}
+int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, const struct pto_compute_arrays *arrays) {
+  return PTO_ENOTSUP;
+}
