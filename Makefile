@@ -119,23 +119,27 @@ $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 # Sanitizers take lines from debug information and nothing more.  The checks of addresses make -O2 twice as long to compile as -O1;
 # a fuzzer's speed is worth it.  Not so ThreadSanitizer: gcc 12 at -O1 compiles a != of two truths wrong under it (reduce_check
 # of kernels/rows/reduce.c refused f32 to f32).
-CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0 -g,$(if $(and $(SAN),$(if $(FUZZ),,yes)),$(if $(findstring thread,$(SAN)),-O2,-O1) -g1,-O2 -g))
+CFLAGS ?= $(if $(filter debug,$(BUILD)),-O0 -g,$(if $(and $(SAN),$(if $(FUZZ),,yes)),$(if $(findstring thread,$(SAN)),-O2,-O1) -g1,-O2 -g))
 # A payload at the head of a larger struct, and a hint that a loop may be vectorised where clang 14 does not, are meant.
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
         $(if $(findstring clang,$(notdir $(CC))),$(WARN_CLANG))
-DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2) \
+DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2) \
            $(if $(ANNOTATE),-DPTO_ANNOTATE=1)
 # What is not PTO_API is no symbol of a shared object; in the library it is "protected", for libptotools.so (scripts/library_map).
 VISIBILITY := hidden
 $(LIB_OBJ): private VISIBILITY := protected
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
 CODE = -std=c17 -fPIC -fvisibility=$(VISIBILITY) -ffp-contract=off -fno-math-errno -pthread
+# clang counts at the source, so copies of an inline function are one.  Programs have no counters: "check --observe" would take
+# them for state of their kernels.
+COVER := $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
+$(call obj,$(filter orchestration/%,$(PROGRAM_SRC) $(PARTS_SRC)) $(PLANTED_SRC)): private COVER :=
 # Beside the check of addresses, undefined behaviour ends in SIGILL, for which that one tells the stack (scripts/run_tests): texts for
 # each place are five sixths of a program's data, which its search for leaks reads in each run.
-INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+INSTRUMENT = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
               $(if $(and $(findstring address,$(SAN)),$(findstring undefined,$(SAN))),-fsanitize-undefined-trap-on-error) \
-              $(if $(COVERAGE),--coverage) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
+              $(COVER) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
 ALL_CFLAGS = $(DEFINES) $(CPPFLAGS) $(CODE) $(WARN) $(INSTRUMENT) $(CFLAGS)
 LINK = $(CC) $(CODE) $(INSTRUMENT) $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
 # An instrumented program names each of its variables: relocations, if it may lie anywhere, that each run pays for.  There are hundreds
@@ -361,8 +365,8 @@ bench: ## benches, as JSON lines (build/bench.jsonl) and tables
 	$(AGAIN) benches
 	@PTO_BENCH_QUICK=$(QUICK) scripts/run_benches $(B)/bench.jsonl $(BENCH_PROGRAMS)
 coverage: ## what the tests reach
-	$(AGAIN) COVERAGE=1 tests
-	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
+	$(AGAIN) CC=clang COVERAGE=1 tests
+	@scripts/coverage build-clang-coverage $(patsubst $(B)/%,build-clang-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
 
 adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected texts of PYPTO=DIR
 	@[ -n "$(SIMPLER)$(PYPTO)" ] || { echo "adopt-sources: SIMPLER=DIR or PYPTO=DIR, a checkout"; exit 1; }
