@@ -33,8 +33,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(diff, "diff", "A B [OPTION...]", "what differs between the graphs of two runs: files, captures or programs")       \
   X(compare, "compare", "A B [OPTION...]", "what changed between two runs: recorded ones, programs or baselines")      \
   X(task, "task", "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                    \
-  X(graph, "graph", "FILE.json|--model NAME [OPTION...]",                                                              \
-    "a graph of operations: what is in it, copies, pictures, runs")                                                    \
+  X(graph, "graph", "FILE|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")   \
   X(suite, "suite", "[PROGRAM...] [OPTION...]",                                                                        \
     "runs many programs on both engines, one process each, and prints a table")                                        \
   X(merge, "merge", "FILE... [OPTION...]", "what one run would have told, from the lines of its shards")               \

@@ -142,7 +142,7 @@ static int call(struct pto_graph_builder *builder, uint32_t op, const struct ope
                 const struct pto_op_attributes *attributes, struct pto_graph **graph_out) {
   static struct pto_graph_operand results[PTO_GRAPH_MAX_RESULTS];
   static struct pto_graph_output outputs[PTO_GRAPH_MAX_RESULTS];
-  static char names[PTO_GRAPH_MAX_RESULTS][16];
+  static char names[PTO_GRAPH_MAX_RESULTS][24];
   struct pto_graph_operand inputs[MOST_OPERANDS] = {{0}};
   const struct pto_op_info *info = pto_op_info(op);
   const bool has_list = info->parameters[0].is_list;
