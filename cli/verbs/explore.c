@@ -160,9 +160,8 @@ static void print_counts(const struct explore_command *c) {
   printf("%" PRIu64 " differ\n", n->differing);
   if (n->contexts > 1) printf("  in %" PRIu64 " contexts a run, one after another\n", n->contexts);
   if (n->contexts_left_out)
-    printf("  the tasks of %" PRIu64
-           " contexts ran in sequence alone: they were made while another one lived, or have an "
-           "engine of their own\n",
+    printf("  contexts whose tasks ran in sequence alone: %" PRIu64
+           " (made while another one lived, or with an engine of its own)\n",
            n->contexts_left_out);
   if (!n->outputs) puts("  the program declares no output, so nothing was compared but how a run ends");
   if (n->later_pieces && !c->is_threads)

@@ -13,16 +13,18 @@
 
 static void describe_origin(const struct pto_graph_loader *loader, uint32_t value, char *text, size_t size) {
   const uint32_t node = loader->values[value].node;
-  if (node)
-    snprintf(text, size, "a result of nodes[%" PRIu32 "] \"%.60s\"", node - 1,
-             pto_graph_load_node_id(loader, node - 1));
-  else
-    snprintf(text, size, "%s", value < json_object_size(loader->inputs) ? "an input" : "a constant");
+  char other[64];
+  if (node) {
+    pto_graph_load_other_node(loader, node - 1, other, sizeof other);
+    snprintf(text, size, "a result of %s \"%.60s\"", other, pto_graph_load_node_id(loader, node - 1));
+    return;
+  }
+  snprintf(text, size, "%s", value < json_object_size(loader->inputs) ? "an input" : "a constant");
 }
 
 static void add_name(struct pto_graph_loader *loader, const char *name, uint32_t node) {
   struct pto_json_reader *reader = &loader->reader;
-  char origin[120];
+  char origin[160];
   if (reader->status) return;
   if (name[0] == '\0') {
     pto_json_read_refuse(reader, "a name is empty");
@@ -47,11 +49,14 @@ static void add_node_names(struct pto_graph_loader *loader, json_t *ids, uint32_
   const char *id = pto_json_read_string(reader, node, "id");
   if (reader->status) return;
   pto_graph_load_at(loader, PTO_GRAPH_FILE_NODES, index, id, NULL);
-  json_t *other = json_object_get(ids, id);
-  if (other)
-    pto_json_read_refuse(reader, "nodes[%" JSON_INTEGER_FORMAT "] has the same id", json_integer_value(other));
-  else if (json_object_set_new_nocheck(ids, id, json_integer(index)) != 0)
+  json_t *first = json_object_get(ids, id);
+  char other[64];
+  if (first) {
+    pto_graph_load_other_node(loader, (uint32_t)json_integer_value(first), other, sizeof other);
+    pto_json_read_refuse(reader, "%s has the same id", other);
+  } else if (json_object_set_new_nocheck(ids, id, json_integer(index)) != 0) {
     pto_graph_load_refuse_memory(loader);
+  }
   if (pto_json_has(node, "outputs")) (void)pto_json_read_array(reader, node, "outputs", PTO_GRAPH_MAX_RESULTS);
   for (uint32_t i = 0; !reader->status && i < pto_graph_load_result_count(node); i++) {
     const char *name = pto_graph_load_result_name(node, i);

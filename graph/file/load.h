@@ -67,6 +67,8 @@ struct pto_number pto_graph_load_number(struct pto_graph_loader *loader, json_t 
  * Sentences name the line where the file is text, the list where it is JSON. */
 void pto_graph_load_at(struct pto_graph_loader *loader, enum pto_graph_file_list list, uint32_t index, const char *name,
                        const char *option);
+/* "nodes[3]", or "the node of line 5, column 3" where the file is text: for sentences about another one. */
+void pto_graph_load_other_node(const struct pto_graph_loader *loader, uint32_t index, char *text, size_t size);
 /* The id of node `index`, for sentences. */
 const char *pto_graph_load_node_id(const struct pto_graph_loader *loader, uint32_t index);
 /* "PATH: out of memory". */

@@ -42,6 +42,14 @@ void pto_graph_load_at(struct pto_graph_loader *loader, enum pto_graph_file_list
     pto_json_read_at(&loader->reader, "%s \"%.60s\"", item[0] ? item : lists[list], name);
 }
 
+void pto_graph_load_other_node(const struct pto_graph_loader *loader, uint32_t index, char *text, size_t size) {
+  const struct pto_graph_place *places = loader->places.of[PTO_GRAPH_FILE_NODES].items;
+  if (places)
+    snprintf(text, size, "the node of line %" PRIu32 ", column %" PRIu32, places[index].line, places[index].column);
+  else
+    snprintf(text, size, "nodes[%" PRIu32 "]", index);
+}
+
 struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object) {
   struct pto_json_reader *reader = &loader->reader;
   struct pto_graph_desc desc = {0};
@@ -49,10 +57,10 @@ struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_
   json_t *shape = pto_json_read_array(reader, object, "shape", PTO_MAX_DIMS), *size;
   size_t i;
   json_array_foreach(shape, i, size) {
-    if (json_is_object(size) || json_is_string(size))
-      pto_json_read_refuse(reader,
-                           "size %zu is known later only (%.40s), which is not supported: it has to be a number", i,
-                           json_string_value(json_is_string(size) ? size : json_object_get(size, "name")));
+    if (!json_is_object(size) && !json_is_string(size)) continue;
+    const char *known_as = json_string_value(json_is_string(size) ? size : json_object_get(size, "name"));
+    pto_json_read_refuse(reader, "size %zu is known later only (%.40s), which is not supported: it has to be a number",
+                         i, known_as ? known_as : "without a name");
   }
   pto_json_read_u64s(reader, object, "shape", PTO_MAX_DIMS, UINT32_MAX, desc.shape, &desc.ndims);
   const int dtype = pto_graph_dtype_find(name);
@@ -132,12 +140,13 @@ static void describe_circle(const struct pto_graph_loader *loader, struct search
 static void refuse_order(struct pto_graph_loader *loader, const char *name, uint32_t node, uint32_t producer) {
   const size_t count = json_array_size(loader->nodes);
   struct search search = {calloc(count + 1, sizeof(uint32_t)), calloc(count + 1, sizeof(uint32_t)), 0};
-  char circle[400] = "";
+  char circle[400] = "", other[64];
+  pto_graph_load_other_node(loader, producer, other, sizeof other);
   if (!search.from || !search.queue)
     pto_graph_load_refuse_memory(loader);
   else
     describe_circle(loader, &search, node, producer, circle, sizeof circle);
-  pto_json_read_refuse(&loader->reader, "uses \"%.60s\" before nodes[%" PRIu32 "] \"%.60s\" makes it%s", name, producer,
+  pto_json_read_refuse(&loader->reader, "uses \"%.60s\" before %s \"%.60s\" makes it%s", name, other,
                        pto_graph_load_node_id(loader, producer), circle);
   free(search.from);
   free(search.queue);

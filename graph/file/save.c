@@ -2,13 +2,10 @@
 #include <graph/file/save.h>
 
 #include <inttypes.h>
-#include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <formats/new_file.h>
-#include <graph/build/data.h>
 #include <graph/file/json.h>
 
 /* More than this in all goes to a file of its own, unless asked for. */
@@ -72,6 +69,9 @@ static int choose_paths(struct pto_graph_saver *s, const char *path, const struc
     return pto_error_set(error, PTO_EINVAL, "%.400s: the path is too long", path);
   s->weights_path = options->weights_path ? options->weights_path : s->paths[0];
   s->manifest_path = options->manifest_path ? options->manifest_path : s->paths[1];
+  if (s->referred_count > 0 &&
+      (strcmp(s->weights_path, path) == 0 || (s->is_manifest && strcmp(s->manifest_path, path) == 0)))
+    return pto_error_set(error, PTO_EINVAL, "%.400s: the graph and its weights would be one file", path);
   return PTO_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <graph/build/operation.h>
+#include <graph/file/json.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -31,7 +32,7 @@ bool pto_graph_text_is_word(const char *name) {
   static const char *const literals[] = {"true", "false", "null"};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(literals); i++)
     if (strcmp(name, literals[i]) == 0) return false;
-  if (!begins_word(name[0]) || strncmp(name, "//", 2) == 0) return false; /* a comment */
+  if (!begins_word(name[0])) return false;
   for (const char *c = name + 1; *c; c++)
     if (!is_in_word(*c)) return false;
   return true;
@@ -94,10 +95,10 @@ static void refuse_here(struct parser *p, const char *wanted) {
 
 /* ---- tokens ---- */
 
-/* Over white space and comments, which begin with # or //. */
+/* Over white space and comments. */
 static void skip(struct parser *p) {
   for (; p->at < p->end; p->at++) {
-    if (*p->at == '#' || (*p->at == '/' && p->end - p->at > 1 && p->at[1] == '/')) {
+    if (*p->at == '#') {
       const char *newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
       p->at = newline ? newline : p->end;
       if (!newline) return;
@@ -227,10 +228,19 @@ static json_t *list(struct parser *p, json_t *(*item)(struct parser *)) {
 
 static json_t *value(struct parser *p) { return is_next(p, '[') ? list(p, scalar) : scalar(p); }
 
+/* One that JSON's integers hold. */
 static json_t *whole(struct parser *p) {
   skip(p);
-  if (p->at < p->end && is_digit(*p->at)) return number(p);
-  refuse_here(p, "a whole number");
+  const struct pto_graph_place place = place_of(p);
+  json_t *value = NULL;
+  if (p->at < p->end && is_digit(*p->at))
+    value = number(p);
+  else
+    refuse_here(p, "a whole number");
+  if (has_failed(p) || json_is_integer(value)) return value;
+  json_decref(value);
+  point_at(p, place);
+  pto_json_read_refuse(p->reader, "a whole number of up to 63 bits is expected");
   return NULL;
 }
 
@@ -413,6 +423,11 @@ static void read_block(struct parser *p) {
   json_t *items = json_object_get(p->document, list_names[which]);
   need(p, '{');
   while (!has_failed(p) && !take(p, '}')) {
+    if (p->places->of[which].count > PTO_GRAPH_FILE_MAX_NODES) { /* before they take all memory */
+      pto_json_read_at(p->reader, "%s", "");
+      pto_json_read_refuse(p->reader, "\"%s\" has more than %u items", list_names[which], PTO_GRAPH_FILE_MAX_NODES);
+      return;
+    }
     remember_place(p, which);
     if (which == PTO_GRAPH_FILE_NODES)
       read_node(p, items);
@@ -423,12 +438,15 @@ static void read_block(struct parser *p) {
   }
 }
 
-/* `#: weights data="…" manifest="…"`, of ours, a comment to others: the files beside it. */
+/* `#: weights data="…", manifest="…"`, of ours, a comment to others: the files beside it.  Other comments of this
+ * beginning have no = in their line. */
 static void read_weights_names(struct parser *p) {
   static const char mark[] = "#: weights ";
   const size_t length = sizeof mark - 1;
   while (p->at < p->end && is_space(*p->at) && *p->at != '\n') p->at++;
   if (has_failed(p) || (size_t)(p->end - p->at) < length || memcmp(p->at, mark, length) != 0) return;
+  const char *newline = memchr(p->at, '\n', (size_t)(p->end - p->at)), *end = newline ? newline : p->end;
+  if (!memchr(p->at, '=', (size_t)(end - p->at))) return;
   json_t *names = keep(p, json_object());
   p->at += length;
   do {

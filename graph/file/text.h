@@ -14,8 +14,8 @@
  * is ours and what is not taken.
  *
  * Owns nothing; the document is the caller's (json_decref).  Always true: places has one item for each item of the
- * document's lists, in their order; depth is bounded by the grammar, no call recurses more than twice; the work is
- * proportional to the bytes.
+ * document's lists, in their order; depth is bounded by the grammar, so nothing recurses; the work is proportional
+ * to the bytes.
  *
  * One thread a text.
  */

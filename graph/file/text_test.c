@@ -92,7 +92,7 @@ static void test_text_says_what_the_same_graph_in_json_says(void **state) {
   static const char text[] =
       "# a graph\n"
       "webnn_graph \"name\" v1 @quantized {\n"
-      "  inputs { x: f32[1, 4]; }  // one row\n"
+      "  inputs { x: f32[1, 4]; }  # one row\n"
       "  consts { w: f32[4,3] @scalar(0.25); s: f32[] @scalar(5e-1); t: u8[2] @bytes([1, # one\n"
       "2]); n: i64[1] @scalar(-9007199254740993); q: u4[3] @bytes([33, 3]);\n"
       "    d: f32[3] @scalar(2); }\n"
@@ -253,6 +253,13 @@ static void test_what_is_wrong_is_said_with_its_line_and_column(void **state) {
       {"webnn_graph \"g\" v1 { inputs { x: f32; } }", "line 1, column 37: \"[\" is expected, not ;"},
       {"webnn_graph \"g\" v1 { inputs { x: bf16[2]; } }", "line 1, column 34: a type, f32, f16"},
       {"webnn_graph \"g\" v1 { inputs { x: f32[-2]; } }", "line 1, column 38: a whole number is expected, not -2];"},
+      {"webnn_graph \"g\" v1 { inputs { x: f32[99999999999999999999]; } }",
+       "line 1, column 38: a whole number of up to 63 bits is expected"},
+      {"webnn_graph \"g\" v1.5 { }", "line 1, column 18: a whole number of up to 63 bits is expected"},
+      {"webnn_graph \"g\" v1 { #: weights are elsewhere\n inputs { x: f32[] } }",
+       "line 2, column 20: \";\" is expected"},
+      {"webnn_graph \"g\" v1 { inputs { x: f32[2]; } nodes { a = abs(x);\n a = abs(x); } outputs { a; } }",
+       "line 2, column 2: \"a\": the node of line 1, column 52 has the same id"},
       {"webnn_graph \"g\" v1 { inputs { x: f32[2]; # x\n  x: f32[2]; } }", "line 2, column 3: \"x\" is given twice"},
       {"webnn_graph \"g\" v1 { inputs { x: f32[dyn(\"batch\", 8), 4]; } nodes { y = abs(x); } outputs { y; } }",
        "line 1, column 31: \"x\": size 0 is known later only (batch), which is not supported: it has to be a number"},

@@ -219,8 +219,8 @@ static inline int begin_backward(struct plain_mlp *m, const float *labels) {
       const float p = dz->at[i], difference = p - labels[i];
       dz->at[i] = difference * share;
       if (dz->bounds)
-        dz->bounds[i] =
-            ((double)p * expm1(off) + 3 * ROUNDING * fabs((double)difference) + (double)FLT_MIN) * (double)share;
+        dz->bounds[i] = (fmin((double)p * expm1(off), 1) + 3 * ROUNDING * fabs((double)difference) + (double)FLT_MIN) *
+                        (double)share; /* p is of 0 to 1, so it is never off by more */
     }
   }
   return status;

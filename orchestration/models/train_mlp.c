@@ -73,6 +73,8 @@ static int prepare(struct pto_program_run *run) {
   if (status) return status;
   const double rate = pto_option_float(run, "rate");
   if (!(rate >= 0 && rate <= FLT_MAX)) return pto_program_fail(run, "rate is %g, not a number from 0", rate);
+  if (pto_option_int(run, "every") && !pto_option_text(run, "checkpoint")[0])
+    return pto_program_fail(run, "every is of checkpoints, and no file is given for them (checkpoint=FILE)");
   status = DECLARE_ARRAYS(run, INPUT("points", PTO_FLOAT32, -1, 1, s.batches, s.batch, MLP_INPUTS),
                           INPUT("labels", PTO_FLOAT32, 0, 0, s.batches, s.batch, s.classes),
                           OUTPUT("losses", PTO_FLOAT32, s.steps));

@@ -95,6 +95,9 @@ static const char *const commands[] = {
     "op test add --dtype f32 --shape 16 --layout contiguous --json op.json",
     "op test graph:relu --dtype f32 --shape 16 --json op.json",
     "run vector_example" RUN,
+    "run train_mlp --set steps=2 --set check=false --set checkpoint=mlp.webnn" RUN,
+    "explore kv_cache --set steps=2 --schedules 2 --chip tiny",
+    "graph @/tests/fuzz/corpus/graph_text_fuzz/all_operations.webnn --save graph.webnn",
     "~run vector_example --engine threads --workers 2 --chip tiny",
     "run vector_example --json run.json --stats --trace run.trace --report run.html --dot run.dot --deps-json run.deps "
     "--junit "

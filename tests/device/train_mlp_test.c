@@ -17,7 +17,6 @@
 #include <formats/npy.h>
 #include <formats/safetensors.h>
 #include <runtime/base/base.h>
-#include <runtime/base/base.h>
 #include <tests/support/ptosim_child.h>
 
 static const char *const engines[] = {"threads --workers 2", "virtual", "threads --workers 3 --chip a2a3"};
@@ -127,6 +126,16 @@ static void test_gradients_of_one_layer_are_their_closed_form(void **state) {
   for (uint64_t i = 0; i < CLASSES; i++) assert_true(fabs(pto_npy_get(&got_b, PTO_FLOAT32, i) - db[i]) <= 32 * 0x1p-24);
   pto_npy_fini(&got_w);
   pto_npy_fini(&got_b);
+}
+
+/* exp of what such logits are off by is ∞: then a probability of 0 may still not be off by more than 1. */
+static void test_gradients_of_huge_weights_are_not_wrong(void **state) {
+  const float w[2 * 3] = {1e20f, -1e20f, 1, 3e19f, 0, -1e20f};
+  char words[600];
+  write_npy("huge.npy", w, 2, 3, 0);
+  snprintf(words, sizeof words, "--set layers=1 --set batch=9 --set steps=1 --input w0=%s",
+           pto_ptosim_path("huge.npy"));
+  json_decref(run(words));
 }
 
 static double mean_loss(const struct pto_npy *losses, uint64_t first, uint64_t count) {
@@ -261,6 +270,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_shape_and_engine_ends_where_the_plain_loops_end),
       cmocka_unit_test(test_gradients_of_one_layer_are_their_closed_form),
+      cmocka_unit_test(test_gradients_of_huge_weights_are_not_wrong),
       cmocka_unit_test(test_the_loss_of_all_batches_falls),
       cmocka_unit_test(test_a_step_moves_its_loss_and_no_weight),
       cmocka_unit_test(test_in_place_is_right_by_the_edges_after_reads),

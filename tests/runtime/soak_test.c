@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many runs in one process, each in a runtime of its own: what the process holds is the same after a quarter of them
+ * Many runs in one process, each in a runtime of its own: what the process holds is the same after half of them
  * and at the end.  Random programs on both engines, and dispatches on each backend of a context.
  *
  * PTO_SOAK_RUNS says how many (2000; with a sanitizer 84; PTO_TEST_LONG=1: 100000).  With a sanitizer the heap is its
@@ -100,6 +100,7 @@ static void the_process_holds_as_much_after_all_runs_as_after_half(void **state)
   const char *asked = getenv("PTO_SOAK_RUNS");
   const uint64_t usual = getenv("PTO_TEST_LONG") ? 100000 : PTO_HAS_SANITIZER ? 84 : 2000;
   const uint64_t runs = (asked ? strtoull(asked, NULL, 10) : usual) / (2 * PROGRAMS) * (2 * PROGRAMS);
+  assert_true(runs > 0);
   struct holdings then = {0};
   for (uint64_t turn = 0; turn < runs; turn++) {
     if (turn == runs / 2) then = look();
