@@ -159,6 +159,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   session->context_rt = rt;
+  session->context_count++;
   return listener->context_created ? listener->context_created(listener->argument, rt, memory, memory_bytes, error)
                                    : PTO_OK;
 }
@@ -363,7 +364,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   tell(session, "running", round + 1, result->rounds);
   if (round > 0) pto_program_run_rewind(session->run);
   if (session->recording.record) pto_trace_begin_run(&session->recording, result->is_virtual);
-  session->reported_ps = session->reported_count = session->dispatches = 0;
+  session->reported_ps = session->reported_count = session->context_count = session->dispatches = 0;
   result->refused = 0;
   result->first_refusal = NULL;
   const double begin = pto_clock_seconds();

@@ -62,6 +62,7 @@ struct pto_session {
   uint32_t rules;             /* as config.deps: those asked for, else the program's own, else exact */
   struct pto_trace recording; /* of contexts that the program drives and reports, where it is asked for; else zeroed */
   uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
+  uint64_t context_count;               /* contexts that the program has made in the round, reported or not */
   uint64_t dispatches;                  /* of them */
   struct pto_context_watch context_watch;
   struct pto_runtime *context_rt;           /* of the context that was made last; NULL: it is gone */

@@ -8,6 +8,7 @@
 #include <check/session/observed.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
+#include <report/findings/coverage.h>
 #include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
@@ -44,24 +45,27 @@ static double factor_of(const struct pto_observe_summary *summary) {
   return summary->kernel_ns ? (double)summary->total_ns / (double)summary->kernel_ns : 0;
 }
 
-static void print_left_out(const struct pto_observe_summary *summary) {
-  if (observed.context_count > 1) printf("  in %" PRIu32 " contexts, one after another\n", observed.context_count);
-  if (observed.contexts_left_out)
-    printf("  %" PRIu32 " contexts were not observed: of the host, or made while another one lived\n",
-           observed.contexts_left_out);
-  if (summary->calls_left_out) printf("  %" PRIu64 " calls were not looked at, as asked\n", summary->calls_left_out);
-  if (summary->calls_too_large)
-    printf("  %" PRIu64 " calls were not looked at: they write more pages than there is room for\n",
-           summary->calls_too_large);
-  if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
-    printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
-  if (summary->waiting_units)
-    printf("  in %" PRIu64 " of these calls cores wait for each other; what orders them was judged of %" PRIu64
-           ", the first ones of each form\n",
-           summary->waiting_units, summary->units_judged);
+/* Nothing is known of a run that did not begin. */
+static struct pto_coverage coverage_of(const struct pto_observe_summary *summary) {
+  struct pto_coverage coverage = {0};
+  if (!observed.observation && !observed.context_count && !observed.contexts_left_out) return coverage;
+  pto_coverage_add(&coverage, PTO_COVERAGE_CALLS, summary->calls);
+  if (summary->is_watched_by_tool)
+    pto_coverage_leave(&coverage, PTO_COVERAGE_CALLS, PTO_COVERAGE_UNCOUNTED, "check --observe, without that tool");
+  pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged, NULL);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_TASK_ORDER, pto_observed_tasks(&observed), "check");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_LEFT_OUT, summary->calls_left_out, "check --observe");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_TOO_LARGE, summary->calls_too_large, NULL);
+  pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, summary->is_watched_by_tool ? 0 : observed.context_count);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, observed.contexts_left_out, NULL);
+  pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, summary->calls > 0);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  return coverage;
 }
 
 static void print(const struct pto_observe_summary *summary) {
+  const struct pto_coverage coverage = coverage_of(summary);
   const struct pto_run_result *result = &observed.session.result;
   printf("%s%s%s\n", result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "");
   pto_findings_print(&observed.findings, stdout, MAX_LINES);
@@ -72,16 +76,19 @@ static void print(const struct pto_observe_summary *summary) {
     printf("  observed %" PRIu64 " kernel calls of %" PRIu64 " tasks in %" PRIu64 " runs, %.1f times what the kernels "
            "take alone\n",
            summary->calls, pto_observed_tasks(&observed), summary->runs, factor_of(summary));
-    print_left_out(summary);
+    if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
+      printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
   }
   if (pto_findings_is_clean(&observed.findings))
     puts(result->exit_code == PTO_EXIT_FAILED ? "  the run failed; until then nothing was found" : "  nothing found");
   else
     printf("  %" PRIu64 " found\n", observed.findings.total);
+  pto_coverage_print(&coverage, stdout);
 }
 
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct pto_observe_summary *summary = context;
+  const struct pto_coverage coverage = coverage_of(summary);
   const struct pto_run_result *result = &observed.session.result;
   pto_json_put_format(w, "pto-observe", 1);
   pto_json_put_string(w, "program", result->program);
@@ -101,6 +108,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "runs", summary->runs);
   pto_json_put_double(w, "cost_factor", factor_of(summary));
   pto_findings_put_json(&observed.findings, w);
+  pto_coverage_put_json(&coverage, w);
   pto_put_end(w, &result->error, pto_observed_exit(&observed));
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <check/order/order_coverage.h>
 #include <cli/run/judgement.h>
 #include <report/findings/findings.h>
 #include <cli/run/request.h>
@@ -19,17 +20,27 @@ struct check {
   struct pto_session session;
   struct pto_findings findings;
   struct pto_order_counts counts;
+  struct pto_coverage coverage;
   double seconds; /* of the judgement, without the run */
   int exit_code;  /* for the report */
 };
 
 /* ---- steps ---- */
 
+static void cover(struct check *check) {
+  const struct pto_session *session = &check->session;
+  const uint64_t made = session->context_count, reported = pto_min_u64(session->reported_count, made);
+  pto_order_cover(pto_session_trace(session), false, &check->coverage);
+  pto_coverage_add(&check->coverage, PTO_COVERAGE_CONTEXTS, reported);
+  pto_coverage_leave(&check->coverage, PTO_COVERAGE_CONTEXTS, made - reported, "explore");
+}
+
 static int check_order(struct check *check, struct pto_error *error) {
   const double begin = pto_clock_seconds();
   const int status =
       pto_session_check_order(&check->session, check->session.rules, &check->findings, &check->counts, error);
   check->seconds = pto_clock_seconds() - begin;
+  if (status == PTO_OK) cover(check);
   return status;
 }
 
@@ -73,6 +84,7 @@ static void print(const struct check *check, int code) {
          plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
          pto_deps_rules_name(check->session.rules).text, format_found(check, code, found, sizeof found),
          check->seconds);
+  pto_coverage_print(&check->coverage, stdout);
 }
 
 static void put_report(struct pto_json_writer *w, const void *context) {
@@ -87,6 +99,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "pairs", check->counts.pairs);
   pto_json_put_double(w, "seconds", check->seconds);
   pto_findings_put_json(&check->findings, w);
+  pto_coverage_put_json(&check->coverage, w);
   pto_json_put_string(w, "error", check->exit_code > PTO_EXIT_FINDINGS ? result->error.sentence : NULL);
   pto_json_put_u64(w, "exit", (uint64_t)check->exit_code);
 }

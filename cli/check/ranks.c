@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <check/order/order_coverage.h>
 #include <check/ranks/ranks_check.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -19,8 +20,9 @@ struct check {
   struct pto_ranks ranks;
   struct pto_findings findings;
   struct pto_order_counts counts;
-  double seconds; /* of the judgement, without the run */
-  int exit_code;  /* for the report */
+  struct pto_coverage coverage; /* sums over ranks */
+  double seconds;               /* of the judgement, without the run */
+  int exit_code;                /* for the report */
 };
 
 static const struct pto_session *first_of(const struct check *check) {
@@ -44,8 +46,11 @@ static int judge(struct check *check, struct pto_error *error) {
   const double begin = pto_clock_seconds();
   const int status = pto_ranks_check(&check->ranks, &check->findings, &check->counts, error);
   check->seconds = pto_clock_seconds() - begin;
-  if (status == PTO_OK) check_results(check);
-  return status;
+  if (status) return status;
+  check_results(check);
+  for (uint32_t i = 0; i < check->ranks.rank_count; i++)
+    pto_order_cover(pto_session_trace(&check->ranks.sessions[i]), true, &check->coverage);
+  return PTO_OK;
 }
 
 /* ---- the report ---- */
@@ -60,6 +65,7 @@ static void print(const struct check *check, int code) {
          check->ranks.rank_count, counts->tasks, counts->edges, counts->pairs,
          pto_deps_rules_name(first_of(check)->rules).text, check->findings.total, check->findings.total == 1 ? "" : "s",
          code >= PTO_EXIT_FAILED ? " until the run failed" : "", check->seconds);
+  pto_coverage_print(&check->coverage, stdout);
 }
 
 static void put_report(struct pto_json_writer *w, const void *context) {
@@ -75,6 +81,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "pairs", check->counts.pairs);
   pto_json_put_double(w, "seconds", check->seconds);
   pto_findings_put_json(&check->findings, w);
+  pto_coverage_put_json(&check->coverage, w);
   pto_json_put_string(w, "error", check->exit_code > PTO_EXIT_FINDINGS ? check->ranks.error.sentence : NULL);
   pto_json_put_u64(w, "exit", (uint64_t)check->exit_code);
 }

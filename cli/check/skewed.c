@@ -9,6 +9,7 @@
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <cli/run/judgement.h>
+#include <report/findings/coverage.h>
 
 #define MOST_LINES 20u
 
@@ -25,9 +26,21 @@ static void show_progress(uint64_t done, uint64_t count) {
   pto_progress_line_stage("exploring", (unsigned)(done + 1), (unsigned)count);
 }
 
+/* Nothing is known where the first run failed. */
+static struct pto_coverage coverage_of(const struct explored *x) {
+  struct pto_coverage coverage = {0};
+  if (x->exit_code > PTO_EXIT_FINDINGS) return coverage;
+  pto_coverage_add(&coverage, PTO_COVERAGE_RUNS, x->counts.runs);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, NULL);
+  pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  return coverage;
+}
+
 /* The keys of other explorations; those of orders of calls are empty. */
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct explored *x = context;
+  const struct pto_coverage coverage = coverage_of(x);
   const struct pto_run_options *o = x->options;
   pto_json_put_format(w, "pto-explore", 1);
   pto_json_put_string(w, "program", o->programs.items[0]);
@@ -50,6 +63,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "differences");
   pto_json_array_end(w);
   pto_findings_put_json(&x->findings, w);
+  pto_coverage_put_json(&coverage, w);
   pto_json_put_u64(w, "exit", (uint64_t)x->exit_code);
   pto_json_put_string(w, "error", x->error.sentence[0] ? x->error.sentence : NULL);
 }
@@ -66,6 +80,8 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
     pto_findings_print(&x.findings, stdout, MOST_LINES);
     printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks are late, %" PRIu64 " differ\n",
            options->programs.items[0], rank_count, x.counts.tasks, x.counts.runs, x.counts.differing);
+    const struct pto_coverage coverage = coverage_of(&x);
+    pto_coverage_print(&coverage, stdout);
   }
   fflush(stdout);
   if (x.error.sentence[0]) pto_complain(0, "%s", x.error.sentence);

@@ -3,9 +3,9 @@
  * `ptosim explore`: runs a program in many orders, and says where its outputs depend on the order
  * (check/explore/explore.h).
  *
- * Findings go to standard output, a line each, before a line that counts; then the JSON.  A kernel that crashes or does
- * not come back ends in last_words, on another thread: under a schedule that is a finding too, for in sequence it came
- * back.
+ * Findings go to standard output, a line each, before a line that counts and what was judged; then the JSON.  A kernel
+ * that crashes or does not come back ends in last_words, on another thread: under a schedule that is a finding too, for
+ * in sequence it came back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include <cli/check/check.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
+#include <report/findings/coverage.h>
 #include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
@@ -144,7 +145,31 @@ static int explore(struct explore_command *c, uint64_t count) {
 
 /* ---- reports ---- */
 
+/* Nothing is known without the sequential run. */
+static struct pto_coverage coverage_of(const struct explore_command *c) {
+  struct pto_coverage coverage = {0};
+  const struct pto_explore_counts *n = &c->explored.explore.counts;
+  if (!c->explored.explore.has_reference) return coverage;
+  pto_coverage_add(&coverage, PTO_COVERAGE_OUTPUTS, n->outputs);
+  pto_coverage_add(&coverage, PTO_COVERAGE_RUNS, n->thread_runs);
+  pto_coverage_add(&coverage, PTO_COVERAGE_ORDERS, c->is_threads ? 0 : c->all ? n->orders : n->distinct_orders);
+  if (!(c->all && n->is_complete))
+    pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED,
+                       c->all                                            ? "explore --all --schedules N"
+                       : n->calls + n->tasks < PTO_EXPLORE_ALL_MAX_STEPS ? "explore --all"
+                                                                         : "explore --schedules N");
+  if (c->all) /* which orders may matter is what tasks declare */
+    pto_coverage_leave(&coverage, PTO_COVERAGE_CALLS, n->calls - n->later_pieces, "check --observe");
+  if (!c->is_threads) pto_coverage_leave(&coverage, PTO_COVERAGE_PIECES, n->later_pieces, "check --observe");
+  pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);
+  pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  return coverage;
+}
+
 static void print_counts(const struct explore_command *c) {
+  const struct pto_coverage coverage = coverage_of(c);
   const struct pto_explore_counts *n = &c->explored.explore.counts;
   printf("%s, rules %s: %" PRIu64 " tasks, %" PRIu64 " calls; ", c->explored.session.result.program,
          c->explored.session.result.deps, n->tasks, n->calls);
@@ -158,16 +183,8 @@ static void print_counts(const struct explore_command *c) {
     printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct orders, %" PRIu64 " decisions, ", n->schedules,
            n->schedules == 1 ? "" : "s", n->distinct_orders, n->decisions);
   printf("%" PRIu64 " differ\n", n->differing);
-  if (n->contexts > 1) printf("  in %" PRIu64 " contexts a run, one after another\n", n->contexts);
-  if (n->contexts_left_out)
-    printf("  contexts whose tasks ran in sequence alone: %" PRIu64
-           " (made while another one lived, or with an engine of its own)\n",
-           n->contexts_left_out);
   if (!n->outputs) puts("  the program declares no output, so nothing was compared but how a run ends");
-  if (n->later_pieces && !c->is_threads)
-    puts("  cores that wait for each other changed at their calls of pto/core.h alone; what they do between two calls "
-         "was "
-         "not taken apart: `check --observe` judges that");
+  pto_coverage_print(&coverage, stdout);
 }
 
 static void put_schedules(const struct explore_command *c, struct pto_json_writer *w) {
@@ -211,6 +228,7 @@ static void put_differences(const struct explore_command *c, struct pto_json_wri
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct explore_command *c = context;
   const struct pto_run_result *result = &c->explored.session.result;
+  const struct pto_coverage coverage = coverage_of(c);
   pto_json_put_format(w, "pto-explore", 1);
   pto_json_put_string(w, "program", result->program);
   pto_json_put_string(w, "case", result->case_name);
@@ -227,6 +245,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   put_schedules(c, w);
   put_differences(c, w);
   pto_findings_put_json(&c->explored.findings, w);
+  pto_coverage_put_json(&coverage, w);
   pto_json_put_u64(w, "exit", (uint64_t)c->exit_code);
   pto_json_put_string(w, "error", c->explored.error.sentence[0] ? c->explored.error.sentence : NULL);
 }

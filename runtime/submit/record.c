@@ -2,7 +2,11 @@
 #include <runtime/submit/record.h>
 
 #include <runtime/base/call_stack.h>
+#include <runtime/tensor/region.h>
+#include <runtime/tensor/tensor_make.h>
 #include <runtime/trace/place.h>
+
+#define LEAST_ADDRESS 4096u /* no system maps the first page, and most scalars are small */
 
 static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit,
                           const struct pto_submit_request *request) {
@@ -22,6 +26,34 @@ static void record_params(struct pto_runtime *rt, const struct pto_submit_work *
     param->initial_bits = work->initial ? work->initial->bits : 0;
     param->buffer_label = pto_buffer_registry_label(&rt->buffers, work->record);
   }
+}
+
+static bool is_declared(const struct pto_trace *trace, const struct pto_trace_task *task, uint64_t addr) {
+  for (uint64_t i = task->first_param; i < trace->params.count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    struct pto_region region;
+    if (pto_tensor_is_empty(&param->tensor)) continue;
+    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
+    if (addr >= region.start && addr < region.end) return true;
+  }
+  return false;
+}
+
+/* Of the task whose parameters have just been recorded. */
+static uint16_t count_addresses(const struct pto_runtime *rt, const struct pto_trace_task *task,
+                                const struct pto_submit_request *request) {
+  const uint64_t arena = (uintptr_t)rt->arena.memory.addr;
+  uint64_t lo, hi;
+  uint16_t count = 0;
+  for (uint32_t i = 0; i < request->count; i++) {
+    const struct pto_param *param = &request->params[i];
+    const uint64_t addr = param->value.scalar.u64;
+    if (param->mode != PTO_SCALAR || addr < LEAST_ADDRESS) continue;
+    const bool is_memory =
+        addr - arena < rt->arena.memory.size_bytes || pto_buffer_registry_find_extent(&rt->buffers, addr, &lo, &hi);
+    count += is_memory && !is_declared(&rt->trace, task, addr);
+  }
+  return count;
 }
 
 uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -56,6 +88,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};
   record_params(rt, submit, request);
+  task->address_count = count_addresses(rt, task, request);
   return first_edge;
 }
 

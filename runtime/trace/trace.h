@@ -49,7 +49,8 @@ struct pto_trace_task {
   uint64_t submit_time;
   uint16_t is_sync_start, has_predicate;
   uint16_t is_sequential; /* its blocks run one after another */
-  uint16_t reserved;
+  uint16_t address_count; /* scalars that are addresses of the runtime's memory, or of registered memory, and of no
+                           * byte that it declares */
   uint64_t part_of; /* a launch of recorded tasks, but for its last one: the number of that, which stands for all of
                      * them; 0: of none */
   const void *call; /* where the program's call of the public function returns to */

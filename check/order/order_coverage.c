@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/order/order_coverage.h>
+
+#include <runtime/port/core_port.h>
+#include <runtime/tensor/tensor_make.h>
+
+static bool waits_for_cores(const struct pto_trace_task *task, bool is_rank) {
+  for (int role = 0; role < 3; role++) {
+    const struct pto_kernel *kernel = task->kernels[role];
+    if (kernel && pto_kernel_waits(kernel) && !(is_rank && kernel->flags & PTO_KERNEL_REMOTE)) return true;
+  }
+  return false;
+}
+
+static void cover_task(const struct pto_trace *trace, const struct pto_trace_task *task, bool is_rank,
+                       struct pto_coverage *coverage) {
+  const char *observe = is_rank ? NULL : "check --observe", *explore = is_rank ? NULL : "explore";
+  uint64_t held = 0, accesses = 0, tensors = 0;
+  for (uint32_t i = 0; i < task->param_count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, task->first_param + i);
+    tensors += param->index != UINT32_MAX;
+    if (pto_tensor_is_empty(&param->tensor)) continue;
+    held += param->mode == PTO_HOLD;
+    accesses += param->mode != PTO_HOLD;
+  }
+  pto_coverage_add(coverage, PTO_COVERAGE_ACCESSES, accesses);
+  pto_coverage_leave(coverage, PTO_COVERAGE_HELD, held, explore);
+  if (task->kind != PTO_TASK_KERNEL) return;
+  pto_coverage_leave(coverage, tensors ? PTO_COVERAGE_TOUCHED : PTO_COVERAGE_WITHOUT_TENSORS, 1, observe);
+  pto_coverage_leave(coverage, PTO_COVERAGE_ADDRESSES, task->address_count, observe);
+  pto_coverage_leave(coverage, PTO_COVERAGE_WAITING_TASKS, waits_for_cores(task, is_rank), observe);
+}
+
+void pto_order_cover(const struct pto_trace *trace, bool is_rank, struct pto_coverage *coverage) {
+  uint64_t reads = 0, writes = 0;
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    cover_task(trace, pto_trace_log_at(&trace->tasks, i), is_rank, coverage);
+  for (uint64_t i = 0; i < trace->host_accesses.count; i++) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, i);
+    if (access->is_sync) continue;
+    reads += !access->is_write;
+    writes += access->is_write;
+  }
+  pto_coverage_add(coverage, PTO_COVERAGE_HOST_READS, reads);
+  pto_coverage_add(coverage, PTO_COVERAGE_HOST_WRITES, writes);
+  /* What the host reads may decide which tasks there are. */
+  if (reads == 0) return;
+  coverage->rows[PTO_COVERAGE_SEEDS].judged = 1;
+  pto_coverage_leave(coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Coverage: what a verb that judges a program (check, check --observe, explore) has judged, and what it could not.
+ *
+ * A row a kind: how many were judged, how many were not, and the command that would judge these.  The verbs fill rows
+ * from what they have counted anyway; a row without either number is not told.  Text is at most two lines, the last of
+ * the verb; JSON is one object.
+ *
+ * Always true: is_known ⇔ the verb came so far that it judged something, or would have; else JSON says null.
+ *
+ * Owns nothing: commands are constants.  Zeroed: nothing is known.  One thread.  To add a kind: a line in
+ * PTO_COVERAGE_LIST.
+ */
+#ifndef PTO_REPORT_FINDINGS_COVERAGE_H
+#define PTO_REPORT_FINDINGS_COVERAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <formats/json_writer.h>
+
+/* X(constant, key in JSON, words before the number, behind it of one, behind it of many) */
+#define PTO_COVERAGE_LIST(X)                                                                                           \
+  X(ACCESSES, accesses, "", "access that a task declares", "accesses that tasks declare")                              \
+  X(HOST_READS, host_reads, "", "host read", "host reads")                                                             \
+  X(HOST_WRITES, host_writes, "", "host write", "host writes")                                                         \
+  X(CALLS, calls, "what ", "kernel call touches", "kernel calls touch")                                                \
+  X(TOUCHED, touched_by_tasks, "what ", "task touches beside what it declares",                                        \
+    "tasks touch beside what they declare")                                                                            \
+  X(WITHOUT_TENSORS, tasks_without_tensors, "", "task that declares no tensor", "tasks that declare no tensor")        \
+  X(ADDRESSES, addresses, "", "scalar that is an address", "scalars that are addresses")                               \
+  X(WAITING_TASKS, waiting_tasks, "the order between cores of ", "task", "tasks")                                      \
+  X(WAITING_CALLS, waiting_calls, "the order between cores of ", "call", "calls")                                      \
+  X(PIECES, pieces, "the order within ", "later piece of kernels that wait", "later pieces of kernels that wait")      \
+  X(HELD, held_params, "", "held parameter", "held parameters")                                                        \
+  X(TASK_ORDER, task_order, "the order of ", "task", "tasks")                                                          \
+  X(LEFT_OUT, calls_left_out, "", "kernel call left out, as asked", "kernel calls left out, as asked")                 \
+  X(TOO_LARGE, calls_too_large, "", "kernel call that writes more pages than there is room for",                       \
+    "kernel calls that write more pages than there is room for")                                                       \
+  X(CONTEXTS, contexts, "", "context", "contexts")                                                                     \
+  X(ORDERS, orders, "", "order of calls", "orders of calls")                                                           \
+  X(RUNS, runs, "", "run with delays", "runs with delays")                                                             \
+  X(OUTPUTS, outputs, "", "output", "outputs")                                                                         \
+  X(SEEDS, seeds, "data of ", "seed", "seeds")
+
+enum pto_coverage_kind {
+#define X(constant, key, before, one, many) PTO_COVERAGE_##constant,
+  PTO_COVERAGE_LIST(X)
+#undef X
+      PTO_COVERAGE_COUNT
+};
+
+/* Some were not judged, and it is not known how many. */
+#define PTO_COVERAGE_UNCOUNTED UINT64_MAX
+
+struct pto_coverage_row {
+  uint64_t judged, not_judged;
+  const char *command; /* "check --observe"; NULL: nothing judges them */
+};
+
+struct pto_coverage {
+  bool is_known;
+  struct pto_coverage_row rows[PTO_COVERAGE_COUNT];
+};
+
+/* Both add to what the row has, and make the coverage known.  A command takes the place of an earlier one, and is kept
+ * only where something is not judged; NULL keeps the earlier one. */
+void pto_coverage_add(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t judged);
+void pto_coverage_leave(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count,
+                        const char *command);
+
+/* "  judged: 14 accesses that tasks declare, 2 host reads" and "  not judged: what 5 tasks touch beside what they
+ * declare (check --observe); data of other seeds (--seed N)"; a line with nothing to tell is left out. */
+void pto_coverage_print(const struct pto_coverage *coverage, FILE *stream);
+/* Key "coverage" into the object that is open (docs/json.md). */
+void pto_coverage_put_json(const struct pto_coverage *coverage, struct pto_json_writer *w);
+
+#endif
