@@ -153,13 +153,14 @@ static void test_contexts_and_graphs() {
   program.inputs = &x, program.outputs = &y, program.input_count = program.output_count = 1;
   program.orchestrate = pto::orchestrate<sum_of>;
   {
-    pto::device_tensor a = context.create<float>({4}), b = context.create(PTO_FLOAT32, {4}), moved = std::move(a);
+    pto::device_tensor a = context.create<float>({4}),
+                       b = context.create(PTO_FLOAT32, {4}, PTO_TENSOR_READABLE, "sums"), moved = std::move(a);
     std::vector<float> values{1, 2, 3, 4};
     moved.write(values);
     context.dispatch(program, {{"x", moved}}, {{"y", b}});
     b.read(values);
     EXPECT(values[3] == 8 && a.get().id == 0 && b.size_bytes() == 16);
-    EXPECT(throws<is<PTO_EINVAL>>([&] { b.read(std::array<float, 3>()); }, "12"));
+    EXPECT(throws<is<PTO_EINVAL>>([&] { b.read(std::array<float, 3>()); }, "12 bytes given, tensor 2 (sums) has 16"));
     EXPECT(throws<is<PTO_EINVAL>>([&] { context.dispatch(program, {{"z", moved}}, {{"y", b}}); }, "z"));
     program.orchestrate = pto::orchestrate<fails>;
     context.dispatch(program, {{"x", moved}}, {{"y", b}});
