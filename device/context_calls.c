@@ -64,7 +64,6 @@ int pto_context_end_call(struct pto_context *context, int status) {
 
 int pto_context_check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record) {
   if (!record->is_undefined) return PTO_OK;
-  return PTO_CONTEXT_REFUSE(context, PTO_EINVAL,
-                            "%s: tensor %" PRIu32 " is undefined: what was to write it failed, or it was consumed",
-                            what, pto_device_record_number(record));
+  return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "%s: %s is undefined: what was to write it failed, or it was consumed",
+                            what, pto_device_record_name(record).text);
 }

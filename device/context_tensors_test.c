@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors of a context: what is in them, who may touch them, when they go; on each backend. */
+#include <device/context_watch.h>
 #include <tests/support/context_fixture.h>
 
 #include <time.h>
@@ -225,6 +226,69 @@ static void test_a_create_that_waits_for_a_queued_destroy_is_no_refusal(void **s
   }
 }
 
+/* ---- labels ---- */
+
+static struct pto_device_tensor labelled(const char *label, uint32_t flags) {
+  struct pto_device_tensor_desc desc = matrix;
+  struct pto_device_tensor t;
+  desc.label = label;
+  desc.flags = flags;
+  assert_int_equal(pto_device_tensor_create(context, &desc, &t), PTO_OK);
+  return t;
+}
+
+static void test_sentences_have_the_label_of_a_tensor_beside_its_number(void **state) {
+  static const char long_label[] = "a label that is so long that a sentence has only the beginning of it, which says "
+                                   "enough of any label that a person has thought of";
+  ON_EACH_BACKEND {
+    const struct pto_device_tensor halo = labelled("halo", 0), plain = labelled(NULL, 0);
+    const struct pto_device_tensor longer = labelled(long_label, PTO_TENSOR_WRITABLE);
+    float values[NUMEL] = {0};
+    struct pto_device_tensor_info info = {.size = sizeof info};
+    assert_int_equal(pto_device_tensor_describe(context, halo, &info), PTO_OK);
+    assert_string_equal(info.label, "halo");
+    assert_int_equal(pto_device_tensor_describe(context, plain, &info), PTO_OK);
+    assert_null(info.label);
+    refused(pto_device_tensor_write(context, halo, values, BYTES), PTO_EINVAL,
+            "write: tensor 1 (halo) is not writable");
+    refused(pto_device_tensor_read(context, plain, values, BYTES), PTO_EINVAL, "read: tensor 2 is not readable");
+    refused(pto_device_tensor_write(context, longer, values, 3), PTO_EINVAL, "tensor 3 (a label that is so long");
+    refused(pto_device_tensor_copy(context, halo, halo), PTO_EINVAL, "copy: tensor 1 (halo) is both");
+    refused(try_dispatch1(&times_2, halo, halo), PTO_EINVAL, "dispatch: tensor 1 (halo) is bound to c and to another");
+    assert_int_equal(pto_device_tensor_destroy(context, halo), PTO_OK);
+    refused(pto_device_tensor_read(context, halo, values, BYTES), PTO_ESTALE, "has been destroyed");
+  }
+}
+
+/* Submitted by the orchestration, and again from the cache. */
+static void test_what_is_recorded_has_the_labels_of_tensors(void **state) {
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct pto_trace *recording = NULL;
+    struct pto_context_options options = options_of(&backends[i]);
+    struct pto_device_program program = times_2;
+    char sentence[256];
+    program.repeats = 1;
+    options.runtime.record = PTO_RECORD_GRAPH;
+    assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_OK);
+    const struct pto_device_tensor halo = labelled("halo", PTO_TENSOR_WRITABLE), plain = host_tensor();
+    write4(halo, 1, 2, 3, 4);
+    for (int times = 0; times < 2; times++) dispatch1(&program, halo, plain);
+    assert_int_equal(pto_context_recording(context, &recording), PTO_OK);
+    assert_int_equal(counters().lowering_cache_hits, 1);
+    assert_int_equal(recording->params.count, 4);
+    for (uint64_t p = 0; p < recording->params.count; p++) {
+      const struct pto_trace_param *param = pto_trace_log_at(&recording->params, p);
+      if (param->mode == PTO_INPUT)
+        assert_string_equal(param->buffer_label, "halo");
+      else
+        assert_null(param->buffer_label);
+    }
+    const struct pto_trace_host_access *write = pto_trace_log_at(&recording->host_accesses, 0);
+    assert_string_equal(write->buffer_label, "halo");
+    close_context();
+  }
+}
+
 static void test_a_context_can_end_with_work_queued(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor a = host_tensor(), b = host_tensor();
@@ -252,6 +316,8 @@ int main(void) {
       cmocka_unit_test(test_destroy_takes_effect_after_the_work_that_is_queued),
       cmocka_unit_test(test_memory_comes_back_only_when_the_tasks_that_use_it_are_done),
       cmocka_unit_test(test_a_create_that_waits_for_a_queued_destroy_is_no_refusal),
+      cmocka_unit_test(test_sentences_have_the_label_of_a_tensor_beside_its_number),
+      cmocka_unit_test(test_what_is_recorded_has_the_labels_of_tensors),
       cmocka_unit_test(test_a_context_can_end_with_work_queued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@
 static int check_size(struct pto_context *context, const char *what, const struct pto_device_record *record,
                       const void *data, uint64_t size_bytes) {
   if (size_bytes != record->size_bytes)
-    return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "%s: %" PRIu64 " bytes given, tensor %" PRIu32 " has %" PRIu64, what,
-                              size_bytes, pto_device_record_number(record), record->size_bytes);
+    return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "%s: %" PRIu64 " bytes given, %s has %" PRIu64, what, size_bytes,
+                              pto_device_record_name(record).text, record->size_bytes);
   if (!data && size_bytes) return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "%s: no data", what);
   return PTO_OK;
 }
@@ -123,7 +123,8 @@ int pto_device_tensor_describe(struct pto_context *context, struct pto_device_te
                                          .size_bytes = record->size_bytes,
                                          .is_readable = record->flags & PTO_TENSOR_READABLE,
                                          .is_writable = record->flags & PTO_TENSOR_WRITABLE,
-                                         .is_constant = record->is_constant};
+                                         .is_constant = record->is_constant,
+                                         .label = record->label};
     memcpy(all.shape, record->shape, sizeof all.shape);
     pto_sized_give(info, &all, sizeof all);
   }
@@ -148,8 +149,8 @@ int pto_device_tensor_write(struct pto_context *context, struct pto_device_tenso
   struct pto_device_record *record = NULL;
   int status = begin_about(context, tensor, "write", &record);
   if (status == PTO_OK && !(record->flags & PTO_TENSOR_WRITABLE))
-    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "write: tensor %" PRIu32 " is not writable by the host",
-                                pto_device_record_number(record));
+    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "write: %s is not writable by the host",
+                                pto_device_record_name(record).text);
   if (status == PTO_OK) status = check_size(context, "write", record, data, size_bytes);
   if (status == PTO_OK)
     status = queue_write(context, record, data);
@@ -163,8 +164,8 @@ int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor
   struct pto_device_record *record = NULL;
   int status = begin_about(context, tensor, "read", &record);
   if (status == PTO_OK && !(record->flags & PTO_TENSOR_READABLE))
-    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "read: tensor %" PRIu32 " is not readable by the host",
-                                pto_device_record_number(record));
+    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "read: %s is not readable by the host",
+                                pto_device_record_name(record).text);
   if (status == PTO_OK) status = check_size(context, "read", record, data, size_bytes);
   if (status == PTO_OK) status = pto_context_check_defined(context, "read", record);
   pto_context_unlock(context);
@@ -181,13 +182,12 @@ int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor
     status = pto_device_tensors_lookup(&context->tensors, to, "copy to", &target, &context->refusal);
   if (status == PTO_OK) status = pto_context_check_defined(context, "copy from", source);
   if (status == PTO_OK && (source == target || target->is_constant))
-    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "copy: tensor %" PRIu32 " is %s", pto_device_record_number(target),
+    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "copy: %s is %s", pto_device_record_name(target).text,
                                 source == target ? "both source and target" : "constant");
   if (status == PTO_OK && (source->dtype != target->dtype || source->ndims != target->ndims ||
                            memcmp(source->shape, target->shape, source->ndims * sizeof *source->shape)))
-    status =
-        PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "copy: tensors %" PRIu32 " and %" PRIu32 " differ in dtype or shape",
-                           pto_device_record_number(source), pto_device_record_number(target));
+    status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "copy: %s and %s differ in dtype or shape",
+                                pto_device_record_name(source).text, pto_device_record_name(target).text);
   pto_context_unlock(context);
   struct pto_command command = {.kind = PTO_COMMAND_COPY, .record = target, .from = source};
   if (status == PTO_OK) status = pto_context_enqueue(context, &command);

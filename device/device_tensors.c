@@ -2,6 +2,7 @@
 #include <device/device_tensors.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <runtime/tensor/tensor_make.h>
@@ -79,6 +80,7 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
                                        .dtype = desc->dtype,
                                        .ndims = desc->ndims,
                                        .size_bytes = size_bytes,
+                                       .label = desc->label,
                                        .block = block,
                                        .flags = desc->flags};
   memcpy(record->shape, desc->shape, desc->ndims * sizeof *desc->shape);
@@ -98,8 +100,18 @@ int pto_device_tensors_lookup(struct pto_device_tensors *tensors, struct pto_dev
   if (tensor.id == 0) return pto_error_set(error, PTO_ESTALE, "%s: no tensor", what);
   if (tensor.context != tensors->context)
     return pto_error_set(error, PTO_ESTALE, "%s: the tensor is of another context", what);
-  if (index >= tensors->used || tensors->records[index].id != tensor.id || tensors->records[index].is_destroyed)
-    return pto_error_set(error, PTO_ESTALE, "%s: tensor %" PRIu32 " has been destroyed", what, index + 1);
-  *record_out = &tensors->records[index];
+  struct pto_device_record *record = index < tensors->used ? &tensors->records[index] : NULL;
+  const struct pto_device_record gone = {.id = tensor.id};
+  if (!record || record->id != tensor.id || record->is_destroyed)
+    return pto_error_set(error, PTO_ESTALE, "%s: %s has been destroyed", what,
+                         pto_device_record_name(record && record->id == tensor.id ? record : &gone).text);
+  *record_out = record;
   return PTO_OK;
+}
+
+struct pto_device_name pto_device_record_name(const struct pto_device_record *record) {
+  struct pto_device_name name;
+  snprintf(name.text, sizeof name.text, "tensor %" PRIu32 "%s%s%s", (uint32_t)record->id, record->label ? " (" : "",
+           record->label ? record->label : "", record->label ? ")" : "");
+  return name;
 }

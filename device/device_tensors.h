@@ -24,8 +24,9 @@ struct pto_device_record {
   uint32_t dtype, ndims;
   uint64_t shape[PTO_MAX_DIMS];
   uint64_t size_bytes;
-  uint32_t block; /* of the heap */
-  uint32_t flags; /* enum pto_device_tensor_flags */
+  const char *label; /* NULL: none */
+  uint32_t block;    /* of the heap */
+  uint32_t flags;    /* enum pto_device_tensor_flags */
   bool is_constant, is_destroyed, is_undefined;
   bool is_consumed;      /* by the dispatch that named it last */
   uint32_t bound_serial; /* of the dispatch that named it last: finds what is bound twice */
@@ -67,8 +68,10 @@ static inline char *pto_device_record_addr(const struct pto_device_tensors *tens
                                            const struct pto_device_record *record) {
   return (char *)tensors->memory.addr + pto_device_heap_offset(&tensors->heap, record->block);
 }
-static inline uint32_t pto_device_record_number(const struct pto_device_record *record) {
-  return (uint32_t)record->id; /* for people */
-}
+/* A tensor as sentences name it: "tensor 5", or "tensor 5 (weights)". */
+struct pto_device_name {
+  char text[96];
+};
+struct pto_device_name pto_device_record_name(const struct pto_device_record *record);
 
 #endif

@@ -14,7 +14,7 @@ static int check_operand(struct pto_context *context, const struct pto_operand *
   pto_error_set(&context->refusal, PTO_EINVAL, "dispatch: %s is %s [", operand->name, pto_dtype_name(operand->dtype));
   for (uint32_t d = 0; d < operand->ndims; d++)
     pto_error_append(&context->refusal, d ? ", %" PRIu64 : "%" PRIu64, operand->shape[d]);
-  pto_error_append(&context->refusal, "], tensor %" PRIu32 " is %s [", pto_device_record_number(record),
+  pto_error_append(&context->refusal, "], %s is %s [", pto_device_record_name(record).text,
                    pto_dtype_name(record->dtype));
   for (uint32_t d = 0; d < record->ndims; d++)
     pto_error_append(&context->refusal, d ? ", %" PRIu64 : "%" PRIu64, record->shape[d]);
@@ -70,13 +70,12 @@ static int bind_side(struct pto_context *context, const struct side *side, struc
     if (records[index])
       return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s %s is bound twice", side->what, name);
     if (record->bound_serial == tensors->bound_serial && !(side->is_output && record->is_consumed))
-      return PTO_CONTEXT_REFUSE(context, PTO_EINVAL,
-                                "dispatch: tensor %" PRIu32 " is bound to %s and to another operand%s",
-                                pto_device_record_number(record), name,
+      return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s is bound to %s and to another operand%s",
+                                pto_device_record_name(record).text, name,
                                 side->is_output ? "; only an input that is `consumed` may share its tensor" : "");
     if (record->is_constant)
-      return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s: tensor %" PRIu32 " is constant", name,
-                                pto_device_record_number(record));
+      return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s: %s is constant", name,
+                                pto_device_record_name(record).text);
     status = side->is_output ? PTO_OK : pto_context_check_defined(context, name, record);
     if (status == PTO_OK) status = check_operand(context, &side->operands[index], record);
     if (status) return status;
@@ -97,8 +96,8 @@ static int bind_constants(struct pto_context *context, const struct pto_device_p
     int status = pto_device_tensors_lookup(&context->tensors, program->constants[i], "dispatch: constant", &records[i],
                                            &context->refusal);
     if (status == PTO_OK && !records[i]->is_constant)
-      status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: tensor %" PRIu32 " is not constant",
-                                  pto_device_record_number(records[i]));
+      status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s is not constant",
+                                  pto_device_record_name(records[i]).text);
     if (status == PTO_OK) status = pto_context_check_defined(context, "dispatch: constant", records[i]);
     if (status) return status;
   }

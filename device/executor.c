@@ -7,8 +7,10 @@
 /* ---- one command ---- */
 
 static struct pto_tensor bind(struct pto_context *context, const struct pto_device_record *record) {
-  return pto_external_tensor(context->rt, pto_device_record_addr(&context->tensors, record), record->dtype,
-                             record->ndims, record->shape);
+  const struct pto_tensor t = pto_external_tensor(context->rt, pto_device_record_addr(&context->tensors, record),
+                                                  record->dtype, record->ndims, record->shape);
+  if (record->label) pto_buffer_label(context->rt, t.buffer, record->label);
+  return t;
 }
 
 static void count_move(struct pto_context *context, enum pto_command_kind kind, uint64_t size_bytes) {

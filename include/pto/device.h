@@ -114,7 +114,8 @@ struct pto_device_tensor_desc {
   uint32_t dtype; /* enum pto_dtype */
   uint32_t ndims;
   uint64_t shape[PTO_MAX_DIMS];
-  uint32_t flags; /* enum pto_device_tensor_flags [neither] */
+  uint32_t flags;    /* enum pto_device_tensor_flags [neither] */
+  const char *label; /* as of struct pto_launch: borrowed, it outlives the context too [none] */
 };
 
 /* A dense tensor in device memory, zeroed.  PTO_EINVAL names what is wrong with `desc`; PTO_ENOMEM says how much of the
@@ -140,6 +141,7 @@ struct pto_device_tensor_info {
   uint64_t size_bytes;
   bool is_readable, is_writable; /* by the host */
   bool is_constant;
+  const char *label; /* NULL: none */
 };
 /* Fills what fits into info->size bytes.  PTO_OK, or PTO_ESTALE. */
 PTO_API PTO_MUST_CHECK int pto_device_tensor_describe(struct pto_context *context, struct pto_device_tensor tensor,

@@ -88,15 +88,18 @@ public:
 
   /* Zeroed; the host reads and writes it as `flags` say (enum pto_device_tensor_flags). */
   device_tensor create(std::uint32_t dtype, sizes shape,
-                       std::uint32_t flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE) const {
-    const pto_device_tensor_desc d = desc(dtype, shape, flags);
+                       std::uint32_t flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE,
+                       const char *label = nullptr) const {
+    pto_device_tensor_desc d = desc(dtype, shape, flags);
+    d.label = label;
     pto_device_tensor made;
     check(pto_device_tensor_create(get(), &d, &made));
     return {get(), made};
   }
   template <class T>
-  device_tensor create(sizes shape, std::uint32_t flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE) const {
-    return create(dtype_of<T>(), shape, flags);
+  device_tensor create(sizes shape, std::uint32_t flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE,
+                       const char *label = nullptr) const {
+    return create(dtype_of<T>(), shape, flags, label);
   }
   /* One that keeps these elements. */
   template <class T> device_tensor constant(sizes shape, span<const T> data) const {

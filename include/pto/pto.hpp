@@ -15,15 +15,15 @@
  * letter in the same namespace, and these are in small letters.
  *
  * What has no class here is called in C, with get(), and its status goes to check(), which throws.  So are the
- * operations of graphs, worlds, windows and collectives.
+ * operations of graphs, and the mixture of experts of collectives.
  *
  * Errors.  A status that is not PTO_OK is thrown as error_of<STATUS>, with the sentence that C would give.  A tensor
  * that is not possible is thrown by the call that it is passed to, as in C.  What is noexcept throws nothing.  An
  * exception that leaves an orchestration ends the run, and runtime::run throws it again once the run has ended.
  *
- * Ownership.  runtime, recorded, context, device_tensor, graph and graph_builder own, can be moved and not be copied,
- * and free what they own; device tensors and graphs go before their context.  All else is a value, or borrows for the
- * length of the call: a pto::input of a tensor that is made in the call will do.  Threads: as the C calls.
+ * Ownership.  runtime, recorded, context, device_tensor, graph, graph_builder and world own, can be moved and not be
+ * copied, and free what they own; device tensors and graphs go before their context.  All else is a value, or borrows
+ * for the length of the call: a pto::input of a tensor that is made in the call will do.  Threads: as the C calls.
  *
  * Cost: the instructions of the same calls in C, as tests/pages/cpp_test.sh counts.
  */
@@ -32,5 +32,6 @@
 
 #include <pto/device.hpp>
 #include <pto/run.hpp>
+#include <pto/world.hpp>
 
 #endif

@@ -2,7 +2,6 @@
 #include <report/run/timeline_stats.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +144,8 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
   timeline->core_count[AIC] = cluster_count;
   timeline->core_count[AIV] = cluster_count * (LANES - 1);
   timeline->dropped = pto_trace_dropped(trace);
-  const bool is_complete = collect_spans(&c) && collect_segments(&c) && collect_costs(&c);
+  const bool is_complete =
+      collect_spans(&c) && collect_segments(&c) && collect_costs(&c) && pto_depths_init(trace, &timeline->depths);
   const int status =
       is_complete ? collect_graph(&c, has_gains, error) : pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   if (status) {
@@ -170,6 +170,7 @@ void pto_timeline_stats_fini(struct pto_timeline_stats *timeline) {
   free(timeline->chip);
   pto_accounts_fini(&timeline->accounts);
   pto_run_path_fini(&timeline->path);
+  pto_depths_fini(&timeline->depths);
   memset(timeline, 0, sizeof *timeline);
 }
 
@@ -352,6 +353,7 @@ void pto_timeline_stats_print_accounts(const struct pto_timeline_stats *t, const
   fprintf(to, "  cores    %" PRIu64 " calls on %" PRIu32 " of %" PRIu32 " AIC, %" PRIu32 " of %" PRIu32 " AIV\n",
           t->calls, t->used_count[AIC], t->core_count[AIC], t->used_count[AIV], t->core_count[AIV]);
   print_stalls(t, to);
+  pto_depths_print(&t->depths, to);
   fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
           share((double)stats->candidates, (double)stats->lookups));
   print_kernels(t, to);
@@ -489,6 +491,7 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
   if (pto_json_try_key(w, "chip_keys", t->chip != NULL)) pto_chip_keys_put(t->chip, w);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);
   put_stalls(w, t);
+  pto_depths_put(&t->depths, w);
   pto_json_put_u64(w, "lookups", stats->lookups);
   pto_json_put_u64(w, "candidates", stats->candidates);
   pto_json_put_u64(w, "overlap_budget_exhausted", stats->overlap_budget_exhausted);

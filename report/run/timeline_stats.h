@@ -15,6 +15,7 @@
 #include <formats/json_writer.h>
 #include <report/run/accounts.h>
 #include <report/run/chip_keys.h>
+#include <report/run/depths.h>
 #include <report/run/roofline.h>
 #include <report/run/gains.h>
 
@@ -55,6 +56,7 @@ struct pto_timeline_stats {
   struct pto_kernel_time *kernels; /* longest total first */
   size_t kernel_count, kernel_capacity;
   struct pto_roofs roofs;
+  struct pto_depths depths;
   uint64_t dropped;            /* records that did not fit: then all of this is of a part of the run */
   struct pto_chip_sheet *chip; /* of virtual time; NULL: not known */
   const char *command;         /* that does the run again; NULL: not known.  Borrowed */

@@ -220,6 +220,40 @@ static void test_waits_of_the_orchestration_are_told_by_reason(void **state) {
   pto_timeline_stats_fini(&t);
 }
 
+static void add_scope(struct pto_trace *trace, uint32_t depth, uint64_t tasks, uint64_t slots, uint64_t bytes) {
+  *(struct pto_trace_scope *)pto_trace_log_append(&trace->scopes) = (struct pto_trace_scope){.depth = depth};
+  for (uint64_t i = 0; i < tasks; i++) {
+    add_task(trace, NULL, &add);
+    struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, trace->tasks.count - 1);
+    task->scope_depth = depth;
+    task->ring_slots_used = slots - i;
+    task->ring_heap_used_bytes = bytes * i;
+  }
+}
+
+static void test_scopes_and_rings_are_told_by_depth(void **state) {
+  struct pto_trace *trace = *state;
+  struct pto_timeline_stats t;
+  struct pto_error error;
+  char *text = NULL;
+  size_t size;
+  add_scope(trace, 0, 0, 0, 0);
+  for (uint32_t depth = 1; depth < 6; depth++) add_scope(trace, depth, depth - 1, 9, 1024);
+  add_scope(trace, 5, 2, 1, 0);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, true, &t, &error), PTO_OK);
+  FILE *file = open_memstream(&text, &size);
+  pto_depths_print(&t.depths, file);
+  fclose(file);
+  assert_string_equal(text, "  depths   0: 1 scope, 0 tasks\n"
+                            "           1: 1 scope, 0 tasks\n"
+                            "           2: 1 scope, 1 task; at most 9 slots and 0 bytes of ring 2\n"
+                            "           3: 1 scope, 2 tasks; at most 9 slots and 1.0 KiB of ring 3\n"
+                            "           4: 1 scope, 3 tasks; at most 9 slots and 2.0 KiB of ring 3\n"
+                            "           5: 2 scopes, 6 tasks; at most 9 slots and 3.0 KiB of ring 3\n");
+  free(text);
+  pto_timeline_stats_fini(&t);
+}
+
 static void test_the_json_has_the_same_figures(void **state) {
   static struct pto_json_writer w;
   const struct pto_stats stats = {.submit_waits = 4, .lookups = 10, .candidates = 5};
@@ -272,6 +306,7 @@ int main(void) {
       TEST(test_a_worker_waits_for_submits_producers_and_its_turn),
       TEST(test_what_takes_most_of_its_time_bounds_a_run_on_threads),
       TEST(test_an_empty_timeline_has_no_shares),
+      TEST(test_scopes_and_rings_are_told_by_depth),
       TEST(test_more_kernels_than_fit_at_first_are_all_there),
       TEST(test_a_cut_off_trace_says_so_and_unnamed_tasks_do_no_harm),
       TEST(test_waits_of_the_orchestration_are_told_by_reason),

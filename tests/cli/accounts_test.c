@@ -167,8 +167,27 @@ static void check_timeline(json_t *stats) {
   json_decref(sums);
 }
 
+/* The most that is in use at submits, by depth, is what the rings themselves have counted, which know nothing of
+ * records. */
+static void check_depths(json_t *root) {
+  json_t *depths = json_object_get(json_object_get(root, "stats"), "depths"), *row;
+  int64_t tasks = 0, slots = 0, bytes = 0;
+  size_t i;
+  json_array_foreach(depths, i, row) {
+    assert_int_equal(pto_json_integer(row, "depth"), i);
+    assert_int_equal(pto_json_integer(row, "ring"), i < PTO_RINGS ? i : PTO_RINGS - 1);
+    if (pto_json_integer(row, "window_high_water") > slots) slots = pto_json_integer(row, "window_high_water");
+    if (pto_json_integer(row, "heap_high_water_bytes") > bytes) bytes = pto_json_integer(row, "heap_high_water_bytes");
+    tasks += pto_json_integer(row, "tasks");
+  }
+  assert_int_equal(tasks, pto_json_integer(root, "tasks"));
+  assert_int_equal(slots, pto_json_integer(root, "window_high_water"));
+  assert_int_equal(bytes, pto_json_integer(root, "heap_high_water_bytes"));
+}
+
 static bool check_virtual(json_t *root) {
   json_t *stats = json_object_get(root, "stats");
+  check_depths(root);
   assert_true(ps(stats, "makespan_us") == ps(root, "virtual_us"));
   check_accounts(stats, moved_bytes(root) > 0);
   if (pto_json_integer(root, "tasks")) check_path(stats);

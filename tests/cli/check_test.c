@@ -47,9 +47,10 @@ static void test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not(voi
   } rows[] = {{"--set sync=true", NULL},
               {"--set contexts=true", NULL},
               {"--set sync=true --set recreate=true", NULL},
-              {"--set sync=false", "WAR: task 0 (copy) param 0 reads buffer 1 [0:16]; task 1 (copy) param 1 writes"},
+              {"--set sync=false",
+               "WAR: task 0 (copy) param 0 reads buffer 1 (rewritten) [0:16]; task 1 (copy) param 1 writes"},
               {"--set recreate=true",
-               "WAR: task 0 (copy) param 0 reads buffer 1 [0:16]; host access 0 (before task 1) writes"}};
+               "WAR: task 0 (copy) param 0 reads buffer 1 (rewritten) [0:16]; host access 0 (before task 1) writes"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     for (int threads = 0; threads < 2; threads++) {
       const char *engine = threads ? "threads" : "virtual";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs dispatched: errors that name the node, the orders in which graphs and contexts may forget each other, and one
- * graph on two contexts from two threads.
+ * Graphs dispatched and called: errors that name the node, the orders in which graphs and contexts may forget each
+ * other, and one graph on two contexts from two threads.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -211,6 +211,93 @@ static void test_one_graph_runs_on_two_contexts_from_two_threads(void **state) {
   for (int i = 0; i < 2; i++) pto_context_destroy(sides[i].context);
 }
 
+/* ---- calls ---- */
+
+/* y from a call where x is a tensor or host memory, and y host memory or made; read into n->y. */
+static void call(struct pto_graph *graph, struct pto_context *context, struct pto_device_tensor x, bool is_made,
+                 struct numbers *n) {
+  const struct pto_argument in = {.name = "x", .tensor = x, .data = x.id ? NULL : n->x, x.id ? 0 : sizeof n->x};
+  struct pto_argument out = {.name = "y", .data = is_made ? NULL : n->y, .size_bytes = is_made ? 0 : sizeof n->y};
+  const struct pto_call made = {
+      .size = sizeof made, .inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
+  memset(n->y, 0, sizeof n->y);
+  if (pto_graph_call(graph, context, &made)) fail_msg("%s", pto_context_error(context));
+  assert_true((out.tensor.id != 0) == is_made);
+  if (!is_made) return;
+  assert_int_equal(pto_device_tensor_read(context, out.tensor, n->y, sizeof n->y), PTO_OK);
+  assert_int_equal(pto_device_tensor_destroy(context, out.tensor), PTO_OK);
+}
+
+static void test_a_call_takes_tensors_and_memory_and_makes_its_outputs(void **state) {
+  const struct pto_config engines[] = {usual, {.engine = "virtual", .chip = "tiny"}};
+  const struct pto_device_tensor_desc desc = {.dtype = PTO_FLOAT32, .ndims = 2, .shape = {ROWS, COLUMNS}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++) {
+    struct pto_context *context = lowered_graph_open(&engines[i]);
+    struct pto_graph *graph = make_graph();
+    struct pto_device_tensor x;
+    fill(&first);
+    assert_int_equal(pto_device_tensor_create_host(context, &desc, &x), PTO_OK);
+    assert_int_equal(pto_device_tensor_write(context, x, first.x, sizeof first.x), PTO_OK);
+    for (int way = 0; way < 4; way++) {
+      call(graph, context, way & 1 ? x : (struct pto_device_tensor){0}, way & 2, &first);
+      expect_right(&first);
+    }
+    const struct pto_argument unknown = {.name = "z", .tensor = x};
+    const struct pto_call wrong = {.size = sizeof wrong, .inputs = &unknown, .input_count = 1};
+    assert_int_equal(pto_graph_call(graph, context, &wrong), PTO_EINVAL);
+    assert_non_null(strstr(pto_context_error(context), "no input is called \"z\""));
+    struct pto_context_counters counters = {.size = sizeof counters};
+    assert_int_equal(pto_device_tensor_destroy(context, x), PTO_OK);
+    pto_graph_destroy(graph);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    pto_context_counters(context, &counters);
+    assert_int_equal(counters.dispatches, 4);
+    assert_int_equal(counters.live_bytes, 0);
+    pto_context_destroy(context);
+  }
+}
+
+/* ---- limits ---- */
+
+/* Whether a builder of the context takes it as an input, and as the operand of sqrt. */
+static bool is_taken(struct pto_context *context, uint32_t dtype, uint32_t ndims) {
+  struct pto_graph_builder *builder;
+  struct pto_graph_desc desc = {.dtype = dtype, .ndims = ndims};
+  for (uint32_t d = 0; d < ndims; d++) desc.shape[d] = 2;
+  assert_int_equal(pto_graph_builder_create(context, &builder), PTO_OK);
+  const struct pto_graph_operand x = pto_graph_builder_input(builder, "x", &desc);
+  const bool is = pto_graph_builder_sqrt(builder, x, NULL).index != 0;
+  pto_graph_builder_destroy(builder);
+  return is;
+}
+
+static void test_a_builder_of_a_context_refuses_by_what_the_limits_of_that_context_say(void **state) {
+  const struct pto_config engines[] = {usual, {.engine = "virtual", .chip = "a2a3"}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++) {
+    struct pto_context *context = lowered_graph_open(&engines[i]);
+    const struct pto_context_info info = pto_context_info(context);
+    struct pto_graph_limit limits[8] = {{0}};
+    uint32_t taken = 0;
+    for (uint32_t op = 0; op < pto_graph_operation_count(); op++) {
+      const uint32_t count = pto_graph_operation_limits(context, pto_graph_operation_name(op), limits, 8);
+      assert_true(count > 0 && count <= 8);
+      for (uint32_t k = 0; k < count; k++)
+        assert_true(limits[k].dtypes && !(limits[k].dtypes & ~info.dtypes) && limits[k].max_rank <= info.max_rank);
+    }
+    assert_int_equal(pto_graph_operation_limits(context, "sqrt", limits, 8), 1);
+    for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
+      const bool is = is_taken(context, dtype, 1);
+      assert_true(is == (limits[0].dtypes >> dtype & 1));
+      taken += is;
+    }
+    assert_true(taken > 0 && taken < PTO_DTYPE_COUNT);
+    for (uint32_t rank = 0; rank <= info.max_rank; rank++)
+      assert_true(is_taken(context, PTO_FLOAT32, rank) == (rank >= limits[0].min_rank && rank <= limits[0].max_rank));
+    assert_int_equal(pto_graph_operation_limits(context, "conv9d", limits, 8), 0);
+    pto_context_destroy(context);
+  }
+}
+
 /* ---- fusion ---- */
 
 static void test_fusion_is_chosen_before_the_first_dispatch_and_again_once_that_is_forgotten(void **state) {
@@ -240,6 +327,8 @@ int main(void) {
       cmocka_unit_test(test_a_graph_that_forgot_a_context_outlives_it_and_runs_on_another),
       cmocka_unit_test(test_a_context_that_was_forgotten_takes_the_graph_again),
       cmocka_unit_test(test_one_graph_runs_on_two_contexts_from_two_threads),
+      cmocka_unit_test(test_a_call_takes_tensors_and_memory_and_makes_its_outputs),
+      cmocka_unit_test(test_a_builder_of_a_context_refuses_by_what_the_limits_of_that_context_say),
       cmocka_unit_test(test_fusion_is_chosen_before_the_first_dispatch_and_again_once_that_is_forgotten),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);

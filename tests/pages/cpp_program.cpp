@@ -153,13 +153,14 @@ static void test_contexts_and_graphs() {
   program.inputs = &x, program.outputs = &y, program.input_count = program.output_count = 1;
   program.orchestrate = pto::orchestrate<sum_of>;
   {
-    pto::device_tensor a = context.create<float>({4}), b = context.create(PTO_FLOAT32, {4}), moved = std::move(a);
+    pto::device_tensor a = context.create<float>({4}),
+                       b = context.create(PTO_FLOAT32, {4}, PTO_TENSOR_READABLE, "sums"), moved = std::move(a);
     std::vector<float> values{1, 2, 3, 4};
     moved.write(values);
     context.dispatch(program, {{"x", moved}}, {{"y", b}});
     b.read(values);
     EXPECT(values[3] == 8 && a.get().id == 0 && b.size_bytes() == 16);
-    EXPECT(throws<is<PTO_EINVAL>>([&] { b.read(std::array<float, 3>()); }, "12"));
+    EXPECT(throws<is<PTO_EINVAL>>([&] { b.read(std::array<float, 3>()); }, "12 bytes given, tensor 2 (sums) has 16"));
     EXPECT(throws<is<PTO_EINVAL>>([&] { context.dispatch(program, {{"z", moved}}, {{"y", b}}); }, "z"));
     program.orchestrate = pto::orchestrate<fails>;
     context.dispatch(program, {{"x", moved}}, {{"y", b}});
@@ -184,12 +185,83 @@ static void test_contexts_and_graphs() {
   EXPECT(throws<is<PTO_ESYSTEM>>([] { (void)pto::graph::load("no/such/file.json"); }, "no/such/file.json"));
 }
 
+/* ---- a world ---- */
+
+static pto::world_config of_ranks(std::uint32_t ranks) {
+  pto::world_config how;
+  how.ranks = ranks;
+  return how;
+}
+template <class F> static void run_on(pto::rank rank, F &&orchestration) {
+  pto::config config;
+  config.engine = "virtual";
+  config.rank = rank.get();
+  pto::runtime(config).run(orchestration);
+}
+
+static void test_worlds_and_collectives() {
+  const pto::kernel<pto::inout, float> scale(scale_kernel);
+  pto::world world(of_ranks(2)), kept = std::move(world);
+  EXPECT(!world.get() && kept.rank(1).index() == 1 && kept.rank(0).count() == 2);
+  kept.run([&](pto::rank rank) {
+    const float mine = static_cast<float>(rank.index() + 1);
+    float x[2] = {mine, 10 * mine}, sum[2], part[1], all[4], first[2], swapped[2];
+    run_on(rank, [&](pto::run run) {
+      const pto::tensor in = run.external(x), window_in = run.external(sum);
+      const pto::comm comm = pto::comm::for_collectives(run, 64), windows(run, 64, 1);
+      EXPECT(comm.place() == rank.index() && comm.size() == 2 && windows.id() == 1);
+      comm.all_reduce(in, window_in);
+      comm.reduce_scatter(in, run.external(part), PTO_REDUCE_MAXIMUM);
+      comm.all_gather(in, run.external(all));
+      comm.broadcast(in, run.external(first), 1);
+      comm.all_to_all(in, run.external(swapped));
+      run.barrier({comm.barrier()});
+      pto::launch how;
+      how.aiv0 = &scale.get();
+      const pto::tensor own = windows.window<float>({2});
+      run.write(own, {1}, mine);
+      windows.submit(how, pto::inout(own), 3.0f);
+      EXPECT(run.read<float>(own, {1}) == 3 * mine);
+      EXPECT(windows.peer<float>(1 - rank.index(), {2}).is_valid() && !windows.peer<float>(2, {2}).is_valid());
+      EXPECT(throws<is<PTO_EINVAL>>([&] { comm.broadcast(in, in, 2); }, "2"));
+      EXPECT(throws<is<PTO_EINVAL>>([&] { pto::comm(run, 64, 1, {rank.index(), 7u}); }, "7"));
+    });
+    EXPECT(sum[0] == 3 && sum[1] == 30 && part[0] == (rank.index() ? 20 : 2) && all[1] == 10 && all[2] == 2);
+    EXPECT(first[1] == 20 && swapped[0] == (rank.index() ? 10 : 1) && swapped[1] == (rank.index() ? 20 : 2));
+    EXPECT(rank.clock_ps() > 0);
+  });
+}
+
+/* Rank 0 waits for the one that has thrown: what is told is what that has thrown. */
+static void test_exceptions_of_ranks_end_the_world() {
+  const auto late = [](pto::rank rank) {
+    try {
+      if (rank.index()) throw std::length_error("too long");
+      run_on(rank, [](pto::run run) { pto::comm(run, 64, 1); });
+    } catch (const pto::error &) {
+      run_on(rank, [](pto::run) {}); /* while an exception is being caught */
+      throw;
+    }
+  };
+  EXPECT(throws<std::length_error>([&] { pto::world(of_ranks(2)).run(late); }, "too long"));
+  EXPECT(throws<is<PTO_EUSER>>(
+      [] {
+        pto::world(of_ranks(2)).run([](pto::rank rank) {
+          if (rank.index()) pto::throw_status(PTO_EUSER, "not today");
+        });
+      },
+      "rank 1: not today"));
+  EXPECT(throws<is<PTO_EINVAL>>([] { pto::world none(of_ranks(99)); }, "99"));
+}
+
 int main() try {
   pto::runtime runtime;
   test_submits_and_refusals(runtime);
   test_exceptions_end_the_run(runtime);
   test_scopes_launches_recordings(runtime);
   test_contexts_and_graphs();
+  test_worlds_and_collectives();
+  test_exceptions_of_ranks_end_the_world();
   return wrong != 0;
 } catch (const std::exception &e) {
   std::printf("thrown: %s\n", e.what());

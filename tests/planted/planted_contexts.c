@@ -83,12 +83,16 @@ static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto
 }
 
 static int create_tensors(struct pass *pass) {
-  static const struct pto_device_tensor_desc desc = {
+  static const char *const labels[] = {"rewritten", NULL, NULL};
+  struct pto_device_tensor_desc desc = {
       .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}, .flags = PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE};
   float ones[NUMEL];
   for (uint32_t i = 0; i < NUMEL; i++) ones[i] = 1;
   int status = PTO_OK;
-  for (int i = 0; i < 3 && !status; i++) status = pto_device_tensor_create(pass->context, &desc, &pass->tensors[i]);
+  for (int i = 0; i < 3 && !status; i++) {
+    desc.label = labels[i];
+    status = pto_device_tensor_create(pass->context, &desc, &pass->tensors[i]);
+  }
   if (status || !pto_option_bool(pass->run, "output")) return status;
   return pto_device_tensor_write(pass->context, pass->tensors[0], ones, sizeof ones);
 }
