@@ -14,7 +14,7 @@ import numpy
 
 from .kernel_objects import failed, first_failed
 from .library import chars, config, failure, ffi, interruptible, lib, text
-from .runtime import Orchestrating
+from .runtime import Orchestrating, _label
 from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
@@ -145,16 +145,20 @@ class Context:
 
     # ---- tensors ----
 
-    def empty(self, shape, dtype="f32", readable=True, writable=True):
-        """A tensor of zeros.  readable, writable: by the host, with read() and write(); no limit on dispatch."""
+    def empty(self, shape, dtype="f32", readable=True, writable=True, label=None):
+        """A tensor of zeros.  readable, writable: by the host, with read() and write(); no limit on dispatch.
+
+        label: what sentences, findings and traces say beside its number."""
         desc = description("struct pto_device_tensor_desc *", dtype, shape)
         desc.flags = readable * lib.PTO_TENSOR_READABLE | writable * lib.PTO_TENSOR_WRITABLE
+        desc.label = _label(label)
         return self._tensor(lib.pto_device_tensor_create, desc)
 
-    def put(self, array, dtype=None, shape=None):
+    def put(self, array, dtype=None, shape=None, label=None):
         """A tensor with an array's elements.  dtype and shape: where the array's own say something else (bf16, 4 bits)."""
         array = numpy.asarray(array)
-        made = self.empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype)
+        made = self.empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype,
+                          label=label)
         made.write(array)
         return made
 

@@ -116,6 +116,14 @@ def test_what_an_orchestration_raises_is_the_status_of_a_context():
             device.sync()
 
 
+def test_a_device_tensor_is_told_with_its_label():
+    with pto.Context() as device:
+        device.empty(1)
+        halo = device.empty(1, readable=False, label="halo")
+        with pytest.raises(pto.errors.EINVAL, match=r"read: tensor 2 \(halo\) is not readable"):
+            halo.read()
+
+
 def test_memory_that_is_not_there_is_said():
     with pto.Context(memory_bytes=1 << 20) as device:
         with pytest.raises(pto.errors.ENOMEM, match="free"):
