@@ -497,10 +497,11 @@ static void report_stuck(struct reporter *t) {
   }
 }
 
-/* A run that failed for another reason. */
+/* A run that failed for another reason than that ranks wait, and that nobody ended. */
 static void report_failed(struct reporter *t) {
   const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_FAILED)};
-  if (t->ranks->error.status && t->ranks->error.status != PTO_EDEADLOCK)
+  const int status = t->ranks->error.status;
+  if (status && status != PTO_EDEADLOCK && status != PTO_EINTERRUPTED)
     pto_findings_add(t->findings, &finding, NULL, "%s", t->ranks->error.sentence);
 }
 

@@ -288,15 +288,21 @@ static int write_blocks(const struct pto_trace_events *events, int fd) {
   return fclose(to) != 0 || status ? ENOMEM : 0;
 }
 
-int pto_ranks_write_page(const struct pto_ranks *ranks, const char *path, struct pto_error *error) {
+static void put_findings(struct pto_json_writer *w, const void *context) { pto_findings_put_json(context, w); }
+
+int pto_ranks_write_page(const struct pto_ranks *ranks, const struct pto_findings *findings, const char *path,
+                         struct pto_error *error) {
   static const struct pto_trace_format blocks = {.write_part = write_blocks};
-  const struct pto_report_page_document document = {"ranks", pto_ranks_put, ranks};
+  const struct pto_report_page_document documents[] = {{"ranks", pto_ranks_put, ranks},
+                                                       {"found", put_findings, findings}};
   struct pto_trace_part parts[PTO_MAX_RANKS + 1];
   struct pto_exchange_bytes told = {0};
   int status = tell_parts(ranks, &blocks, &told, error);
   if (status == PTO_OK && ranks->is_told_here) {
-    const struct pto_report_page page = {
-        .documents = &document, .document_count = 1, .parts = parts, .part_count = find_parts(&told, parts)};
+    const struct pto_report_page page = {.documents = documents,
+                                         .document_count = findings ? 2 : 1,
+                                         .parts = parts,
+                                         .part_count = find_parts(&told, parts)};
     status = pto_report_page_write(path, &page, error);
   }
   pto_exchange_bytes_fini(&told);

@@ -14,7 +14,10 @@
 /* PTO_OK, PTO_ENOMEM, or PTO_ESYSTEM with the sentence. */
 PTO_MUST_CHECK int pto_ranks_write_trace(const struct pto_ranks *ranks, const char *path, struct pto_error *error);
 
-/* The same for a page, with the document of --json; pto_report_page_probe says before the run whether there are any. */
-PTO_MUST_CHECK int pto_ranks_write_page(const struct pto_ranks *ranks, const char *path, struct pto_error *error);
+/* The same for a page, with the document of --json, and `findings` (NULL: none were looked for); pto_report_page_probe
+ * says before the run whether there are any.
+ */
+PTO_MUST_CHECK int pto_ranks_write_page(const struct pto_ranks *ranks, const struct pto_findings *findings,
+                                        const char *path, struct pto_error *error);
 
 #endif

@@ -54,6 +54,9 @@ static void set_delays(const struct pto_skew_question *question, uint64_t index,
     delays[i] = pto_mix64(question->seed ^ pto_mix64(index << 8 | i)) % (most + 1);
 }
 
+static bool is_cut_short(const struct outcome *outcome) { return outcome->error.status == PTO_EINTERRUPTED; }
+
+/* What is found so far is given where an interrupt ends it. */
 static struct outcome shrink(const struct pto_skew_question *question, const struct outcome *reference,
                              struct outcome found, uint64_t delays[PTO_MAX_RANKS]) {
   for (uint32_t i = 0; i < question->rank_count; i++) {
@@ -61,7 +64,7 @@ static struct outcome shrink(const struct pto_skew_question *question, const str
     if (!delay) continue;
     delays[i] = 0;
     const struct outcome outcome = run(question, delays);
-    if (differs(&outcome, reference))
+    if (!is_cut_short(&outcome) && differs(&outcome, reference))
       found = outcome;
     else
       delays[i] = delay;
@@ -101,6 +104,11 @@ int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings
     if (question->tell) question->tell(i, question->runs);
     set_delays(question, i, reference.virtual_ps, delays);
     struct outcome outcome = run(question, delays);
+    if (is_cut_short(&outcome)) {
+      pto_error_set(error, PTO_EINTERRUPTED, "explore: interrupted after %" PRIu64 " of %" PRIu64 " runs with delays",
+                    i, question->runs);
+      return PTO_EXIT_INTERRUPTED;
+    }
     counts->runs++;
     if (!differs(&outcome, &reference)) continue;
     if (counts->differing++ < MOST_SHRUNK) outcome = shrink(question, &reference, outcome, delays);

@@ -25,7 +25,9 @@ struct pto_skew_question {
   void (*tell)(uint64_t done, uint64_t count); /* may be NULL */
 };
 
-/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; else as that of the first run, with its error. */
+/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED with what is known so far; else as that
+ * of the first run, with its error.
+ */
 int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings *findings,
                    struct pto_skew_counts *counts, struct pto_error *error);
 

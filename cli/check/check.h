@@ -26,9 +26,10 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
 /* On the engine "observe". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
 
-/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/skewed.h). */
+/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/skewed.h).  `page`: where its
+ * page goes; NULL: nowhere. */
 int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
-                      uint32_t rank_count, uint64_t runs);
+                      uint32_t rank_count, uint64_t runs, const char *page);
 
 /* Once for each pair of sizes, in this process, in virtual time.  Outputs of all runs are compared with the first
  * run's, and those with the golden.  Engine, rounds, and files of a run in `options` are ignored. */

@@ -6,7 +6,9 @@
 
 #include <check/order/order_coverage.h>
 #include <check/ranks/ranks_check.h>
+#include <check/ranks/ranks_trace.h>
 #include <cli/main/fault_report.h>
+#include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <cli/run/judgement.h>
@@ -102,13 +104,27 @@ static int finish(struct check *check, const struct pto_run_options *options, bo
   return pto_write_judgement(options, &judgement);
 }
 
+/* A failure counts where the run itself was right. */
+static int write_page(struct check *check, const char *path, int code) {
+  struct pto_error error;
+  if (!path) return code;
+  pto_interrupt_let_finish();
+  if (pto_ranks_write_page(&check->ranks, &check->findings, path, &error) == PTO_OK || code > PTO_EXIT_FINDINGS)
+    return code;
+  check->ranks.error = error;
+  return PTO_EXIT_FAILED;
+}
+
 /* Runs and judges; whether it could be judged. */
-static bool run(struct check *check, const struct pto_session_options *asked, uint32_t rank_count, int *code) {
+static bool run(struct check *check, const struct pto_session_options *asked, uint32_t rank_count, bool wants_page,
+                int *code) {
   struct pto_error error;
   *code = pto_ranks_init_judged(&check->ranks, asked, rank_count);
+  check->ranks.wants_account = check->ranks.wants_path = wants_page;
   if (*code != PTO_EXIT_OK) return false;
   *code = pto_ranks_execute(&check->ranks);
   if (*code == PTO_EXIT_FINDINGS) *code = PTO_EXIT_OK; /* it is among them */
+  snprintf(check->ranks.path.why_no_gains, sizeof check->ranks.path.why_no_gains, "a check runs the program once");
   if (judge(check, &error) == PTO_OK) {
     if (*code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) *code = PTO_EXIT_FINDINGS;
     return true;
@@ -121,15 +137,19 @@ static bool run(struct check *check, const struct pto_session_options *asked, ui
 int pto_check_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                     uint32_t rank_count) {
   static struct check check;
+  const char *page = options->exports[PTO_EXPORT_page];
+  struct pto_error error;
   int code;
   for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
-    if (options->exports[i])
-      return pto_complain(PTO_EXIT_USAGE, "check: with several ranks, a file of a run's timeline, graph or page is "
-                                          "not told: it is of one chip");
+    if (options->exports[i] && i != PTO_EXPORT_page)
+      return pto_complain(PTO_EXIT_USAGE, "check: with several ranks, a file of a run's timeline or graph is not told: "
+                                          "it is of one chip");
   if (options->outputs.count) return pto_complain(PTO_EXIT_USAGE, "check: with several ranks there is no --output");
+  if (pto_run_files_probe(options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   pto_findings_init(&check.findings);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  const bool is_judged = run(&check, asked, rank_count, &code);
+  const bool is_judged = run(&check, asked, rank_count, page != NULL, &code);
+  if (is_judged) code = write_page(&check, page, code);
   pto_progress_line_end();
   code = finish(&check, options, is_judged, code);
   pto_ranks_fini(&check.ranks);

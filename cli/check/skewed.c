@@ -9,7 +9,9 @@
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
 #include <cli/run/judgement.h>
+#include <cli/run/request.h>
 #include <report/findings/coverage.h>
+#include <runtime/base/clock.h>
 
 #define MOST_LINES 20u
 
@@ -19,6 +21,7 @@ struct explored {
   struct pto_findings findings;
   struct pto_skew_counts counts;
   struct pto_error error;
+  double seconds;
   int exit_code; /* for the report */
 };
 
@@ -26,10 +29,10 @@ static void show_progress(uint64_t done, uint64_t count) {
   pto_progress_line_stage("exploring", (unsigned)(done + 1), (unsigned)count);
 }
 
-/* Nothing is known where the first run failed. */
+/* Nothing is known where no run ended. */
 static struct pto_coverage coverage_of(const struct explored *x) {
   struct pto_coverage coverage = {0};
-  if (x->exit_code > PTO_EXIT_FINDINGS) return coverage;
+  if (!x->counts.runs) return coverage;
   pto_coverage_add(&coverage, PTO_COVERAGE_RUNS, x->counts.runs);
   pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
@@ -69,14 +72,16 @@ static void put_report(struct pto_json_writer *w, const void *context) {
 }
 
 int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
-                      uint32_t rank_count, uint64_t runs) {
+                      uint32_t rank_count, uint64_t runs, const char *page) {
   struct explored x = {.options = options, .rank_count = rank_count};
   const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress};
   pto_findings_init(&x.findings);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  const double begin = pto_clock_seconds();
   x.exit_code = pto_skew_ranks(&question, &x.findings, &x.counts, &x.error);
+  x.seconds = pto_clock_seconds() - begin;
   pto_progress_line_end();
-  if (!options->quiet && !pto_run_options_take_stdout(options) && x.exit_code <= PTO_EXIT_FINDINGS) {
+  if (!options->quiet && !pto_run_options_take_stdout(options) && (x.exit_code <= PTO_EXIT_FINDINGS || x.counts.runs)) {
     pto_findings_print(&x.findings, stdout, MOST_LINES);
     printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks are late, %" PRIu64 " differ\n",
            options->programs.items[0], rank_count, x.counts.tasks, x.counts.runs, x.counts.differing);
@@ -85,13 +90,15 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
   }
   fflush(stdout);
   if (x.error.sentence[0]) pto_complain(0, "%s", x.error.sentence);
+  const struct pto_report_page_document document = {"explore", put_report, &x};
+  const int exit_code = pto_write_page(page, &document, x.exit_code);
   const struct pto_judgement judgement = {.verb = "explore",
                                           .program = options->programs.items[0],
                                           .case_name = options->case_name,
                                           .findings = &x.findings,
                                           .error = x.error.sentence,
-                                          .exit_code =
-                                              pto_write_report(options->json_path, put_report, &x, x.exit_code)};
+                                          .seconds = x.seconds,
+                                          .exit_code = pto_write_report(options->json_path, put_report, &x, exit_code)};
   const int code = pto_write_judgement(options, &judgement);
   pto_findings_fini(&x.findings);
   return code;

@@ -123,9 +123,6 @@ static void show_progress(uint64_t done, uint64_t count) {
 static int open_explored(struct explore_command *c) {
   struct pto_config config;
   struct pto_error error;
-  if (pto_run_files_probe(&c->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
-  c->page = c->options.exports[PTO_EXPORT_page];
-  c->options.exports[PTO_EXPORT_page] = NULL; /* it shows no run: no timeline is recorded for it */
   const struct pto_session_options asked = pto_run_options_session(&c->options, &config);
   const int code = pto_explored_open(&c->explored, &asked, c->is_threads);
   if (code) return pto_complain(code, "%s", c->explored.error.sentence);
@@ -318,14 +315,18 @@ static int explore_program(struct explore_command *c) {
 /* On several ranks delays are tried, not orders of calls, which follow from when messages come. */
 static int explore_any(struct explore_command *c) {
   struct pto_config config;
+  struct pto_error error;
   const struct pto_run_options *o = &c->options;
+  if (pto_run_files_probe(o, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
+  c->page = o->exports[PTO_EXPORT_page];
+  c->options.exports[PTO_EXPORT_page] = NULL; /* it shows no run: no timeline is recorded for it */
   const struct pto_session_options asked = pto_run_options_session(o, &config);
   const uint32_t rank_count = o->ranks ? o->ranks : pto_ranks_wanted(&asked);
   if (!rank_count) return explore_program(c);
-  if (o->engine || c->all || c->replay || c->save || pto_share_is_part(&o->share) || o->exports[PTO_EXPORT_page])
-    return pto_complain(PTO_EXIT_USAGE, "explore: with several ranks there is no --engine, --all, --replay, --save, "
-                                        "--shard and --report");
-  return pto_explore_ranks(o, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES);
+  if (o->engine || c->all || c->replay || c->save || pto_share_is_part(&o->share))
+    return pto_complain(PTO_EXIT_USAGE,
+                        "explore: with several ranks there is no --engine, --all, --replay, --save and --shard");
+  return pto_explore_ranks(o, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES, c->page);
 }
 
 int pto_cmd_explore(int argc, char **argv) {

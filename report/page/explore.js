@@ -6,15 +6,18 @@ PARTS.push({
   title: "Orders",
   name: d => `${d.program}, in many orders`,
   verdict(d) {
-    const runs = d.schedules + d.thread_runs, what = d.thread_runs ? "runs with delays" : d.all ? "orders" : "schedules";
+    const runs = d.schedules + d.thread_runs, what = d.thread_runs || d.ranks ? "runs with delays" : d.all ? "orders" : "schedules";
     const told = d.all ? d.all.orders : runs;
     if (d.error) return d.error;
+    if (d.ranks) return d.differing ? `The result depends on which rank is late: ${d.differing} of ${runs} ${what} differ`
+      : `No delay of a rank changes the result: ${runs} ${what}`;
     if (d.differing) return `The result depends on the order: ${d.differing} of ${runs} ${what} differ from the sequential run`;
     return `No order differs from the sequential run: ${told} ${what}` +
       (d.all ? d.all.is_complete ? ", which are all that may matter" : ` of at least ${d.all.at_least}` : "");
   },
   draw(element, d) {
-    const box = d3.select(element), facts = [
+    const box = d3.select(element), facts = d.ranks ? [
+      ["ranks", d.ranks], ["tasks", d.tasks], ["runs with delays", d.schedules], ["differ", d.differing], ["seed", d.seed]] : [
       ["schedules", d.schedules], ["distinct orders", d.distinct_orders], ["decisions", d.decisions],
       ["runs on threads", d.thread_runs], ["differ", d.differing], ["seed", d.seed], ["kernel calls", d.calls]];
     const fact = box.append("dl").selectAll("div").data(facts).enter().append("div");

@@ -77,6 +77,10 @@ says_how_far() {
   interrupted explore bgemm --schedules 1000000 && grep -q 'distinct orders' "$work/out" && grep -q 'explore: interrupted' "$work/out"
 }
 holds 'and in words' says_how_far
+stops_delays() {
+  interrupted explore all_reduce --schedules 1000000 && grep -q ' 0 differ' "$work/out" && grep -q 'interrupted after [0-9]* of 1000000 runs' "$work/out"
+}
+holds '^C ends delays of ranks, and accuses none of them' stops_delays
 tells_of_runs() {
   local after
   for after in 0.5 2 8 30; do

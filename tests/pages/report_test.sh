@@ -32,6 +32,12 @@ holds 'a report of a graph is written' "$build/ptosim" run --model mobilenet_v2 
 holds 'it shows what the run was' look graph
 holds 'a report of several ranks is written' "$build/ptosim" run all_reduce --ranks 3 --chip a2a3 --comm-stats --report "$work/ranks.html" --quiet
 holds 'it shows each rank, and what went between them' look ranks
+holds 'check of several ranks writes a page with what is wrong' bash -c \
+  "'$build/ptosim' check '$build/planted/planted_windows.so' --case barrier_twice --set bug=1 --chip a2a3 --report '$work/found.html' --quiet; test \$? = 1"
+holds 'it shows the findings, and each rank' look found
+holds 'explore of several ranks writes a page' bash -c \
+  "'$build/ptosim' explore '$build/planted/planted_windows.so' --case barrier_twice --set bug=1 --schedules 8 --report '$work/late.html' --quiet; test \$? = 1"
+holds 'it shows in which runs a rank is late' look late
 holds 'explore writes a page of what differs' bash -c \
   "'$build/ptosim' explore inplace_update --deps pto --report '$work/explore.html' --quiet; test \$? = 1"
 holds 'it shows the schedules' look explore

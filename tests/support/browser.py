@@ -112,6 +112,8 @@ def look_at_explore(about):
     holds("the head names the program", about["program"] in driver.find_element(By.ID, "title").text)
     holds("the verdict counts what differs", (str(about["differing"]) in verdict) == (about["differing"] > 0) and
           verdict.startswith("No order") == (about["differing"] == 0))
+    if about.get("ranks"):
+        holds("the verdict speaks of ranks", verdict.startswith("The result depends on which rank is late"))
     rows = cells("#differences")
     holds("there is a row for each difference", [(r[0], r[1]) for r in rows] ==
           [(d["schedule"], "; ".join(d["holds"])) for d in about["differences"]])
@@ -257,6 +259,14 @@ def look_at_ranks(about):
     holds("its steps are on the ranks' tracks", sum(steps) == len(path["steps"]))
     holds("there is a row a rank", len(cells("#ranks-results")) == about["ranks"])
     holds("there is a row a link", sorted(r[0] for r in cells("#ranks-links")) == sorted(link["link"] for link in about["links"]))
+    found = script("const d = document.getElementById('found'); return d && JSON.parse(d.textContent)")
+    if found:
+        holds("the verdict counts the findings", f"{found['finding_count']} finding" in verdict)
+        told = [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#findings li")]
+        holds("each finding is told", len(told) == len(found["findings"]) > 0 and
+              all(f["sentence"] in text for f, text in zip(found["findings"], told)))
+    if not about.get("comm_stats"):
+        return
     waits = cells("#ranks-waits")
     holds("who waited for whom stands as in the document", [(int(r[0]), int(r[1])) for r in waits] ==
           [(w["rank"], w["peer"]) for w in about["comm_stats"]["waits"]][:len(waits)] and waits)
