@@ -497,7 +497,7 @@ static void report_stuck(struct reporter *t) {
   }
 }
 
-/* A run that failed for another reason than that ranks wait, and that nobody ended. */
+/* A run that failed for another reason than that ranks wait, and that no interrupt ended. */
 static void report_failed(struct reporter *t) {
   const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_FAILED)};
   const int status = t->ranks->error.status;

@@ -259,7 +259,8 @@ static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
   pto_progress_line_stage("writing", 0, 0);
   pto_interrupt_let_finish();
   if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
-  if (status == PTO_OK && paths[PTO_EXPORT_page]) status = pto_ranks_write_page(ranks, NULL, paths[PTO_EXPORT_page], &error);
+  if (status == PTO_OK && paths[PTO_EXPORT_page])
+    status = pto_ranks_write_page(ranks, NULL, paths[PTO_EXPORT_page], &error);
   if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
   ranks->exit_code = PTO_EXIT_FAILED;
   ranks->error = error;
