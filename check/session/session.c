@@ -87,8 +87,8 @@ static int make_config(struct pto_session *session, bool is_judged) {
     if (config->rank) config->record |= PTO_RECORD_SEGMENTS; /* what it does to others is recorded with them */
   }
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
-  /* Who wrote an element last is what the graph says. */
-  if (config->no_compute) config->record |= PTO_RECORD_GRAPH;
+  /* Who wrote an element last is what the tasks say. */
+  if (config->no_compute) config->record |= PTO_RECORD_TASKS;
   /* Virtual time has a digest of its timeline, so that is always kept. */
   if (pto_engine_is_virtual(config->engine)) config->record |= PTO_RECORD_TIMELINE;
   return PTO_EXIT_OK;
@@ -118,7 +118,7 @@ static int check_chip(struct pto_session *session) {
   if (made) session->chip = *made;
   if (session->config.clusters && session->config.clusters < session->chip.cluster_count)
     session->chip.cluster_count = session->config.clusters;
-  if (session->chip.half_kernel[0]) session->config.record |= PTO_RECORD_GRAPH; /* which kernels there are */
+  if (session->chip.half_kernel[0]) session->config.record |= PTO_RECORD_TASKS; /* which kernels there are */
   if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
   pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
                 program->min_clusters, session->chip.name, session->chip.cluster_count);

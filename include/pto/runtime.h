@@ -213,7 +213,8 @@ enum pto_record {
   PTO_RECORD_GRAPH = 1,    /* tasks, parameters, edges with reasons */
   PTO_RECORD_TIMELINE = 2, /* kernel calls, and what the control thread did */
   PTO_RECORD_SEGMENTS = 4, /* with TIMELINE, in virtual time: what each clock's time was spent on */
-  PTO_RECORD_CALLERS = 8   /* with GRAPH: by which line of the orchestration a function of it came to submit */
+  PTO_RECORD_CALLERS = 8,  /* with GRAPH: by which line of the orchestration a function of it came to submit */
+  PTO_RECORD_TASKS = 16 /* of GRAPH the tasks, and of their parameters those that they write: a fifth of its memory */
 };
 
 #define PTO_RINGS 4 /* pairs of a task ring and a heap ring, by scope depth */

@@ -195,7 +195,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   struct pto_region tensor;
   pto_region_from_tensor(t, record->addr, &tensor);
   const struct host_bytes bytes = {record, &region, &tensor, wanted->is_write};
-  if (pto_trace_has_graph(&rt->trace)) record_access(rt, &bytes, wanted->call);
+  if (pto_trace_has_tasks(&rt->trace)) record_access(rt, &bytes, wanted->call);
   return wait_for_bytes(rt, &bytes);
 }
 
@@ -212,7 +212,7 @@ static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_w
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
   const struct host_bytes bytes = {record, &region, &region, is_write};
-  if (pto_trace_has_graph(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
+  if (pto_trace_has_tasks(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
     record_access(rt, &bytes, NULL);
   status = wait_for_bytes(rt, &bytes);
   if (status == PTO_OK && is_going) pto_hazards_forget(&rt->hazards, record->space, &region);
@@ -252,7 +252,7 @@ void pto_host_finish_tasks(struct pto_runtime *rt) {
   }
   pto_stall_end(rt, &stall);
   struct pto_trace_host_access *sync =
-      pto_trace_has_graph(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;
+      pto_trace_has_tasks(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;
   if (sync) *sync = (struct pto_trace_host_access){.task_count = rt->task_count, .is_sync = true};
 }
 

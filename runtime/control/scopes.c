@@ -32,7 +32,7 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   PTO_ASSERT((depth && rt->scopes[depth - 1].ring == ring_index) || ring->open_begin == ring->head);
   rt->scope_depth = depth;
   rt->ring = ring;
-  if (pto_trace_has_graph(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
+  if (pto_trace_has_tasks(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
   pto_hazards_set_manual(&rt->hazards, kind == PTO_SCOPE_MANUAL);
 }
 
@@ -41,7 +41,7 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
 void pto_scopes_pop(struct pto_runtime *rt) {
   struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
-  if (pto_trace_has_graph(&rt->trace)) record_end(rt, scope);
+  if (pto_trace_has_tasks(&rt->trace)) record_end(rt, scope);
   pto_buffers_end_scope(rt, &scope->buffers);
   if ((int64_t)(ring->open_begin - scope->begin_sequence) >= 0) {
     ring->open_begin = ring->head;
@@ -67,7 +67,7 @@ void pto_scope_label(struct pto_runtime *rt, const char *label) {
   if (pto_runtime_check(rt)) return;
   struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   scope->label = label;
-  if (pto_trace_has_graph(&rt->trace) && scope->serial < rt->trace.scopes.count)
+  if (pto_trace_has_tasks(&rt->trace) && scope->serial < rt->trace.scopes.count)
     ((struct pto_trace_scope *)pto_trace_log_at(&rt->trace.scopes, scope->serial))->label = label;
 }
 

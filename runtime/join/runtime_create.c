@@ -81,7 +81,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (config->rank && !pto_engine_is_virtual(config->engine))
     return pto_error_set(error, PTO_EINVAL, "several ranks are for engine virtual: on %s they have no common time",
                          config->engine);
-  const uint32_t known = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS;
+  const uint32_t known =
+      PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS | PTO_RECORD_TASKS;
   if (config->record & ~known)
     return pto_error_set(error, PTO_EINVAL, "record 0x%" PRIx32 " has bits that mean nothing", config->record);
   return PTO_OK;

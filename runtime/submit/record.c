@@ -8,12 +8,16 @@
 
 #define LEAST_ADDRESS 4096u /* no system maps the first page, and most scalars are small */
 
+/* Those of the last task.  Without the graph, what it writes alone. */
 static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit,
-                          const struct pto_submit_request *request) {
+                          const struct pto_submit_request *request, struct pto_trace_task *task) {
+  const bool has_graph = pto_trace_has_graph(&rt->trace);
   for (uint32_t i = 0; i < submit->work_count; i++) {
     const struct pto_param_work *work = &submit->params[i];
+    if (!has_graph && !(work->mode & PTO_OUTPUT)) continue;
     struct pto_trace_param *param = pto_trace_log_append(&rt->trace.params);
-    if (!param) return;
+    task->param_count++; /* also of those that did not fit */
+    if (!param) continue;
     const bool is_predicate = work->index == PTO_TAG_PREDICATE;
     param->index = is_predicate ? UINT32_MAX : work->index;
     param->mode = work->mode;
@@ -74,7 +78,6 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .scope_depth = rt->scope_depth,
                                   .scope_serial = scope->serial,
                                   .ring = scope->ring,
-                                  .param_count = submit->work_count,
                                   .first_param = rt->trace.params.count,
                                   .first_edge = first_edge,
                                   .submit_time = begin_time,
@@ -87,8 +90,8 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .label = launch->label,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};
-  record_params(rt, submit, request);
-  task->address_count = count_addresses(rt, task, request);
+  record_params(rt, submit, request, task);
+  if (pto_trace_has_graph(&rt->trace)) task->address_count = count_addresses(rt, task, request);
   return first_edge;
 }
 

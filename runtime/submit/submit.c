@@ -205,7 +205,7 @@ static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_w
   const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->piece) : PTO_OK;
   if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_ALLOCATION, pto_record_kernels(rt));
   if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
-  if (pto_trace_has_graph(&rt->trace))
+  if (pto_trace_has_tasks(&rt->trace))
     more->first_edge = pto_record_task(rt, submit, request, slot_index, more->begin_time);
   more->edges = rt->hazards.edges;
   pto_record_part_begin(rt, pto_progress_now(rt));

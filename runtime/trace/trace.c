@@ -41,10 +41,11 @@ static bool log_init(struct pto_trace_log *log, size_t record_bytes, uint64_t ca
   return false;
 }
 
-static bool graph_init(struct pto_trace *trace) {
+static bool tasks_init(struct pto_trace *trace) {
   return log_init(&trace->tasks, sizeof(struct pto_trace_task), TASK_CAPACITY) &&
          log_init(&trace->params, sizeof(struct pto_trace_param), PARAM_CAPACITY) &&
-         log_init(&trace->edges, sizeof(struct pto_trace_edge), EDGE_CAPACITY) &&
+         (!(trace->record & PTO_RECORD_GRAPH) ||
+          log_init(&trace->edges, sizeof(struct pto_trace_edge), EDGE_CAPACITY)) &&
          log_init(&trace->scopes, sizeof(struct pto_trace_scope), SCOPE_CAPACITY) &&
          log_init(&trace->host_accesses, sizeof(struct pto_trace_host_access), HOST_CAPACITY);
 }
@@ -67,9 +68,9 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
 
 int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count) {
   memset(trace, 0, sizeof *trace);
-  trace->record = record;
+  trace->record = record | (record & PTO_RECORD_GRAPH ? PTO_RECORD_TASKS : 0);
   trace->has_steady_ticks = (record & PTO_RECORD_TIMELINE) && pto_ticks_are_steady();
-  if ((!(record & PTO_RECORD_GRAPH) || graph_init(trace)) &&
+  if ((!pto_trace_has_tasks(trace) || tasks_init(trace)) &&
       (!(record & PTO_RECORD_TIMELINE) || timeline_init(trace, worker_count)))
     return PTO_OK;
   pto_trace_fini(trace);

@@ -267,6 +267,10 @@ static inline bool pto_trace_has_submit_parts(const struct pto_trace *trace) {
   const uint32_t both = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   return !trace->is_virtual && (trace->record & both) == both;
 }
+/* Tasks, what they write, scopes, accesses of the host; with the graph also what they read, and edges. */
+static inline bool pto_trace_has_tasks(const struct pto_trace *trace) {
+  return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_TASKS));
+}
 static inline bool pto_trace_has_graph(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_GRAPH));
 }

@@ -148,7 +148,7 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
 }
 
 void pto_trace_append_sync(struct pto_trace *sum) {
-  struct pto_trace_host_access *sync = pto_trace_has_graph(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
+  struct pto_trace_host_access *sync = pto_trace_has_tasks(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
   if (sync) *sync = (struct pto_trace_host_access){.task_count = sum->tasks.count, .is_sync = true};
 }
 

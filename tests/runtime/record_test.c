@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What PTO_RECORD_GRAPH keeps beside tasks and edges: scopes, elements that the host reads and writes, whose memory a
- * parameter is in, and where in the program each public call was made.
+ * parameter is in, and where in the program each public call was made; and which part of it PTO_RECORD_TASKS keeps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,6 +158,32 @@ static void test_nothing_of_it_is_kept_where_no_graph_is_recorded(void **state) 
   fixture_close(&fixture);
 }
 
+static int reads_and_writes(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor x = fixture_bytes(f, 0, 32), y = fixture_bytes(f, 64, 32), z = fixture_bytes(f, 128, 32);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &x), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ibo", &x, &y, &z), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &z), PTO_OK);
+  return 0;
+}
+
+static void test_of_the_tasks_alone_what_they_write_is_kept_and_no_edge(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(reads_and_writes, PTO_RECORD_TASKS);
+  static const uint32_t counts[] = {1, 2, 0}, indices[] = {0, 1, 2}, modes[] = {PTO_OUTPUT, PTO_INOUT, PTO_OUTPUT};
+  assert_int_equal(trace->tasks.count, 3);
+  assert_int_equal(trace->params.count, 3);
+  assert_int_equal(trace->edges.count, 0);
+  for (uint64_t i = 0; i < 3; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    assert_int_equal(task_at(trace, i)->param_count, counts[i]);
+    assert_int_equal(param->index, indices[i]);
+    assert_int_equal(param->mode, modes[i]);
+  }
+  assert_int_equal(task_at(trace, 1)->first_param, 1);
+  assert_int_equal(trace->scopes.count, 1);
+  fixture_close(&fixture);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open),
@@ -165,6 +191,7 @@ int main(void) {
       cmocka_unit_test(test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes),
       cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
       cmocka_unit_test(test_nothing_of_it_is_kept_where_no_graph_is_recorded),
+      cmocka_unit_test(test_of_the_tasks_alone_what_they_write_is_kept_and_no_edge),
   };
   return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }
