@@ -138,7 +138,9 @@ int pto_check_observe(const struct pto_run_options *options, const struct pto_ob
   pto_fault_report_take(last_words, NULL);
   pto_fault_report_set_describer(pto_describe_call, &observed.session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  if (pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK) (void)pto_observed_run(&observed);
+  const bool is_open = pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK;
+  observed.findings.command = options->again;
+  if (is_open) (void)pto_observed_run(&observed);
   pto_progress_line_end();
   const int code = finish(options);
   pto_observed_close(&observed);
