@@ -5,7 +5,7 @@
  * Decode attention over a paged cache.  Request b has `heads` query rows of `dim` elements and context_lens[b] cached
  * tokens. Tokens live in blocks of `block`: token t of request b is row t mod block of pool block block_table[b, t /
  * block].  Query heads are served in groups of heads / kv_heads by one KV head.  For each query row out = softmax(scale
- * · q·Kᵀ) · V.
+ * · q·Kᵀ) · V, over the request's tokens or, where there is a window, the last of them.
  *
  * Arrays (T is f32, fp16 or bf16, by the option dtype):
  *   q            T[batch · heads, dim]                      U(−0.5, 0.5)
@@ -54,8 +54,14 @@ struct paged {
   uint64_t max_blocks;  /* of one request */
   uint64_t pool_blocks;
   uint32_t dtype;
-  float scale; /* 1/√dim */
+  float scale;     /* 1/√dim */
+  uint64_t window; /* a query sees that many tokens, the last ones; 0: all */
 };
+
+/* The first of `len` cached tokens that a query sees. */
+static inline uint64_t paged_first_token(const struct paged *p, uint64_t len) {
+  return p->window == 0 || len <= p->window ? 0 : len - p->window;
+}
 
 /* Of all requests.  A block is four tasks or more for each tile of heads: more take minutes. */
 #define PAGED_MOST_BLOCKS (UINT64_C(1) << 20)
@@ -245,23 +251,25 @@ static inline void paged_golden_group(const struct paged_golden *g, uint64_t req
   const struct paged *p = g->p;
   void (*const multiply)(const struct paged_product *) = paged_choose_multiply();
   const double *blocks = g->block_table + request * p->max_blocks;
-  for (uint64_t t = 0; t < len; t += p->block) {
+  const uint64_t seen = paged_first_token(p, len), first = seen / p->block * p->block;
+  for (uint64_t t = first; t < len; t += p->block) {
     const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
     multiply(&(struct paged_product){g->q, g->keys + index * paged_strips_size(p->dim, p->block), g->scores + t, p->dim,
                                      p->dim, g->pitch, p->group_heads, p->dim, len - t < p->block ? len - t : p->block,
                                      false});
   }
   for (uint64_t h = 0; h < p->group_heads; h++) {
-    double *s = g->scores + h * g->pitch, most = s[0], sum = 0;
-    for (uint64_t t = 1; t < len; t++) most = s[t] > most ? s[t] : most;
-    for (uint64_t t = 0; t < len; t++) sum += s[t] = exp(s[t] - most);
-    for (uint64_t t = 0; t < len; t++) s[t] *= 1 / sum;
+    double *s = g->scores + h * g->pitch, most = s[seen], sum = 0;
+    for (uint64_t t = first; t < seen; t++) s[t] = 0;
+    for (uint64_t t = seen + 1; t < len; t++) most = s[t] > most ? s[t] : most;
+    for (uint64_t t = seen; t < len; t++) sum += s[t] = exp(s[t] - most);
+    for (uint64_t t = seen; t < len; t++) s[t] *= 1 / sum;
   }
-  for (uint64_t t = 0; t < len; t += p->block) {
+  for (uint64_t t = first; t < len; t += p->block) {
     const uint64_t index = (uint64_t)blocks[t / p->block] * p->kv_heads + kv_head;
     multiply(&(struct paged_product){g->scores + t, g->values + index * paged_strips_size(p->block, p->dim), g->out,
                                      g->pitch, p->block, p->dim, p->group_heads,
-                                     len - t < p->block ? len - t : p->block, p->dim, t > 0});
+                                     len - t < p->block ? len - t : p->block, p->dim, t > first});
   }
 }
 

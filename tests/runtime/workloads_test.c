@@ -123,6 +123,16 @@ static void test_one_block_a_task_is_paged_attention_itself(void **state) {
   assert_string_equal(wanted, got);
 }
 
+/* And one that does not hold it gives other bytes. */
+static void test_a_window_that_holds_the_context_is_paged_attention_itself(void **state) {
+  char wanted[32], got[32], narrow[32];
+  digest_of("paged_attention", "--set lens=33,64,128,15", wanted, sizeof wanted);
+  digest_of("sliding_window_attention", "--set lens=33,64,128,15 --set window=128", got, sizeof got);
+  digest_of("sliding_window_attention", "--set lens=33,64,128,15 --set window=127", narrow, sizeof narrow);
+  assert_string_equal(wanted, got);
+  assert_string_not_equal(wanted, narrow);
+}
+
 /* The edge to the creator beside that to the last writer is what makes counts those of the existing runtime: small
  * cases by the programs' formulas, the measured benchmarks by tests/long/measured_counts_test.sh. */
 static void test_under_pto_counts_have_creator_edges(void **state) {
@@ -246,6 +256,7 @@ int main(void) {
       cmocka_unit_test(test_every_case_states_its_counts_and_stands_in_the_table_with_them),
       cmocka_unit_test(test_variants_that_merge_blocks_in_one_order_leave_the_same_bytes),
       cmocka_unit_test(test_one_block_a_task_is_paged_attention_itself),
+      cmocka_unit_test(test_a_window_that_holds_the_context_is_paged_attention_itself),
       cmocka_unit_test(test_under_pto_counts_have_creator_edges),
       cmocka_unit_test(test_a_single_block_sends_one_message_a_task),
       cmocka_unit_test(test_the_ring_buffer_program_comes_round_and_waits),
