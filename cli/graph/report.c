@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/order/order_coverage.h>
 #include <formats/units.h>
 #include <report/findings/findings.h>
 #include <report/run/alike_tasks.h>
@@ -236,11 +237,21 @@ static uint64_t output_digest(const struct pto_graph_command *command) {
   return digest;
 }
 
+/* Which tasks there are is the graph's, whatever the data. */
+static struct pto_coverage coverage_of(const struct pto_graph_command *command) {
+  struct pto_coverage coverage = {0};
+  pto_order_cover(pto_session_trace(&command->session), false, &coverage);
+  memset(&coverage.rows[PTO_COVERAGE_SEEDS], 0, sizeof coverage.rows[PTO_COVERAGE_SEEDS]);
+  return coverage;
+}
+
 static void print_check(const struct pto_graph_command *command) {
+  const struct pto_coverage coverage = coverage_of(command);
   pto_findings_print(&command->findings, stdout, MOST_FINDINGS);
   printf("checked    %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64 " findings\n",
          command->counts.tasks, command->counts.edges, command->counts.pairs,
          pto_deps_rules_name(command->session.rules).text, command->findings.total);
+  pto_coverage_print(&coverage, stdout);
 }
 
 void pto_graph_report_print(const struct pto_graph_command *command) {
@@ -368,6 +379,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
 }
 
 static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  struct pto_coverage coverage;
   if (!pto_json_try_key(w, "check", command->has_checked)) return;
   pto_json_object_begin(w);
   pto_json_put_string(w, "deps", pto_deps_rules_list(command->session.rules).text);
@@ -375,6 +387,8 @@ static void put_check(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_put_u64(w, "edges", command->counts.edges);
   pto_json_put_u64(w, "pairs", command->counts.pairs);
   pto_findings_put_json(&command->findings, w);
+  coverage = coverage_of(command);
+  pto_coverage_put_json(&coverage, w);
   pto_json_object_end(w);
 }
 
