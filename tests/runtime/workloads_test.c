@@ -97,7 +97,7 @@ static void digest_of(const char *program, const char *options, char *digest, si
 
 static void test_variants_that_merge_blocks_in_one_order_leave_the_same_bytes(void **state) {
   static const char *const variants[] = {"paged_attention_manual", "paged_attention_ringbuffer",
-                                         "batch_paged_attention"};
+                                         "batch_paged_attention", "spmd_paged_attention"};
   static const char *const inputs[] = {
       "--set lens=33,17",
       "--set lens=33,64,128,15 --set dtype=fp16",
