@@ -15,6 +15,7 @@
  * With C chunks (· kv_heads · tiles of a KV head) and B block numbers over all chunks:  tasks = C + 4·B,  edges = 5·B.
  * Under --deps pto, creator edges make them 6·B − C.
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_parts.h>
 
 struct batch {

@@ -11,10 +11,11 @@
  *
  * An item has no part in steps beyond its request's last block.  No sum depends on who has which item or row, so the
  * results are paged_attention's to the last bit, for any width and lanes.  Kernels: paged_parts.h; inputs and golden:
- * paged_inputs.h.
+ * paged_inputs.h, paged_golden.h.
  *
  * With M the most cache blocks of a request:  tasks = 1 + 4·M,  edges = 5·M, whatever the number of requests.
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_parts.h>
 
 struct spread {
