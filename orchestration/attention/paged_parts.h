@@ -6,7 +6,8 @@
  * An item is a tile of query rows of one request that share a KV head; all of a task have as many rows.  A task does
  * one step, for one cache block number, for all its items; block i of n does items i, i + n, …  Items of one request
  * stand next to each other: with t of them to a request, item i is of request ⌊i / t⌋ and of the KV head to which its
- * place among the t corresponds.  An item whose request has no such cache block has nothing to do.
+ * place among the t corresponds.  An item whose request has no such cache block has nothing to do, and what the update
+ * leaves of `out` is what an earlier step wrote: it is an inout.
  *
  * Every kernel here has lens i32[requests] as its first tensor and the number of the cache block and the tokens of a
  * full one as its first two scalars; what has an item's part has the items as its outermost dimension.
@@ -101,13 +102,13 @@ static inline struct general_call qk_part(const struct pto_kernel_args *args, co
   return (struct general_call){"qk", args->core, part->tensors, &args->scalars[2], 3, 1};
 }
 
-/* lens, s → p, m_ij, l_ij: of s the columns that are tokens. */
+/* lens, s → p, m_ij, l_ij: of s the columns that are tokens, of the last two the rows of s. */
 static inline struct general_call softmax_part(const struct pto_kernel_args *args, const struct step *step,
                                                struct part *part) {
   for (int i = 0; i < 4; i++) part->tensors[i] = general_part(&args->tensors[1 + i], step->item);
   part->shape[0] = part->tensors[0].shape[0];
   part->shape[1] = step->tokens;
-  part->tensors[0].shape = part->shape;
+  part->tensors[0].shape = part->tensors[2].shape = part->tensors[3].shape = part->shape;
   return (struct general_call){"softmax_prepare", args->core, part->tensors, NULL, 4, 0};
 }
 
@@ -120,10 +121,11 @@ static inline struct general_call pv_part(const struct pto_kernel_args *args, co
   return (struct general_call){"pv", args->core, part->tensors, NULL, 3, 0};
 }
 
-/* lens, m_ij, l_ij, o_ij → m, l, o, out */
+/* lens, m_ij, l_ij, o_ij → m, l, o, out: of m and l the rows of o. */
 static inline struct general_call update_part(const struct pto_kernel_args *args, const struct step *step,
                                               struct part *part) {
   for (int i = 0; i < 7; i++) part->tensors[i] = general_part(&args->tensors[1 + i], step->item);
+  for (int i = 0; i < 5; i++) part->tensors[i].shape = part->tensors[2].shape;
   part->ends[0].i64 = step->number == 0;
   part->ends[1].i64 = step->is_last;
   return (struct general_call){"online_update", args->core, part->tensors, part->ends, 7, 2};
@@ -136,15 +138,19 @@ typedef struct general_call (*find_part)(const struct pto_kernel_args *args, con
  * outermost dimension of all that softmax and update touch, and no row depends on another. */
 enum share { ALL_ROWS, HALF_OF_ROWS };
 
-/* Of an odd number AIV0 has one more. */
+/* A core's copies to memory are of whole units of 32 bytes, so two cores must not write into one: rows of f32. */
+enum { UNIT_ROWS = 8 };
+
+/* AIV0 has the first half, rounded up to rows whose f32 make whole units of memory: of 8 rows it has all. */
 static inline void take_half(struct part *part, const struct general_call *call, uint32_t role) {
   for (uint32_t i = 0; i < call->tensor_count; i++) {
     struct pto_kernel_tensor *t = &part->tensors[i];
-    const uint64_t rows = t->shape[0], first = role == PTO_ROLE_AIV1 ? (rows + 1) / 2 : 0;
+    const uint64_t rows = t->shape[0], wanted = (rows / 2 + UNIT_ROWS - 1) / UNIT_ROWS * UNIT_ROWS;
+    const uint64_t first = wanted == 0 || wanted > rows ? rows : wanted;
     uint64_t *shape = part->half_shapes[i];
-    shape[0] = role == PTO_ROLE_AIV1 ? rows - first : (rows + 1) / 2;
+    shape[0] = role == PTO_ROLE_AIV1 ? rows - first : first;
     shape[1] = t->ndims > 1 ? t->shape[1] : 0;
-    *t = general_view(t, first * t->strides[0], shape);
+    *t = general_view(t, role == PTO_ROLE_AIV1 ? first * t->strides[0] : 0, shape);
   }
 }
 
@@ -246,7 +252,7 @@ static const struct pto_kernel_param pv_params[] = {
 static const struct pto_kernel_param update_params[] = {
     TENSOR("lens", PTO_INPUT, I32, 1), TENSOR("m_ij", PTO_INPUT, F32, 2), TENSOR("l_ij", PTO_INPUT, F32, 2),
     TENSOR("o_ij", PTO_INPUT, F32, 3), TENSOR("m", PTO_INOUT, F32, 2),    TENSOR("l", PTO_INOUT, F32, 2),
-    TENSOR("o", PTO_INOUT, F32, 3),    TENSOR("out", PTO_OUTPUT, F32, 3), SCALAR("number", PTO_SCALAR_U64),
+    TENSOR("o", PTO_INOUT, F32, 3),    TENSOR("out", PTO_INOUT, F32, 3),  SCALAR("number", PTO_SCALAR_U64),
     SCALAR("block", PTO_SCALAR_U64),
 };
 
@@ -309,7 +315,7 @@ struct parts {
   struct pto_tensor lens, table;     /* i32[requests], i32[requests, blocks] */
   struct pto_tensor q, out;          /* [items, rows, dim] */
   struct pto_tensor k_pool, v_pool;  /* T[pool_blocks, block, kv_heads, dim] */
-  struct pto_tensor o, l, m;         /* f32[items, rows, dim], [items, rows] */
+  struct pto_tensor o, l, m;         /* f32[items, rows, dim], [items, rows or more] */
 };
 
 /* For who orders tasks by hand: what those of a step come after besides each other.  `carried` wrote o, l and m last;
@@ -320,11 +326,16 @@ struct parts_order {
   struct pto_task carried;
 };
 
+/* f32 [items, rows or more]: no two items in one unit of memory. */
+static inline struct pto_tensor parts_row_values(struct pto_runtime *rt, const struct parts *parts) {
+  return temporary_matrix(rt, PTO_FLOAT32, parts->items, (parts->rows + UNIT_ROWS - 1) / UNIT_ROWS * UNIT_ROWS);
+}
+
 static inline void parts_make_carried(struct pto_runtime *rt, struct parts *parts) {
   const uint64_t rows[] = {parts->items, parts->rows, parts->p->dim};
   parts->o = temporary(rt, PTO_FLOAT32, 3, rows);
-  parts->l = temporary(rt, PTO_FLOAT32, 2, rows);
-  parts->m = temporary(rt, PTO_FLOAT32, 2, rows);
+  parts->l = parts_row_values(rt, parts);
+  parts->m = parts_row_values(rt, parts);
 }
 
 /* One task, after `count` others where there is an order by hand. */
@@ -342,7 +353,7 @@ static inline int parts_submit_step(struct pto_runtime *rt, const struct parts *
   const struct paged *p = parts->p;
   const uint64_t scores[] = {parts->items, parts->rows, p->block}, rows[] = {parts->items, parts->rows, p->dim};
   struct pto_tensor s = temporary(rt, PTO_FLOAT32, 3, scores), weights = temporary(rt, p->dtype, 3, scores);
-  struct pto_tensor m_ij = temporary(rt, PTO_FLOAT32, 2, rows), l_ij = temporary(rt, PTO_FLOAT32, 2, rows);
+  struct pto_tensor m_ij = parts_row_values(rt, parts), l_ij = parts_row_values(rt, parts);
   struct pto_tensor o_ij = temporary(rt, PTO_FLOAT32, 3, rows);
   const struct pto_param n = pto_scalar_u64(number), block = pto_scalar_u64(p->block);
   const struct pto_kernel *softmax_kernel = launch.has_both_lanes ? &half_softmax : &batch_softmax;
@@ -372,7 +383,7 @@ static inline int parts_submit_step(struct pto_runtime *rt, const struct parts *
     status = parts_submit(rt, update, order ? (const struct pto_task[]){tasks[1], tasks[2], order->carried} : NULL, 3,
                           PARAMS(pto_input(&parts->lens), pto_input(&m_ij), pto_input(&l_ij), pto_input(&o_ij),
                                  pto_inout(&parts->m), pto_inout(&parts->l), pto_inout(&parts->o),
-                                 pto_output(&parts->out), n, block),
+                                 pto_inout(&parts->out), n, block),
                           &tasks[3]);
   if (status == PTO_OK && order) order->carried = tasks[3];
   return status;
