@@ -139,18 +139,6 @@ static void fill_angles(struct pto_program_run *run, const struct layer *l) {
   }
 }
 
-/* The bytes of an array as they are now; nothing where kernels are priced alone. */
-static int keep_bytes(struct pto_program_run *run, const char *name, const char **kept) {
-  const struct pto_array *array = pto_program_find(run, name);
-  const struct pto_config *config = pto_program_config(run);
-  if (config && config->no_compute) return PTO_OK;
-  char *copy = pto_program_alloc(run, array->size_bytes);
-  if (copy == NULL) return PTO_ENOMEM;
-  memcpy(copy, array->data, array->size_bytes);
-  *kept = copy;
-  return PTO_OK;
-}
-
 static int prepare(struct pto_program_run *run) {
   struct layer *l = pto_program_state(run, sizeof *l);
   int status = l == NULL ? PTO_ENOMEM : read_options(run, l);
