@@ -8,11 +8,12 @@
  * where its context is longer than the window.
  *
  * A window that begins with the context (window ≥ tokens) is paged_attention, to the last bit.  Inputs and golden:
- * paged_inputs.h; the submits: paged_tiles.h.
+ * paged_inputs.h, paged_golden.h; the submits: paged_tiles.h.
  *
  * With T tiles and B blocks that lie in the windows of all tiles:  tasks = T + 4·B,  edges = 5·B.  A request of n
  * tokens has ⌈n / block⌉ − ⌊max(0, n − window) / block⌋ of them for each tile.
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_tiles.h>
 
 static const struct pto_option options[] = {
