@@ -113,6 +113,10 @@ static void print_summary(const struct pto_graph_command *command) {
   const char *separator = "";
   print_operands("inputs", graph->input_operands, graph->input_count);
   print_operands("outputs", graph->output_operands, graph->output_count);
+  for (uint32_t i = 0; i < pto_graph_size_count(graph); i++) {
+    const struct pto_graph_size size = pto_graph_size_at(graph, i);
+    printf("%-10s %-32s 1 to %" PRIu64 "\n", i ? "" : "sizes", size.name, size.value);
+  }
   printf("constants  %" PRIu32 ", %" PRIu64 " bytes%s\n", s.constants, s.constant_bytes,
          has_random_weights(command) ? ", random" : "");
   printf("nodes      %" PRIu32 ": ", graph->node_count);
@@ -302,13 +306,22 @@ static void put_operands(struct pto_json_writer *w, const char *key, const struc
 }
 
 static void put_graph(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  static const char *const keys[] = {"inputs", "outputs", "constants", "constant_bytes", "nodes", "ops"};
+  static const char *const keys[] = {"inputs", "outputs", "sizes", "constants", "constant_bytes", "nodes", "ops"};
   const struct pto_graph *graph = command->graph;
   for (size_t i = 0; !graph && i < PTO_ARRAY_LENGTH(keys); i++) pto_json_put_null(w, keys[i]);
   if (!graph) return;
   const struct summary s = summarise(graph);
   put_operands(w, "inputs", graph->input_operands, graph->input_count, NULL);
   put_operands(w, "outputs", graph->output_operands, graph->output_count, command->has_run ? command->outputs : NULL);
+  pto_json_put_array(w, "sizes");
+  for (uint32_t i = 0; i < pto_graph_size_count(graph); i++) {
+    const struct pto_graph_size size = pto_graph_size_at(graph, i);
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", size.name);
+    pto_json_put_u64(w, "most", size.value);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
   pto_json_put_u64(w, "constants", s.constants);
   pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
   pto_json_put_u64(w, "nodes", graph->node_count);

@@ -31,6 +31,7 @@ static struct pto_graph *build(void) {
   struct pto_graph_operand y = pto_graph_builder_add(b, x, c, &label);
   const struct pto_slice_options slice = {.starts = PTO_U32_LIST(1), .sizes = PTO_U32_LIST(2)};
   y = pto_graph_builder_slice(b, y, &slice);
+  assert_int_equal(pto_graph_builder_set_size(b, x, NULL, 0, "n"), PTO_OK);
   const struct pto_graph_output output = {"y", y};
   assert_int_equal(pto_graph_builder_build(b, &output, 1, &graph), PTO_OK);
   pto_graph_builder_destroy(b);

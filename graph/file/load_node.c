@@ -48,6 +48,10 @@ static struct pto_attribute_value value_of(struct node *node, const struct pto_o
     value = (struct pto_attribute_value){.kind = PTO_VALUE_BOOL, .as.truth = json_is_true(json)};
   } else if (json_is_string(json)) {
     value.as.word = json_string_value(json);
+  } else if (json_is_object(json)) {
+    uint64_t most;
+    if (pto_graph_load_open_size(json, &most))
+      value = (struct pto_attribute_value){.kind = PTO_VALUE_NUMBER, .as.number = pto_number_u64(most)};
   }
   return value;
 }
@@ -198,6 +202,14 @@ static void read_operands(struct node *node) {
 
 /* ---- the call ---- */
 
+/* Sizes with names among the options. */
+static void set_sizes(struct node *node, struct pto_graph_operand result) {
+  const char *key;
+  json_t *json;
+  json_object_foreach(node->options, key, json) if (json_is_array(json) || json_is_object(json))
+      pto_graph_load_set_sizes(node->loader, result, key, json);
+}
+
 static void call(struct node *node, uint32_t first_value, uint32_t named) {
   struct pto_graph_loader *loader = node->loader;
   struct pto_graph_operand *results = pto_graph_load_alloc(loader, PTO_GRAPH_MAX_RESULTS * sizeof *results);
@@ -216,6 +228,7 @@ static void call(struct node *node, uint32_t first_value, uint32_t named) {
                          count, named);
     return;
   }
+  if (count) set_sizes(node, results[0]);
   for (uint32_t i = 0; i < count; i++) {
     struct pto_graph_file_value *value = &loader->values[first_value + i];
     value->operand = results[i];

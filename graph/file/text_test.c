@@ -245,8 +245,9 @@ static void test_what_is_wrong_is_said_with_its_line_and_column(void **state) {
       {"webnn_graph \"g\" v1 { inputs { x: f32[2]; } nodes { a = abs(x);\n a = abs(x); } outputs { a; } }",
        "line 2, column 2: \"a\": the node of line 1, column 52 has the same id"},
       {"webnn_graph \"g\" v1 { inputs { x: f32[2]; # x\n  x: f32[2]; } }", "line 2, column 3: \"x\" is given twice"},
-      {"webnn_graph \"g\" v1 { inputs { x: f32[dyn(\"batch\", 8), 4]; } nodes { y = abs(x); } outputs { y; } }",
-       "line 1, column 31: \"x\": size 0 is known later only (batch), which is not supported: it has to be a number"},
+      {"webnn_graph \"g\" v1 { consts { x: f32[dyn(\"batch\", 8), 4] @scalar(1); } nodes { y = abs(x); } outputs { y; "
+       "} }",
+       "line 1, column 31: \"x\": size 0 has a name (batch), and is a number only later: it has to be one now"},
       {"webnn_graph \"g\" v1 { consts { w: f32[1] @zeros(1); } }", "line 1, column 42: weights, scalar or bytes"},
       {"webnn_graph \"g\" v1 { consts { w: f32[1] @scalar(1) @scalar(2); } }", "column 52: \";\" is expected, not @"},
       {"webnn_graph \"g\" v1 { consts { w: f32[1] @scalar(1e999); } }", "line 1, column 49: real number overflow"},
