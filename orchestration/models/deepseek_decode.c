@@ -4,14 +4,20 @@
  * Report", 2024, and "DeepSeek-V3.2-Exp", 2025) for a batch of requests: latent attention (MLA) over the keys that an
  * indexer chooses, then a mixture of experts with one that all tokens share.
  *
- *     h = rmsnorm(x)     cq = rmsnorm(h·Wqa)     q = cq·Wqb: of each head `nope` elements, and `rope` that are turned
- *     c, r = h·Wkva      the cache keeps of a token the latent rmsnorm(c), kv_rank elements, and the turned r, of
- * `rope` indexer            iⱼ(t) = relu((cq·Wiq)ⱼ · kᵢ(t)), kᵢ = h·Wik in a cache of its own;  score(t) = Σⱼ
- * (h·Wiw)ⱼ·iⱼ(t) the topk tokens of the largest scores are attended to, all of them where there are fewer attention of
- * head j: softmax of (qⱼ·Wukⱼ · latent(t) + q_ropeⱼ · r(t)) / √(nope + rope); the weighted sum of latents, times Wuvⱼ.
- * Keys and values of heads are never made: Wuk goes to the query's side y = x + a·Wo       g = rmsnorm(y) out = y +
- * experts(g) + shared(g)     experts as in moe.c, shared: (silu(g·S1) ⊙ g·S3)·S2
+ *     h = rmsnorm(x)     cq = rmsnorm(h·Wqa)
+ *     q = cq·Wqb: of each head `nope` elements, and `rope` that are turned
+ *     c, r = h·Wkva: the cache keeps of a token the latent rmsnorm(c), kv_rank elements, and the turned r, of `rope`
  *
+ *     indexer:    iⱼ(t) = relu((cq·Wiq)ⱼ · kᵢ(t)), with kᵢ = h·Wik in a cache of its own
+ *                 score(t) = Σⱼ (h·Wiw)ⱼ·iⱼ(t)
+ *     chosen:     the topk tokens of the largest scores, or all of them where there are fewer
+ *     attention:  of head j, softmax of (qⱼ·Wukⱼ · latent(t) + q_ropeⱼ · r(t)) / √(nope + rope)
+ *                 the weighted sum of latents, times Wuvⱼ
+ *
+ *     y = x + a·Wo     g = rmsnorm(y)     out = y + experts(g) + shared(g)
+ *     experts as in moe.c, shared: (silu(g·S1) ⊙ g·S3)·S2
+ *
+ * Keys and values of heads are never made: Wuk goes to the query's side.
  * The indexer's queries and keys are not turned.  All requests have `ctx` tokens, the new one counted; caches are
  * plain. Tasks of the whole batch, but for eight of each request: products of the index, relu, weighted sum, top_k,
  * gather of the chosen rows, scores, softmax, sum of latents.
