@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <check/session/onnx_file.h>
+#include <check/session/outside_operations.h>
 #include <graph/build/sizes.h>
 #include <graph/file/json.h>
 #include <graph/models/graph_model.h>
@@ -127,9 +128,11 @@ static int read_file(const struct pto_graph_program_source *source, struct pto_g
 
 int pto_graph_program_read(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
                            struct pto_error *error) {
-  const int status = source->model                    ? read_model(source, graph_out, error)
-                     : pto_is_onnx_file(source->path) ? read_onnx(source, graph_out, error)
-                                                      : read_file(source, graph_out, error);
+  int status = pto_outside_operations_load(error);
+  if (status) return status;
+  status = source->model                    ? read_model(source, graph_out, error)
+           : pto_is_onnx_file(source->path) ? read_onnx(source, graph_out, error)
+                                            : read_file(source, graph_out, error);
   if (status == PTO_ESYSTEM) error->status = PTO_EINVAL; /* a file that was asked for */
   return status == PTO_ESYSTEM ? PTO_EINVAL : status;
 }

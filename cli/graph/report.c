@@ -11,6 +11,7 @@
 
 #include <check/order/order_coverage.h>
 #include <formats/units.h>
+#include <graph/build/outside.h>
 #include <report/findings/findings.h>
 #include <report/run/alike_tasks.h>
 #include <report/run/result.h>
@@ -24,7 +25,7 @@
 /* ---- the summary ---- */
 
 struct summary {
-  uint32_t ops[PTO_GRAPH_OP_COUNT];
+  uint32_t ops[PTO_OP_NUMBERS];
   uint32_t constants;
   uint64_t constant_bytes;
 };
@@ -120,7 +121,7 @@ static void print_summary(const struct pto_graph_command *command) {
   printf("constants  %" PRIu32 ", %" PRIu64 " bytes%s\n", s.constants, s.constant_bytes,
          has_random_weights(command) ? ", random" : "");
   printf("nodes      %" PRIu32 ": ", graph->node_count);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
+  for (uint32_t op = 0; op < PTO_OP_NUMBERS; op++) {
     if (s.ops[op] == 0) continue;
     printf("%s%s %" PRIu32, separator, pto_op_info(op)->name, s.ops[op]);
     separator = ", ";
@@ -326,7 +327,7 @@ static void put_graph(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
   pto_json_put_u64(w, "nodes", graph->node_count);
   pto_json_put_object(w, "ops");
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
+  for (uint32_t op = 0; op < PTO_OP_NUMBERS; op++)
     if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
   pto_json_object_end(w);
 }

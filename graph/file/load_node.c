@@ -243,7 +243,8 @@ static void refuse_op(struct pto_graph_loader *loader, const char *name) {
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
   pto_closest_begin(&closest, name);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) pto_closest_consider(&closest, pto_op_info(op)->name);
+  for (uint32_t i = 0; i < pto_graph_operation_count(); i++)
+    pto_closest_consider(&closest, pto_graph_operation_name(i));
   pto_json_read_refuse(&loader->reader, "there is no operation \"%.60s\"%s", name,
                        pto_closest_question(&closest, question));
 }
@@ -254,7 +255,7 @@ void pto_graph_load_node(struct pto_graph_loader *loader, json_t *object, uint32
   const char *name = pto_json_read_string(&loader->reader, object, "op");
   if (loader->reader.status) return;
   node.op = pto_op_find(name);
-  if (node.op >= PTO_GRAPH_OP_COUNT) {
+  if (node.op == PTO_GRAPH_OP_COUNT) {
     refuse_op(loader, name);
     return;
   }

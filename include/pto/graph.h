@@ -154,7 +154,8 @@ struct pto_graph_limit {
   uint32_t min_rank, max_rank;
   bool is_optional, is_list; /* it may be absent; there are one or more of it */
 };
-/* Operations by index, 0 ≤ index < count: "conv2d", as the specification spells them.  Static strings. */
+/* Operations by index, 0 ≤ index < count: "conv2d", as the specification spells them; then those from outside
+ * (pto/operation.h).  Static strings. */
 PTO_API uint32_t pto_graph_operation_count(void);
 PTO_API const char *pto_graph_operation_name(uint32_t index);
 /* The operands of an operation on a context's device (NULL: on any), the first `capacity` of them to `limits`.
