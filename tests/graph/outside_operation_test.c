@@ -302,6 +302,29 @@ static void test_both_forms_of_files_keep_it(void **state) {
   pto_graph_destroy(graph);
 }
 
+static void test_options_that_are_not_given_have_their_defaults(void **state) {
+  struct pto_graph *graph = NULL;
+  if (try_load("webnn_graph \"g\" v1 { inputs { a: f32[3,5]; b: f32[3,5]; } nodes { y = fusedProduct(a, b); }"
+               " outputs { y; } }",
+               &graph))
+    fail_msg("%s", sentence);
+  const void *const inputs[] = {a_data, b_data};
+  void *const outputs[] = {y_data};
+  struct pto_error error;
+  struct pto_context *context = open_context("threads");
+  for (int k = 0; k < 2; k++) {
+    const struct pto_host_array in[] = {{"a", a_data, sizeof a_data}, {"b", b_data, sizeof b_data}};
+    const struct pto_host_array out = {"y", y_data, sizeof y_data};
+    fill();
+    assert_int_equal(k == 0 ? pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, &error)
+                            : pto_graph_compute(graph, context, &(struct pto_compute_arrays){in, &out, 2, 1}),
+                     PTO_OK);
+    for (int i = 0; i < ROWS * COLUMNS; i++) assert_true(y_data[i] == a_data[i] * b_data[i]);
+  }
+  pto_graph_destroy(graph);
+  pto_context_destroy(context);
+}
+
 static void test_a_dispatch_that_its_lowering_gives_up_says_so(void **state) {
   static struct pto_operation failing;
   failing = extremes;
@@ -426,6 +449,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_builder_and_files_call_it_and_every_engine_runs_it),
       cmocka_unit_test(test_both_forms_of_files_keep_it),
+      cmocka_unit_test(test_options_that_are_not_given_have_their_defaults),
       cmocka_unit_test(test_a_dispatch_that_its_lowering_gives_up_says_so),
       cmocka_unit_test(test_calls_are_refused_as_those_of_the_specification),
       cmocka_unit_test(test_what_is_not_whole_is_not_registered),
