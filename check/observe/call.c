@@ -307,9 +307,9 @@ void pto_observe_set_before(struct pto_observation *o) {
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = &o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  o->call.status = pto_engine_observe_run(o->port, 0, 0, 0);
+  o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
-  o->call.local_bytes = pto_engine_observe_local_bytes(o->port);
+  o->call.local_bytes = pto_observed_unit_local_bytes(o->port);
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
@@ -328,7 +328,7 @@ struct again {
 };
 static void run_again(void *context) {
   struct again *again = context;
-  again->status = pto_engine_observe_run(again->o->port, 0xff, again->local.lo, again->local.hi);
+  again->status = pto_observed_unit_run(again->o->port, 0xff, again->local.lo, again->local.hi);
 }
 
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
@@ -340,7 +340,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   pto_observe_statics_set(&o->statics);
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
-    pto_engine_observe_abandon(o->port);
+    pto_observed_unit_abandon(o->port);
     outcome.is_caught = outcome.differs = true;
   }
   outcome.status = again.status;

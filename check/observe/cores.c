@@ -256,9 +256,9 @@ static void told(void *context, const struct pto_core_event *event) {
 static struct pto_observe_outcome run(struct pto_observe_cores *c) {
   c->running = PTO_CORE_NO_RECORD;
   for (size_t i = c->page_places; i < c->place_count; i++) c->places[i].live = NULL;
-  pto_engine_observe_schedule(c->o->port, &c->schedule);
+  pto_observed_unit_schedule(c->o->port, &c->schedule);
   struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  pto_engine_observe_schedule(c->o->port, NULL);
+  pto_observed_unit_schedule(c->o->port, NULL);
   if (outcome.is_caught && c->o->memory.caught == SIGVTALRM) c->stuck_count++;
   return outcome;
 }

@@ -256,7 +256,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->observer = (struct pto_engine_observer){.observe = observe, .end_run = on_end_run, .context = o};
   o->watch = (struct pto_memory_watch){
       .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
-  pto_engine_observe_set(o->port, &o->observer);
+  pto_port_set_observer(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);
   return PTO_OK;
 }
@@ -264,7 +264,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
 void pto_observation_destroy(struct pto_observation *o) {
   if (!o) return;
   if (!o->summary.is_watched_by_tool) {
-    pto_engine_observe_set(o->port, NULL);
+    pto_port_set_observer(o->port, NULL);
     pto_runtime_watch(o->rt, NULL);
   }
   pto_observe_tasks_clear(o);

@@ -2,10 +2,10 @@
 /*
  * Observed accesses: what kernels really touch, found by running each call several times over different bytes.
  *
- * An observation watches the runs of one runtime on the engine "observe" (sim/tools/observe.h).  Each call of a kernel
- * (or all cores of a unit that waits) is run first over the true state; that run counts.  Then it is run again from the
- * same state with other values in every byte that must not matter: what is not declared, what is an OUTPUT, what was
- * never written, local memory.
+ * An observation watches the runs of one runtime on the engine "observe" (sim/engine/observed_unit.h).  Each call of a
+ * kernel (or all cores of a unit that waits) is run first over the true state; that run counts.  Then it is run again
+ * from the same state with other values in every byte that must not matter: what is not declared, what is an OUTPUT,
+ * what was never written, local memory.
  *
  *   written   a byte that differs from what it was, in either run
  *   read      a byte that must not matter, and does: changed alone, it changes what is written or returned

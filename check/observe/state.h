@@ -28,7 +28,7 @@
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
 #include <runtime/tensor/region_runs.h>
-#include <sim/tools/observe.h>
+#include <sim/engine/observed_unit.h>
 
 /* A tensor parameter of the unit. */
 struct pto_observe_param {

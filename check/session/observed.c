@@ -6,7 +6,7 @@
 
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
-#include <sim/tools/observe.h>
+#include <sim/engine/observed_unit.h>
 
 struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed) {
   struct pto_observe_summary all = observed->so_far;
