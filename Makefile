@@ -132,14 +132,14 @@ $(LIB_OBJ): private VISIBILITY := protected
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
 CODE = -std=c17 -fPIC -fvisibility=$(VISIBILITY) -ffp-contract=off -fno-math-errno -pthread
 # clang counts at the source, so copies of an inline function are one.  Programs have no counters: "check --observe" would take
-# them for state of their kernels.
-COVER := $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
-$(call obj,$(filter orchestration/%,$(PROGRAM_SRC) $(PARTS_SRC)) $(PLANTED_SRC)): private COVER :=
+# them for state of their kernels.  Threads add to the same counters.  Valgrind reads no DWARF 5 of clang's.
+COVER := $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic)
+$(call obj,$(filter orchestration/%,$(PROGRAM_SRC) $(PARTS_SRC)) $(PLANTED_SRC)) $(PROGRAMS) $(PLANTED): private COVER :=
 # Beside the check of addresses, undefined behaviour ends in SIGILL, for which that one tells the stack (scripts/run_tests): texts for
 # each place are five sixths of a program's data, which its search for leaks reads in each run.
 INSTRUMENT = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
               $(if $(and $(findstring address,$(SAN)),$(findstring undefined,$(SAN))),-fsanitize-undefined-trap-on-error) \
-              $(COVER) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
+              $(COVER) $(if $(COVERAGE),-gdwarf-4) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
 ALL_CFLAGS = $(DEFINES) $(CPPFLAGS) $(CODE) $(WARN) $(INSTRUMENT) $(CFLAGS)
 LINK = $(CC) $(CODE) $(INSTRUMENT) $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
 # An instrumented program names each of its variables: relocations, if it may lie anywhere, that each run pays for.  There are hundreds

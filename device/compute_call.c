@@ -22,11 +22,10 @@ struct called {
 };
 
 static int refuse(const struct called *c, int status, const char *format, const char *name) {
-  (void)pto_context_begin_call(c->context);
-  pto_error_set(&c->context->refusal, status, "%s: ", c->what);
-  pto_error_append(&c->context->refusal, format, name ? name : "");
-  pto_context_unlock(c->context);
-  return pto_context_end_call(c->context, status);
+  struct pto_error error;
+  pto_error_set(&error, status, "%s", "");
+  pto_error_append(&error, format, name ? name : "");
+  return pto_context_refuse(c->context, c->what, &error);
 }
 
 static const struct pto_argument *argument_of(const struct called *c, uint32_t i) {

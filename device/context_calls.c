@@ -62,6 +62,13 @@ int pto_context_end_call(struct pto_context *context, int status) {
   return status;
 }
 
+int pto_context_refuse(struct pto_context *context, const char *what, const struct pto_error *error) {
+  (void)pto_context_begin_call(context);
+  PTO_CONTEXT_REFUSE(context, error->status, "%s: %s", what, error->sentence);
+  pto_context_unlock(context);
+  return pto_context_end_call(context, error->status);
+}
+
 int pto_context_check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record) {
   if (!record->is_undefined) return PTO_OK;
   return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "%s: %s is undefined: what was to write it failed, or it was consumed",

@@ -24,6 +24,9 @@ int pto_context_end_call(struct pto_context *context, int status);
 
 #define PTO_CONTEXT_REFUSE(context, ...) pto_error_set(&(context)->refusal, __VA_ARGS__)
 
+/* A refusal of a call made of other calls, "WHAT: SENTENCE", with a turn of its own.  Returns error->status. */
+int pto_context_refuse(struct pto_context *context, const char *what, const struct pto_error *error);
+
 /* PTO_OK, or the refusal where what was to write the tensor has failed.  Under the lock. */
 int pto_context_check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record);
 

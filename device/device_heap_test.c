@@ -155,8 +155,17 @@ static void test_creation_without_memory_is_refused(void **state) {
   assert_false(pto_device_heap_init(&heap, 64 * KIB, 0));
 }
 
+static void test_more_blocks_than_can_be_numbered_are_refused(void **state) {
+  struct pto_device_heap heap;
+  assert_false(pto_device_heap_init(&heap, 1 << 20, UINT32_MAX));
+  assert_false(pto_device_heap_init(&heap, 1 << 20, UINT32_MAX / 2));
+  assert_false(pto_device_heap_init(&heap, 1 << 20, 0));
+  assert_false(pto_device_heap_init(&heap, 0, 1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_more_blocks_than_can_be_numbered_are_refused),
       cmocka_unit_test(test_blocks_are_aligned_disjoint_and_large_enough),
       cmocka_unit_test(test_the_whole_heap_is_one_allocation_and_one_byte_more_is_none),
       cmocka_unit_test(test_freed_neighbours_join_in_any_order),

@@ -5,6 +5,8 @@
  */
 #include <tests/support/context_fixture.h>
 
+#include <stdlib.h>
+
 #include <device/lowering_cache.h>
 
 /* ---- programs that count how often they are called ---- */
@@ -229,6 +231,25 @@ static void test_other_constants_are_another_set_of_tensors(void **state) {
   }
 }
 
+/* Programs of one orchestration and context that differ in how many tensors they take; by the cache itself, as a
+ * program that takes tensors of one kind for another does not run. */
+static void test_the_same_tensors_in_other_places_are_another_key(void **state) {
+  static struct pto_lowering_cache cache;
+  static const uint64_t ids[3] = {1, 2, 3};
+  static const uint32_t counts[][3] = {{1, 1, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {3, 0, 0}, {1, 1, 0}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++) {
+    struct pto_device_program program = repeating(submit_scale_counted, &factor_2);
+    program.input_count = counts[i][0], program.output_count = counts[i][1], program.constant_count = counts[i][2];
+    const struct pto_lowering_key key = {&program, ids};
+    assert_null(pto_lowering_cache_find(&cache, &key));
+    pto_lowering_cache_insert(&cache, &key, NULL);
+    assert_non_null(pto_lowering_cache_find(&cache, &key));
+    assert_int_equal(cache.count, i + 1);
+  }
+  pto_lowering_cache_fini(&cache);
+  assert_int_equal(cache.bytes, 0);
+}
+
 /* ---- when it goes ---- */
 
 static void test_a_tensor_in_the_place_of_a_destroyed_one_is_another(void **state) {
@@ -267,6 +288,29 @@ static void test_the_least_recently_used_goes_first(void **state) {
     dispatch1(&program, in[1], out);
     assert_int_equal(take_calls(), 1);
   }
+}
+
+/* Entries of many tensors, so that their ids alone are large. */
+static void test_what_is_large_makes_room_by_the_oldest_and_what_is_larger_than_all_is_not_kept(void **state) {
+  enum { COUNT = PTO_CALL_LIST_BYTES / 3 / sizeof(uint64_t) }; /* two fit, three do not */
+  static struct pto_lowering_cache cache;
+  uint64_t *ids = calloc(PTO_CALL_LIST_BYTES / sizeof *ids + 1, sizeof *ids);
+  assert_non_null(ids);
+  struct pto_device_program program = repeating(submit_scale_counted, &factor_2);
+  const struct pto_lowering_key key = {&program, ids};
+  program.input_count = COUNT;
+  for (ids[0] = 1; ids[0] <= 3; ids[0]++) {
+    pto_lowering_cache_insert(&cache, &key, NULL);
+    assert_true(cache.bytes <= PTO_CALL_LIST_BYTES);
+    assert_int_equal(cache.count, ids[0] == 1 ? 1 : 2);
+  }
+  for (ids[0] = 1; ids[0] <= 3; ids[0]++) assert_int_equal(pto_lowering_cache_find(&cache, &key) != NULL, ids[0] > 1);
+  program.input_count = PTO_CALL_LIST_BYTES / sizeof *ids;
+  pto_lowering_cache_insert(&cache, &key, NULL);
+  assert_null(pto_lowering_cache_find(&cache, &key));
+  assert_int_equal(cache.count, 2);
+  pto_lowering_cache_fini(&cache);
+  free(ids);
 }
 
 static void test_a_program_is_forgotten_and_others_are_not(void **state) {
@@ -357,8 +401,10 @@ int main(void) {
       cmocka_unit_test(test_a_copy_of_a_program_at_another_address_is_the_same_program),
       cmocka_unit_test(test_tensors_in_another_order_are_other_tensors),
       cmocka_unit_test(test_other_constants_are_another_set_of_tensors),
+      cmocka_unit_test(test_the_same_tensors_in_other_places_are_another_key),
       cmocka_unit_test(test_a_tensor_in_the_place_of_a_destroyed_one_is_another),
       cmocka_unit_test(test_the_least_recently_used_goes_first),
+      cmocka_unit_test(test_what_is_large_makes_room_by_the_oldest_and_what_is_larger_than_all_is_not_kept),
       cmocka_unit_test(test_a_program_is_forgotten_and_others_are_not),
       cmocka_unit_test(test_a_kernel_that_fails_from_the_cache_is_a_failure_like_any_other),
       cmocka_unit_test(test_an_orchestration_that_gives_up_is_not_kept),

@@ -3,12 +3,16 @@
 
 #include <graph/run/lower_graph.h>
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <check/session/onnx_file.h>
+#include <check/session/outside_operations.h>
+#include <graph/build/sizes.h>
 #include <graph/file/json.h>
 #include <graph/models/graph_model.h>
 #include <graph/reference/reference.h>
@@ -77,14 +81,58 @@ static int read_model(const struct pto_graph_program_source *source, struct pto_
   return status;
 }
 
-int pto_graph_program_read(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
-                           struct pto_error *error) {
+/* NAME=NUMBER.  `name` is what it points to, until the next setting. */
+static int read_size(const char *setting, char name[128], struct pto_graph_size *size, struct pto_error *error) {
+  const char *sign = strchr(setting, '=');
+  char *end = NULL;
+  errno = 0;
+  const unsigned long long value = sign && isdigit((unsigned char)sign[1]) ? strtoull(sign + 1, &end, 10) : 0;
+  if (!end || *end || errno || sign - setting >= 128)
+    return pto_error_set(error, PTO_EINVAL, "\"%.100s\" is not NAME=NUMBER", setting);
+  snprintf(name, 128, "%.*s", (int)(sign - setting), setting);
+  *size = (struct pto_graph_size){name, value};
+  return PTO_OK;
+}
+
+/* The plain graph of the settings, in place of `open`. */
+static int bind(const struct pto_graph_program_source *source, struct pto_graph *open, struct pto_graph **graph_out,
+                struct pto_error *error) {
+  struct pto_graph_size sizes[PTO_GRAPH_MAX_SIZES];
+  char names[PTO_GRAPH_MAX_SIZES][128], sentence[PTO_SENTENCE_SIZE];
+  uint32_t count;
+  const char **settings = foreign_settings(source, &count);
+  int status = settings ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "out of memory");
+  if (status == PTO_OK && count > PTO_GRAPH_MAX_SIZES)
+    status = pto_error_set(error, PTO_EINVAL, "%u sizes are more than a graph has", count);
+  for (uint32_t i = 0; i < count && status == PTO_OK; i++) status = read_size(settings[i], names[i], &sizes[i], error);
+  if (status == PTO_OK) {
+    status = pto_graph_bind(open, sizes, count, graph_out, sentence, sizeof sentence);
+    if (status) pto_error_set(error, status, "%.300s: %.500s; --set NAME=NUMBER gives sizes", source->path, sentence);
+  }
+  free(settings);
+  pto_graph_destroy(open);
+  return status;
+}
+
+static int read_file(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                     struct pto_error *error) {
   const struct pto_graph_file_options options = {
       .size = sizeof options, .weights_path = source->weights_path, .manifest_path = source->manifest_path};
-  const int status = source->model ? read_model(source, graph_out, error)
-                     : pto_is_onnx_file(source->path)
-                         ? read_onnx(source, graph_out, error)
-                         : pto_graph_json_load(NULL, source->path, &options, graph_out, error);
+  struct pto_graph *graph = NULL;
+  int status = pto_graph_json_load(NULL, source->path, &options, &graph, error);
+  if (status == PTO_OK && pto_graph_is_open(graph) && !(source->may_stay_open && source->settings.count == 0))
+    return bind(source, graph, graph_out, error);
+  *graph_out = graph;
+  return status;
+}
+
+int pto_graph_program_read(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                           struct pto_error *error) {
+  int status = pto_outside_operations_load(error);
+  if (status) return status;
+  status = source->model                    ? read_model(source, graph_out, error)
+           : pto_is_onnx_file(source->path) ? read_onnx(source, graph_out, error)
+                                            : read_file(source, graph_out, error);
   if (status == PTO_ESYSTEM) error->status = PTO_EINVAL; /* a file that was asked for */
   return status == PTO_ESYSTEM ? PTO_EINVAL : status;
 }
@@ -283,7 +331,7 @@ static uint32_t list_model_options(struct option_list *list, const struct pto_gr
   return used;
 }
 
-/* Sizes that an ONNX file names are chosen when it is read: options with the values that they have. */
+/* Sizes that a file leaves open are chosen when it is read: options with the values that they have. */
 static uint32_t list_sizes(struct option_list *list, const struct pto_words *settings) {
   uint32_t used = 0;
   for (uint32_t i = 0; i < settings->count && used < PTO_GRAPH_MODEL_MAX_OPTIONS; i++) {
@@ -305,7 +353,7 @@ static bool list_options(struct pto_graph_program *p, const struct pto_graph_pro
   if (!list) return false;
   if (source && source->model)
     used = list_model_options(list, pto_graph_model_find(source->model));
-  else if (source && pto_is_onnx_file(source->path))
+  else if (source && (p->graph->origin || pto_is_onnx_file(source->path)))
     used = list_sizes(list, &source->settings);
   memcpy(list->options + used, own_options, sizeof own_options);
   p->options = list->options;

@@ -45,8 +45,9 @@ struct pto_graph_program {
 struct pto_graph_program_source {
   const char *path, *model;                 /* one of them */
   const char *weights_path, *manifest_path; /* of a file; NULL: beside it */
-  struct pto_words settings;                /* of a model, KEY=VALUE each */
+  struct pto_words settings;                /* of a model, KEY=VALUE each; of a file, NAME=NUMBER: its open sizes */
   uint64_t seed;                            /* of its weights */
+  bool may_stay_open;                       /* a file's open sizes where no settings are given; else they must be */
 };
 
 /* The graph of a file or a model.  PTO_OK; PTO_EINVAL, PTO_ENOTSUP, PTO_ENOMEM with the sentence. */

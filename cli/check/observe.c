@@ -183,10 +183,15 @@ int pto_check_observe(const struct pto_run_options *options, const struct pto_ob
   pto_fault_report_take(last_words, NULL);
   if (!rank_count) pto_fault_report_set_describer(pto_describe_call, &observed.session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  if (!rank_count && pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK)
-    (void)pto_observed_run(&observed);
-  else if (rank_count && pto_ranks_observed_open(&ranked, &asked, rank_count, observe) == PTO_EXIT_OK)
-    (void)pto_ranks_observed_run(&ranked);
+  if (!rank_count) {
+    const bool is_open = pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK;
+    observed.findings.command = options->again;
+    if (is_open) (void)pto_observed_run(&observed);
+  } else {
+    const bool is_open = pto_ranks_observed_open(&ranked, &asked, rank_count, observe) == PTO_EXIT_OK;
+    ranked.findings.command = options->again;
+    if (is_open) (void)pto_ranks_observed_run(&ranked);
+  }
   pto_progress_line_end();
   const int code = finish(options);
   if (rank_count)

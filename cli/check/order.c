@@ -128,6 +128,7 @@ int pto_check_order(const struct pto_run_options *options) {
   static struct check check;
   struct pto_error error;
   pto_findings_init(&check.findings);
+  check.findings.command = options->again;
   int code = pto_judged_run_open(&check.session, options);
   if (pto_session_trace(&check.session) && judge(&check, code == PTO_EXIT_OK, &error) && code == PTO_EXIT_OK)
     code = pto_session_end(&check.session, PTO_EXIT_FAILED, &error);

@@ -76,6 +76,7 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
   struct explored x = {.options = options, .rank_count = rank_count};
   const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress};
   pto_findings_init(&x.findings);
+  x.findings.command = options->again;
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const double begin = pto_clock_seconds();
   x.exit_code = pto_skew_ranks(&question, &x.findings, &x.counts, &x.error);

@@ -142,6 +142,7 @@ static int write_outputs(struct pto_graph_command *command) {
 static int check(struct pto_graph_command *command) {
   if (!command->check) return PTO_OK;
   pto_findings_init(&command->findings);
+  command->findings.command = command->options.again;
   command->has_checked = true;
   return pto_session_check_order(&command->session, command->session.rules, &command->findings, &command->counts,
                                  &command->error);

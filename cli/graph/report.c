@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/order/order_coverage.h>
 #include <formats/units.h>
+#include <graph/build/outside.h>
 #include <report/findings/findings.h>
 #include <report/run/alike_tasks.h>
 #include <report/run/result.h>
@@ -23,7 +25,7 @@
 /* ---- the summary ---- */
 
 struct summary {
-  uint32_t ops[PTO_GRAPH_OP_COUNT];
+  uint32_t ops[PTO_OP_NUMBERS];
   uint32_t constants;
   uint64_t constant_bytes;
 };
@@ -112,10 +114,14 @@ static void print_summary(const struct pto_graph_command *command) {
   const char *separator = "";
   print_operands("inputs", graph->input_operands, graph->input_count);
   print_operands("outputs", graph->output_operands, graph->output_count);
+  for (uint32_t i = 0; i < pto_graph_size_count(graph); i++) {
+    const struct pto_graph_size size = pto_graph_size_at(graph, i);
+    printf("%-10s %-32s 1 to %" PRIu64 "\n", i ? "" : "sizes", size.name, size.value);
+  }
   printf("constants  %" PRIu32 ", %" PRIu64 " bytes%s\n", s.constants, s.constant_bytes,
          has_random_weights(command) ? ", random" : "");
   printf("nodes      %" PRIu32 ": ", graph->node_count);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
+  for (uint32_t op = 0; op < PTO_OP_NUMBERS; op++) {
     if (s.ops[op] == 0) continue;
     printf("%s%s %" PRIu32, separator, pto_op_info(op)->name, s.ops[op]);
     separator = ", ";
@@ -236,11 +242,21 @@ static uint64_t output_digest(const struct pto_graph_command *command) {
   return digest;
 }
 
+/* Which tasks there are is the graph's, whatever the data. */
+static struct pto_coverage coverage_of(const struct pto_graph_command *command) {
+  struct pto_coverage coverage = {0};
+  pto_order_cover(pto_session_trace(&command->session), false, &coverage);
+  memset(&coverage.rows[PTO_COVERAGE_SEEDS], 0, sizeof coverage.rows[PTO_COVERAGE_SEEDS]);
+  return coverage;
+}
+
 static void print_check(const struct pto_graph_command *command) {
+  const struct pto_coverage coverage = coverage_of(command);
   pto_findings_print(&command->findings, stdout, MOST_FINDINGS);
   printf("checked    %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64 " findings\n",
          command->counts.tasks, command->counts.edges, command->counts.pairs,
          pto_deps_rules_name(command->session.rules).text, command->findings.total);
+  pto_coverage_print(&coverage, stdout);
 }
 
 void pto_graph_report_print(const struct pto_graph_command *command) {
@@ -291,18 +307,27 @@ static void put_operands(struct pto_json_writer *w, const char *key, const struc
 }
 
 static void put_graph(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  static const char *const keys[] = {"inputs", "outputs", "constants", "constant_bytes", "nodes", "ops"};
+  static const char *const keys[] = {"inputs", "outputs", "sizes", "constants", "constant_bytes", "nodes", "ops"};
   const struct pto_graph *graph = command->graph;
   for (size_t i = 0; !graph && i < PTO_ARRAY_LENGTH(keys); i++) pto_json_put_null(w, keys[i]);
   if (!graph) return;
   const struct summary s = summarise(graph);
   put_operands(w, "inputs", graph->input_operands, graph->input_count, NULL);
   put_operands(w, "outputs", graph->output_operands, graph->output_count, command->has_run ? command->outputs : NULL);
+  pto_json_put_array(w, "sizes");
+  for (uint32_t i = 0; i < pto_graph_size_count(graph); i++) {
+    const struct pto_graph_size size = pto_graph_size_at(graph, i);
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", size.name);
+    pto_json_put_u64(w, "most", size.value);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
   pto_json_put_u64(w, "constants", s.constants);
   pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
   pto_json_put_u64(w, "nodes", graph->node_count);
   pto_json_put_object(w, "ops");
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
+  for (uint32_t op = 0; op < PTO_OP_NUMBERS; op++)
     if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
   pto_json_object_end(w);
 }
@@ -368,6 +393,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
 }
 
 static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  struct pto_coverage coverage;
   if (!pto_json_try_key(w, "check", command->has_checked)) return;
   pto_json_object_begin(w);
   pto_json_put_string(w, "deps", pto_deps_rules_list(command->session.rules).text);
@@ -375,6 +401,8 @@ static void put_check(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_put_u64(w, "edges", command->counts.edges);
   pto_json_put_u64(w, "pairs", command->counts.pairs);
   pto_findings_put_json(&command->findings, w);
+  coverage = coverage_of(command);
+  pto_coverage_put_json(&coverage, w);
   pto_json_object_end(w);
 }
 

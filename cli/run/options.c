@@ -192,6 +192,7 @@ OPTION(dump) {
   (FINDS | COMPARE | TAKER(run) | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT (TAKER(predict) | TAKER(what_if))
+#define AGAIN (TAKER(run) | TAKER(graph) | TAKER(check) | TAKER(explore)) /* whose reports say what does it again */
 #define LISTS (MANY_RUNS | TAKER(regress) | TAKER(what_if)) /* whatever runs a list of independent items */
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
@@ -466,9 +467,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   *options = (struct pto_run_options){.rounds = 1, .timeout_ms = DEFAULT_TIMEOUT_MS};
   if (pto_run_options_has(verb, "shard")) options->command = json_array();
   pto_shared_note(options, "%s", pto_verb_at(verb)->name);
-  if ((verb == PTO_VERB_run || verb == PTO_VERB_graph) &&
-      asprintf(&options->again, "ptosim %s", pto_verb_at(verb)->name) < 0)
-    options->again = NULL;
+  if ((AGAIN >> verb & 1) && asprintf(&options->again, "ptosim %s", pto_verb_at(verb)->name) < 0) options->again = NULL;
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {

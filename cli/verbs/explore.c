@@ -125,6 +125,7 @@ static int open_explored(struct explore_command *c) {
   struct pto_error error;
   const struct pto_session_options asked = pto_run_options_session(&c->options, &config);
   const int code = pto_explored_open(&c->explored, &asked, c->is_threads);
+  c->explored.findings.command = c->is_threads ? NULL : c->options.again; /* threads are another way each time */
   if (code) return pto_complain(code, "%s", c->explored.error.sentence);
   return pto_output_probe(c->save, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
 }

@@ -89,7 +89,7 @@ static const struct pto_option_spec extra[] = {
     {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, .set = NULL},
     {"rtol", "X", "of --compare (default: by dtype)", .set = NULL},
     {"atol", "X", "of --compare (default: by dtype)", .set = NULL},
-    {"set", "KEY=VALUE", "an option of the model; may be repeated", .set = NULL},
+    {"set", "KEY=VALUE", "an option of the model, or a size that the file leaves open; may be repeated", .set = NULL},
     {"seed", "N", "of the model's weights, and of the inputs that no file gives (default 0)", .set = NULL},
     {"quiet", NULL, "prints nothing but JSON", .set = NULL},
     {0}};
@@ -97,7 +97,7 @@ static const struct pto_option_spec extra[] = {
 static void help(const struct pto_run_options *options) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
        "ptosim graph FILE.webnn [OPTION...]        the same of a graph in text form\n"
-       "ptosim graph FILE.onnx [OPTION...]         the same of an ONNX file; --set NAME=N for the sizes that it names\n"
+       "ptosim graph FILE.onnx [OPTION...]         the same of an ONNX file\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(PTO_VERB_graph, extra);
   puts("\n"
@@ -167,10 +167,15 @@ static int act(struct pto_graph_command *command) {
       .weights_path = command->weights_path,
       .manifest_path = command->manifest_path,
       .settings = {command->options.settings.items, command->options.settings.count},
-      .seed = command->options.seed};
+      .seed = command->options.seed,
+      .may_stay_open = !command->run && !command->compare && !command->explain};
   const struct pto_run_options files = pto_graph_command_files(command);
   int status = pto_run_files_probe(&files, &command->error);
   if (status == PTO_OK) status = pto_graph_program_read(&source, &command->graph, &command->error);
+  if (status == PTO_OK && command->path && source.settings.count && !command->graph->origin &&
+      !pto_is_onnx_file(command->path))
+    status = pto_error_set(&command->error, PTO_EINVAL, "%.400s: it has no open sizes, which --set would give",
+                           command->path);
   if (status || command->validate) return status;
   if (command->is_unfused) status = pto_graph_set_fusion(command->graph, 0);
   if (status == PTO_OK) status = write_files(command);
@@ -204,8 +209,6 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   const struct pto_run_options *o = &command->options;
   const bool runs = command->run || command->compare;
   if (o->programs.count != 1) return "one FILE, or --model NAME";
-  if (!command->model && o->settings.count && !pto_is_onnx_file(command->path))
-    return "--set is for --model, or for the sizes of a FILE.onnx";
   if (command->model && (command->weights_path || command->manifest_path)) return "--weights is for a FILE";
   if (command->steps.count && !command->run) return "--steps is for --run";
   if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/session/outside_operations.h>
 #include <cli/op/op.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
@@ -213,14 +214,18 @@ static int refuse_op(const char *name) {
   struct pto_closest closest;
   char question[PTO_CLOSEST_TEXT];
   pto_closest_begin(&closest, name);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) pto_closest_consider(&closest, pto_op_info(op)->name);
+  for (uint32_t i = 0; i < pto_graph_operation_count(); i++)
+    pto_closest_consider(&closest, pto_graph_operation_name(i));
   return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them%s", name,
                       pto_closest_question(&closest, question));
 }
 
 /* A line each, or those named with the dtypes and ranks of their operands. */
 static int list_ops(int count, char **names) {
-  for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) pto_op_print_operation(op, false);
+  struct pto_error error;
+  if (pto_outside_operations_load(&error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+  for (uint32_t i = 0; count == 0 && i < pto_graph_operation_count(); i++)
+    pto_op_print_operation(pto_op_find(pto_graph_operation_name(i)), false);
   for (int i = 0; i < count; i++) {
     const uint32_t op = pto_op_find(names[i]);
     if (op == PTO_GRAPH_OP_COUNT) return refuse_op(names[i]);

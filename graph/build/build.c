@@ -5,6 +5,7 @@
 
 #include <graph/infer/infer.h>
 #include <graph/build/op_attributes.h>
+#include <graph/build/sizes.h>
 #include <runtime/base/utf8.h>
 
 /* ---- outputs ---- */
@@ -115,6 +116,7 @@ static void hand_on(struct pto_graph_builder *builder, const uint32_t *numbers, 
     graph->nodes[graph->node_count++] = node;
     for (uint32_t i = 0; i < node.result_count; i++) graph->values[node.first_result + i].producer = graph->node_count;
   }
+  pto_builder_hand_on_sizes(builder, numbers, graph);
   for (uint32_t i = 0; i < graph->input_count; i++) graph->inputs[i] = numbers[graph->inputs[i]];
   for (uint32_t i = 0; i < graph->output_count; i++) {
     graph->outputs[i] = numbers[graph->outputs[i]];
@@ -141,10 +143,12 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
   const struct pto_graph_arena_mark mark = pto_graph_arena_mark(&builder->arena);
   uint32_t *numbers = calloc(builder->value_count, sizeof *numbers);
   struct pto_graph *graph = calloc(1, sizeof *graph);
+  if (graph) graph->references = 1;
   if (numbers && graph && make_ends(builder, outputs, output_count, graph) &&
       pto_graph_instances_create(&graph->instances) == PTO_OK) {
     graph->value_count = number_values(builder, outputs, output_count, numbers);
     status = check_nodes(builder, numbers);
+    if (status == PTO_OK) status = pto_builder_check_sizes(builder, numbers);
     if (status == PTO_OK && !pto_builder_lay_filters(builder, numbers))
       status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
   } else {

@@ -54,6 +54,7 @@ void pto_graph_builder_destroy(struct pto_graph_builder *builder) {
   if (!builder) return;
   for (uint32_t i = 0; i < builder->value_count; i++) pto_graph_value_fini(&builder->values[i]);
   pto_name_table_fini(&builder->names);
+  pto_graph_sizes_fini(&builder->sizes);
   pto_graph_arena_fini(&builder->arena);
   free(builder->values);
   free(builder->nodes);
@@ -280,6 +281,15 @@ struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *buil
     return none(builder);
   }
   return add_constant(builder, &desc, bytes, size_bytes);
+}
+
+struct pto_graph_operand pto_builder_borrow_constant(struct pto_graph_builder *builder,
+                                                     const struct pto_graph_value *lender) {
+  struct pto_graph_value value = *lender;
+  value.is_borrowed = true;
+  return pto_builder_begin_call(builder, "constant") || !reserve_value(builder, "constant")
+             ? none(builder)
+             : add_value(builder, &value);
 }
 
 /* Dtype, shape and whether it is a constant, of a tensor of the context.  PTO_OK, PTO_ESTALE. */

@@ -223,7 +223,7 @@ static int refuse_call(struct pto_graph_builder *builder, const struct call_stat
 
 int pto_graph_builder_call(struct pto_graph_builder *builder, const struct pto_graph_call *call,
                            struct pto_graph_operand *results, uint32_t result_room, uint32_t *result_count_out) {
-  bool is_known = call->op < PTO_GRAPH_OP_COUNT;
+  bool is_known = pto_op_is_known(call->op);
   int status = pto_builder_begin_call(builder, is_known ? pto_op_info(call->op)->name : "call");
   if (status) return status;
   if (!is_known) return pto_builder_refuse(builder, PTO_EINVAL, "call: there is no operation %u", call->op);

@@ -7,6 +7,7 @@
  *   graph/build/builder_calls.c   the typed calls, which end in that one
  *   graph/build/build.c           build: what the outputs need becomes a graph
  *   graph/build/laid.c            filters in the order in which kernels read them
+ *   graph/build/sizes.c, bind.c   sizes that stay open
  *
  * Owns arena, arrays, names and the data of constants; all but the table of names is handed on to the graph.
  *
@@ -39,6 +40,7 @@ struct pto_graph_builder {
   uint32_t *inputs; /* values */
   uint32_t input_count, input_capacity;
   struct pto_name_table names; /* of inputs and of values that were given one */
+  struct pto_graph_sizes sizes;
 };
 
 /* Values and operations of one builder. */
@@ -56,6 +58,10 @@ PTO_MUST_CHECK int pto_builder_check_desc(const struct pto_graph_builder *builde
 /* The value of a handle, or the sentence: not of this builder, or refused. */
 PTO_MUST_CHECK int pto_builder_value(const struct pto_graph_builder *builder, struct pto_graph_operand operand,
                                      uint32_t *value_out, struct pto_error *error);
+
+/* A constant whose data are those of `lender`, a value that lasts longer than the builder and its graph. */
+struct pto_graph_operand pto_builder_borrow_constant(struct pto_graph_builder *builder,
+                                                     const struct pto_graph_value *lender);
 
 /* Gives filters `laid` (operand_graph.h); numbers[v] is 0 of values that no output needs.  False without memory. */
 PTO_MUST_CHECK bool pto_builder_lay_filters(struct pto_graph_builder *builder, const uint32_t *numbers);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/build/operation.h>
+#include <graph/build/outside.h>
 
-uint32_t pto_graph_operation_count(void) { return PTO_GRAPH_OP_COUNT; }
+uint32_t pto_graph_operation_count(void) { return PTO_GRAPH_OP_COUNT + pto_outside_count(); }
 const char *pto_graph_operation_name(uint32_t index) {
-  return index < PTO_GRAPH_OP_COUNT ? pto_op_info(index)->name : NULL;
+  const uint32_t op = index < PTO_GRAPH_OP_COUNT ? index : index + 1; /* those from outside stand behind none */
+  return pto_op_is_known(op) ? pto_op_info(op)->name : NULL;
 }
 
 uint32_t pto_graph_operation_limits(struct pto_context *context, const char *operation, struct pto_graph_limit *limits,

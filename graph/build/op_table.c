@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <graph/build/outside.h>
 #include <runtime/base/base.h>
 
 /* Dtypes and ranks are those of the specification's tables "tensor limits" (state of June 2026); N is any rank. */
@@ -209,14 +210,17 @@ static const struct pto_op_info table[PTO_GRAPH_OP_COUNT] = {
 };
 
 const struct pto_op_info *pto_op_info(uint32_t op) {
-  PTO_ASSERT(op < PTO_GRAPH_OP_COUNT);
-  return &table[op];
+  const struct pto_op_info *info = op < PTO_GRAPH_OP_COUNT ? &table[op] : pto_outside_info(op);
+  PTO_ASSERT(info);
+  return info;
 }
+
+bool pto_op_is_known(uint32_t op) { return op < PTO_GRAPH_OP_COUNT || pto_outside_info(op); }
 
 uint32_t pto_op_find(const char *name) {
   for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
     if (strcmp(table[op].name, name) == 0) return op;
-  return PTO_GRAPH_OP_COUNT;
+  return pto_outside_find(name);
 }
 
 /* X(dtype, the specification's name) */

@@ -17,24 +17,39 @@ int pto_graph_instances_create(struct pto_graph_instances **instances_out) {
 
 void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
   if (!instances) return;
+  for (size_t i = 0; i < instances->bound_count; i++) {
+    pto_graph_destroy(instances->bound[i].graph);
+    free(instances->bound[i].values);
+  }
+  free(instances->bound);
   if (instances->first) instances->close_all(instances->first);
   pthread_mutex_destroy(&instances->lock);
   free(instances);
 }
 
 void pto_graph_value_fini(struct pto_graph_value *value) {
+  if (value->is_borrowed) return;
   free((void *)(uintptr_t)value->data);
   free(value->laid);
 }
 
+void pto_graph_sizes_fini(struct pto_graph_sizes *sizes) {
+  free(sizes->sizes);
+  free(sizes->places);
+  *sizes = (struct pto_graph_sizes){0};
+}
+
 void pto_graph_destroy(struct pto_graph *graph) {
-  if (!graph) return;
+  /* acq_rel: the thread that frees it has seen what the others did with it. */
+  if (!graph || atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) != 1) return;
   pto_graph_instances_destroy(graph->instances);
   for (uint32_t i = 0; graph->values && i < graph->value_count; i++) pto_graph_value_fini(&graph->values[i]);
   pto_graph_arena_fini(&graph->arena);
   free(graph->values);
   free(graph->nodes);
   free(graph->inputs);
+  pto_graph_sizes_fini(&graph->sizes);
+  pto_graph_destroy(graph->origin);
   free(graph);
 }
 

@@ -93,8 +93,9 @@ struct pto_op_info {
   int (*infer)(struct pto_inference *inference);
 };
 
-/* The operation's line; `op` is an enum pto_graph_op. */
+/* The operation's line; `op` is an enum pto_graph_op, or the number of one from outside (graph/build/outside.h). */
 const struct pto_op_info *pto_op_info(uint32_t op);
+bool pto_op_is_known(uint32_t op);
 /* The operation called `name` in files, or PTO_GRAPH_OP_COUNT. */
 uint32_t pto_op_find(const char *name);
 

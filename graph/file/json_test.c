@@ -13,27 +13,11 @@
 
 #include <graph/file/json.h>
 #include <tests/support/failing_malloc.h>
+#include <tests/support/test_folder.h>
 
-static char folder[] = "/tmp/graph_json_XXXXXX";
 static const char *const forms[] = {"g.json", "g.webnn"};
 static const char *graph_name = "g.json"; /* of forms: what load and save are about */
 static char sentence[1024];
-
-static const char *path_of(const char *name) {
-  static char paths[4][200];
-  static unsigned next;
-  char *path = paths[next++ % 4];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
-}
-
-static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
-static int tear_down(void **state) {
-  static const char *const names[] = {"g.json",          "g.webnn", "g.safetensors", "g.weights",
-                                      "g.manifest.json", "g.dot",   "bad.json",      "bad.webnn"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(path_of(names[i]));
-  return rmdir(folder);
-}
 
 static struct pto_graph *build(void) {
   struct pto_graph_builder *b = NULL;
@@ -47,6 +31,7 @@ static struct pto_graph *build(void) {
   struct pto_graph_operand y = pto_graph_builder_add(b, x, c, &label);
   const struct pto_slice_options slice = {.starts = PTO_U32_LIST(1), .sizes = PTO_U32_LIST(2)};
   y = pto_graph_builder_slice(b, y, &slice);
+  assert_int_equal(pto_graph_builder_set_size(b, x, NULL, 0, "n"), PTO_OK);
   const struct pto_graph_output output = {"y", y};
   assert_int_equal(pto_graph_builder_build(b, &output, 1, &graph), PTO_OK);
   pto_graph_builder_destroy(b);
@@ -176,5 +161,5 @@ int main(void) {
       cmocka_unit_test(test_each_allocation_of_a_refusal_may_fail),
       cmocka_unit_test(test_options_of_an_earlier_or_unknown_library_are_told_apart),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_folder_open, test_folder_close);
 }

@@ -139,10 +139,12 @@ static void make_inputs(struct pto_graph_loader *loader, uint32_t *next) {
   json_t *item;
   json_object_foreach(loader->inputs, name, item) {
     pto_graph_load_at(loader, PTO_GRAPH_FILE_INPUTS, *next, name, NULL);
-    const struct pto_graph_desc desc = pto_graph_load_desc(loader, item);
+    const struct pto_graph_desc desc = pto_graph_load_desc(loader, item, true);
     if (loader->reader.status) return;
-    loader->values[*next].operand = pto_graph_builder_input(loader->builder, name, &desc);
-    if (!loader->values[(*next)++].operand.index) pto_graph_load_refuse_as_builder(loader);
+    const struct pto_graph_operand operand = pto_graph_builder_input(loader->builder, name, &desc);
+    loader->values[(*next)++].operand = operand;
+    if (!operand.index) pto_graph_load_refuse_as_builder(loader);
+    pto_graph_load_set_sizes(loader, operand, NULL, json_object_get(item, "shape"));
   }
 }
 

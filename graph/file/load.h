@@ -55,8 +55,13 @@ void pto_graph_load_const(struct pto_graph_loader *loader, json_t *constant, uin
 /* Calls the builder for node `index`, whose results are values from `first_value` on. */
 void pto_graph_load_node(struct pto_graph_loader *loader, json_t *node, uint32_t index, uint32_t first_value);
 
-/* The dtype and shape in `object`; zeroed where refused. */
-struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object);
+/* The dtype and shape in `object`; zeroed where refused.  A size that is open (which inputs may have) is its most. */
+struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object, bool may_be_open);
+/* The name of a size {"name", "maxSize"}, and the most that it may be; NULL for any other object. */
+const char *pto_graph_load_open_size(json_t *size, uint64_t *most_out);
+/* Names the open sizes among the items of a shape (`attribute` NULL) or an option, which is then the operand's. */
+void pto_graph_load_set_sizes(struct pto_graph_loader *loader, struct pto_graph_operand operand, const char *attribute,
+                              json_t *sizes);
 /* The value called `name`, which a node or output uses; NULL where refused.  `node` is the index of the node that asks,
  * or the number of nodes. */
 struct pto_graph_file_value *pto_graph_load_use(struct pto_graph_loader *loader, const char *name, uint32_t node);

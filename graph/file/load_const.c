@@ -174,7 +174,7 @@ void pto_graph_load_const(struct pto_graph_loader *loader, json_t *constant, uin
     void (*make)(struct pto_graph_loader *loader, uint32_t index, const struct pto_graph_desc *desc, json_t *init);
   } forms[] = {{"inlineBytes", make_inline}, {"scalar", make_filled}, {"weights", make_referred}};
   const struct pto_graph_arena_mark mark = pto_graph_arena_mark(&loader->scratch);
-  const struct pto_graph_desc desc = pto_graph_load_desc(loader, constant);
+  const struct pto_graph_desc desc = pto_graph_load_desc(loader, constant, false);
   json_t *init = pto_json_read_object(&loader->reader, constant, "init");
   const char *kind = pto_json_read_string(&loader->reader, init, "kind");
   if (loader->reader.status) return;

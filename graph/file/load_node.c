@@ -48,6 +48,10 @@ static struct pto_attribute_value value_of(struct node *node, const struct pto_o
     value = (struct pto_attribute_value){.kind = PTO_VALUE_BOOL, .as.truth = json_is_true(json)};
   } else if (json_is_string(json)) {
     value.as.word = json_string_value(json);
+  } else if (json_is_object(json)) {
+    uint64_t most;
+    if (pto_graph_load_open_size(json, &most))
+      value = (struct pto_attribute_value){.kind = PTO_VALUE_NUMBER, .as.number = pto_number_u64(most)};
   }
   return value;
 }
@@ -198,6 +202,14 @@ static void read_operands(struct node *node) {
 
 /* ---- the call ---- */
 
+/* Sizes with names among the options. */
+static void set_sizes(struct node *node, struct pto_graph_operand result) {
+  const char *key;
+  json_t *json;
+  json_object_foreach(node->options, key, json) if (json_is_array(json) || json_is_object(json))
+      pto_graph_load_set_sizes(node->loader, result, key, json);
+}
+
 static void call(struct node *node, uint32_t first_value, uint32_t named) {
   struct pto_graph_loader *loader = node->loader;
   struct pto_graph_operand *results = pto_graph_load_alloc(loader, PTO_GRAPH_MAX_RESULTS * sizeof *results);
@@ -216,6 +228,7 @@ static void call(struct node *node, uint32_t first_value, uint32_t named) {
                          count, named);
     return;
   }
+  if (count) set_sizes(node, results[0]);
   for (uint32_t i = 0; i < count; i++) {
     struct pto_graph_file_value *value = &loader->values[first_value + i];
     value->operand = results[i];
@@ -230,7 +243,8 @@ static void refuse_op(struct pto_graph_loader *loader, const char *name) {
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
   pto_closest_begin(&closest, name);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) pto_closest_consider(&closest, pto_op_info(op)->name);
+  for (uint32_t i = 0; i < pto_graph_operation_count(); i++)
+    pto_closest_consider(&closest, pto_graph_operation_name(i));
   pto_json_read_refuse(&loader->reader, "there is no operation \"%.60s\"%s", name,
                        pto_closest_question(&closest, question));
 }
@@ -241,7 +255,7 @@ void pto_graph_load_node(struct pto_graph_loader *loader, json_t *object, uint32
   const char *name = pto_json_read_string(&loader->reader, object, "op");
   if (loader->reader.status) return;
   node.op = pto_op_find(name);
-  if (node.op >= PTO_GRAPH_OP_COUNT) {
+  if (node.op == PTO_GRAPH_OP_COUNT) {
     refuse_op(loader, name);
     return;
   }

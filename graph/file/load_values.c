@@ -50,24 +50,60 @@ void pto_graph_load_other_node(const struct pto_graph_loader *loader, uint32_t i
     snprintf(text, size, "nodes[%" PRIu32 "]", index);
 }
 
-struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object) {
+const char *pto_graph_load_open_size(json_t *size, uint64_t *most_out) {
+  json_t *most = json_object_get(size, "maxSize");
+  const char *name = json_string_value(json_object_get(size, "name"));
+  if (!json_is_integer(most) || json_integer_value(most) < 0) return NULL;
+  *most_out = (uint64_t)json_integer_value(most);
+  return name;
+}
+
+/* A number, or the most that a size with a name may be. */
+static uint64_t load_size(struct pto_graph_loader *loader, json_t *size, size_t index, bool may_be_open) {
+  struct pto_json_reader *reader = &loader->reader;
+  uint64_t number = 0;
+  const bool is_open = json_is_object(size) && pto_graph_load_open_size(size, &number);
+  if (is_open && !may_be_open)
+    pto_json_read_refuse(reader, "size %zu has a name (%.40s), and is a number only later: it has to be one now", index,
+                         json_string_value(json_object_get(size, "name")));
+  else if (json_is_object(size) && !is_open)
+    pto_json_read_refuse(reader, "size %zu is no {\"name\": TEXT, \"maxSize\": NUMBER}", index);
+  else if (json_is_string(size))
+    pto_json_read_refuse(reader, "size %zu has a name (%.40s), but not the most that it may be", index,
+                         json_string_value(size));
+  else if (!is_open && (!json_is_integer(size) || json_integer_value(size) < 0))
+    pto_json_read_refuse(reader, "\"shape\" item %zu is no whole number", index);
+  if (!is_open) number = (uint64_t)json_integer_value(size);
+  if (!reader->status && number > UINT32_MAX)
+    pto_json_read_refuse(reader, "\"shape\" item %zu is %" PRIu64 ", more than %u", index, number, UINT32_MAX);
+  return number;
+}
+
+struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_t *object, bool may_be_open) {
   struct pto_json_reader *reader = &loader->reader;
   struct pto_graph_desc desc = {0};
   const char *name = pto_json_read_string(reader, object, "dataType");
   json_t *shape = pto_json_read_array(reader, object, "shape", PTO_MAX_DIMS), *size;
   size_t i;
-  json_array_foreach(shape, i, size) {
-    if (!json_is_object(size) && !json_is_string(size)) continue;
-    const char *known_as = json_string_value(json_is_string(size) ? size : json_object_get(size, "name"));
-    pto_json_read_refuse(reader, "size %zu is known later only (%.40s), which is not supported: it has to be a number",
-                         i, known_as ? known_as : "without a name");
-  }
-  pto_json_read_u64s(reader, object, "shape", PTO_MAX_DIMS, UINT32_MAX, desc.shape, &desc.ndims);
+  json_array_foreach(shape, i, size) if (!reader->status) desc.shape[desc.ndims++] =
+      load_size(loader, size, i, may_be_open);
   const int dtype = pto_graph_dtype_find(name);
   desc.dtype = (uint32_t)dtype;
   if (dtype < 0)
     pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs, which have %s", name, pto_graph_dtype_names());
   return reader->status ? (struct pto_graph_desc){0} : desc;
+}
+
+void pto_graph_load_set_sizes(struct pto_graph_loader *loader, struct pto_graph_operand operand, const char *attribute,
+                              json_t *sizes) {
+  const size_t count = json_is_array(sizes) ? json_array_size(sizes) : 1;
+  uint64_t most;
+  for (size_t i = 0; i < count && !loader->reader.status; i++) {
+    json_t *size = json_is_array(sizes) ? json_array_get(sizes, i) : sizes;
+    const char *name = json_is_object(size) ? pto_graph_load_open_size(size, &most) : NULL;
+    if (name && pto_graph_builder_set_size(loader->builder, operand, attribute, (uint32_t)i, name))
+      pto_graph_load_refuse_as_builder(loader);
+  }
 }
 
 uint32_t pto_graph_load_result_count(json_t *node) {

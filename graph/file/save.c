@@ -83,11 +83,10 @@ static int write_weights(const struct pto_graph_saver *s, struct pto_error *erro
 
 /* ---- values ---- */
 
-static void put_desc(struct pto_json_writer *w, const struct pto_graph_desc *desc) {
-  pto_json_put_string(w, "dataType", pto_graph_dtype_name(desc->dtype));
-  pto_json_put_array(w, "shape");
-  for (uint32_t d = 0; d < desc->ndims; d++) pto_json_u64(w, desc->shape[d]);
-  pto_json_array_end(w);
+static void put_desc(struct pto_graph_saver *s, uint32_t value) {
+  pto_json_put_string(&s->w, "dataType", pto_graph_dtype_name(s->graph->values[value].desc.dtype));
+  pto_json_key(&s->w, "shape");
+  pto_graph_save_shape(s, value);
 }
 
 static void put_init(struct pto_graph_saver *s, uint32_t index) {
@@ -114,7 +113,7 @@ static void put_values(struct pto_graph_saver *s) {
   for (uint32_t i = 0; i < s->graph->input_count; i++) {
     pto_json_newline(w);
     pto_json_put_object(w, pto_graph_name_of(s->names, s->graph->inputs[i]));
-    put_desc(w, &s->graph->values[s->graph->inputs[i]].desc);
+    put_desc(s, s->graph->inputs[i]);
     pto_json_object_end(w);
   }
   pto_json_object_end(w);
@@ -124,7 +123,7 @@ static void put_values(struct pto_graph_saver *s) {
     if (s->graph->values[v].kind != PTO_VALUE_CONSTANT) continue;
     pto_json_newline(w);
     pto_json_put_object(w, pto_graph_name_of(s->names, v));
-    put_desc(w, &s->graph->values[v].desc);
+    put_desc(s, v);
     put_init(s, v);
     pto_json_object_end(w);
   }
@@ -157,7 +156,7 @@ static void put_options(struct pto_graph_saver *s, const struct pto_graph_node *
     const void *value = (const char *)node->options + info->attributes[i].offset;
     if (!pto_graph_save_is_given(&info->attributes[i], value)) continue;
     pto_json_key(w, info->attributes[i].name);
-    pto_graph_save_option(w, &info->attributes[i], value);
+    pto_graph_save_option(s, node, i);
   }
   pto_json_object_end(w);
 }
@@ -231,7 +230,7 @@ static int write_document(struct pto_graph_saver *s, const char *path, struct pt
   if (!file) return PTO_ESYSTEM;
   pto_json_init(&s->w, fileno(file));
   bool has_room = true;
-  if (pto_graph_text_is_name(path))
+  if (s->is_text)
     pto_graph_save_text(s);
   else
     has_room = put_json(s) == PTO_OK;
@@ -248,6 +247,7 @@ int pto_graph_json_save(const struct pto_graph *graph, const char *path, const s
   if (s) {
     s->graph = graph;
     s->path = path;
+    s->is_text = pto_graph_text_is_name(path);
     s->forms = calloc(graph->value_count, sizeof *s->forms);
     s->referred = calloc(graph->value_count, sizeof *s->referred);
     s->ids = json_object();

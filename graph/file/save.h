@@ -32,7 +32,7 @@ struct pto_graph_saver {
   struct pto_safetensors_tensor *referred; /* those that are in a file of their own */
   uint64_t referred_count;
   json_t *ids;
-  bool is_manifest;
+  bool is_manifest, is_text;
   const char *weights_path, *manifest_path;
   char paths[2][PATH_MAX];
 };
@@ -45,7 +45,10 @@ void pto_graph_save_filled(struct pto_graph_saver *s, uint32_t index);
 void pto_graph_save_bytes(struct pto_graph_saver *s, uint32_t index);
 /* Whether option `value` was given: what is not is the default also when it is read. */
 bool pto_graph_save_is_given(const struct pto_op_attribute *attribute, const void *value);
-void pto_graph_save_option(struct pto_json_writer *w, const struct pto_op_attribute *attribute, const void *value);
+/* Option `attribute` (an index) of a node. */
+void pto_graph_save_option(struct pto_graph_saver *s, const struct pto_graph_node *node, uint32_t attribute);
+/* A shape, with the names of sizes that are open. */
+void pto_graph_save_shape(struct pto_graph_saver *s, uint32_t value);
 /* The name of a file that is in the folder of the graph's; NULL: it is in another. */
 const char *pto_graph_save_name_beside(const struct pto_graph_saver *s, const char *path);
 

@@ -15,32 +15,11 @@
 #include <graph/file/json.h>
 #include <graph/file/manifest.h>
 #include <tests/support/graph_same.h>
+#include <tests/support/test_folder.h>
 
 #define ALL "tests/fuzz/corpus/graph_json_fuzz/all_operations.json"
 
-static char folder[] = "/tmp/graph_save_XXXXXX";
 static char sentence[1024];
-
-static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
-static int tear_down(void **state) {
-  static const char *const names[] = {"a.json", "a.safetensors", "a.weights", "a.manifest.json",
-                                      "b.json", "w.weights",     "w.json",    "b.safetensors"};
-  char path[200];
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-    unlink(path);
-  }
-  return rmdir(folder);
-}
-
-/* Valid for the next three calls. */
-static const char *path_of(const char *name) {
-  static char paths[4][200];
-  static unsigned next;
-  char *path = paths[next++ % 4];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
-}
 
 static struct pto_graph *load(const char *path, const struct pto_graph_file_options *options) {
   struct pto_graph *graph = NULL;
@@ -323,5 +302,5 @@ int main(void) {
       cmocka_unit_test(test_what_is_no_regular_file_stays_when_nothing_can_be_written_to_it),
       cmocka_unit_test(test_a_picture_tells_inputs_constants_intermediates_and_outputs_apart),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_folder_open, test_folder_close);
 }

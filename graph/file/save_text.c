@@ -23,16 +23,13 @@ static void put_value(struct pto_graph_saver *s, uint32_t value) { put_name(s, p
 
 /* "    NAME: f32[1,4]": of a dtype the first letter and the bits. */
 static void put_declaration(struct pto_graph_saver *s, uint32_t value) {
-  const struct pto_graph_desc *desc = &s->graph->values[value].desc;
-  const char *dtype = pto_graph_dtype_name(desc->dtype), letter[] = {dtype[0], '\0'};
+  const char *dtype = pto_graph_dtype_name(s->graph->values[value].desc.dtype), letter[] = {dtype[0], '\0'};
   put(s, "    ");
   put_value(s, value);
   put(s, ": ");
   put(s, letter);
   put(s, dtype + strcspn(dtype, "0123456789"));
-  pto_json_array_begin(&s->w);
-  for (uint32_t d = 0; d < desc->ndims; d++) pto_json_u64(&s->w, desc->shape[d]);
-  pto_json_array_end(&s->w);
+  pto_graph_save_shape(s, value);
 }
 
 static void put_constant(struct pto_graph_saver *s, uint32_t value) {
@@ -80,7 +77,7 @@ static void put_arguments(struct pto_graph_saver *s, const struct pto_graph_node
     const void *value = (const char *)node->options + info->attributes[i].offset;
     if (!pto_graph_save_is_given(&info->attributes[i], value)) continue;
     put_key(s, info->attributes[i].name, &is_first);
-    pto_graph_save_option(&s->w, &info->attributes[i], value);
+    pto_graph_save_option(s, node, i);
   }
   if (strcmp(label, pto_graph_name_of(s->names, node->first_result)) == 0) return;
   put_key(s, "label", &is_first);

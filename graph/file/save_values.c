@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <graph/build/data.h>
+#include <graph/build/sizes.h>
 
 /* Constants of one value alone are written as it up to this size. */
 #define MOST_FILLED_BYTES (UINT64_C(1) << 20)
@@ -88,10 +89,47 @@ void pto_graph_save_bytes(struct pto_graph_saver *s, uint32_t index) {
 
 /* ---- options ---- */
 
-static void put_u32_list(struct pto_json_writer *w, const struct pto_u32_list *list) {
-  pto_json_array_begin(w);
-  for (uint32_t i = 0; i < list->count; i++) pto_json_u64(w, list->values[i]);
-  pto_json_array_end(w);
+/* dyn("NAME", MOST), or {"name": …, "maxSize": …}. */
+static void put_open_size(struct pto_graph_saver *s, const struct pto_graph_open_size *size) {
+  struct pto_json_writer *w = &s->w;
+  char most[32];
+  if (!s->is_text) {
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", size->name);
+    pto_json_put_u64(w, "maxSize", size->most);
+    pto_json_object_end(w);
+    return;
+  }
+  pto_json_raw(w, "dyn(", strlen("dyn("));
+  w->is_after_key = true; /* no comma */
+  pto_json_string(w, size->name);
+  w->is_after_key = true;
+  snprintf(most, sizeof most, ", %" PRIu64 ")", size->most);
+  pto_json_raw(w, most, strlen(most));
+}
+
+/* A number, or the size that stands at its place. */
+static void put_size(struct pto_graph_saver *s, const struct pto_graph_size_place *place, uint64_t number) {
+  const struct pto_graph_open_size *size = pto_graph_size_in(s->graph, place->value, place->attribute, place->item);
+  if (size)
+    put_open_size(s, size);
+  else
+    pto_json_u64(&s->w, number);
+}
+
+void pto_graph_save_shape(struct pto_graph_saver *s, uint32_t value) {
+  const struct pto_graph_desc *desc = &s->graph->values[value].desc;
+  struct pto_graph_size_place place = {value, PTO_SIZE_IN_SHAPE, 0, 0};
+  pto_json_array_begin(&s->w);
+  for (; place.item < desc->ndims; place.item++) put_size(s, &place, desc->shape[place.item]);
+  pto_json_array_end(&s->w);
+}
+
+static void put_u32_list(struct pto_graph_saver *s, struct pto_graph_size_place place,
+                         const struct pto_u32_list *list) {
+  pto_json_array_begin(&s->w);
+  for (; place.item < list->count; place.item++) put_size(s, &place, list->values[place.item]);
+  pto_json_array_end(&s->w);
 }
 
 static void put_word_list(struct pto_json_writer *w, const struct pto_u32_list *list, const char *const *words) {
@@ -106,12 +144,13 @@ static void put_f32_list(struct pto_json_writer *w, const struct pto_f32_list *l
   pto_json_array_end(w);
 }
 
-static void put_splits(struct pto_json_writer *w, const struct pto_u32_list *list) {
+static void put_splits(struct pto_graph_saver *s, const struct pto_graph_size_place *place,
+                       const struct pto_u32_list *list) {
   const uint32_t has_sizes = *(const uint32_t *)(list + 1);
   if (list->count == 1 && has_sizes != PTO_FLAG_YES)
-    pto_json_u64(w, list->values[0]);
+    put_size(s, place, list->values[0]);
   else
-    put_u32_list(w, list);
+    put_u32_list(s, *place, list);
 }
 
 bool pto_graph_save_is_given(const struct pto_op_attribute *attribute, const void *value) {
@@ -132,9 +171,15 @@ bool pto_graph_save_is_given(const struct pto_op_attribute *attribute, const voi
   }
 }
 
-void pto_graph_save_option(struct pto_json_writer *w, const struct pto_op_attribute *attribute, const void *value) {
+void pto_graph_save_option(struct pto_graph_saver *s, const struct pto_graph_node *node, uint32_t index) {
+  const struct pto_op_attribute *attribute = &pto_op_info(node->op)->attributes[index];
+  const struct pto_graph_size_place place = {node->first_result, index + 1, 0, 0};
+  const void *value = (const char *)node->options + attribute->offset;
+  struct pto_json_writer *w = &s->w;
   switch (attribute->kind) {
   case PTO_ATTRIBUTE_U32:
+    put_size(s, &place, *(const uint32_t *)value);
+    break;
   case PTO_ATTRIBUTE_AXIS:
     pto_json_u64(w, *(const uint32_t *)value);
     break;
@@ -154,7 +199,7 @@ void pto_graph_save_option(struct pto_json_writer *w, const struct pto_op_attrib
     put_number(w, *(const struct pto_number *)value);
     break;
   case PTO_ATTRIBUTE_U32_LIST:
-    put_u32_list(w, value);
+    put_u32_list(s, place, value);
     break;
   case PTO_ATTRIBUTE_F32_LIST:
     put_f32_list(w, value);
@@ -163,7 +208,7 @@ void pto_graph_save_option(struct pto_json_writer *w, const struct pto_op_attrib
     put_word_list(w, value, attribute->words);
     break;
   default:
-    put_splits(w, value);
+    put_splits(s, &place, value);
   }
 }
 

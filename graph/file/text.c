@@ -201,7 +201,52 @@ static json_t *name(struct parser *p, const char *wanted) {
 
 /* ---- values ---- */
 
+/* One that JSON's integers hold. */
+static json_t *whole(struct parser *p) {
+  skip(p);
+  const struct pto_graph_place place = place_of(p);
+  json_t *value = NULL;
+  if (p->at < p->end && is_digit(*p->at))
+    value = number(p);
+  else
+    refuse_here(p, "a whole number");
+  if (has_failed(p) || json_is_integer(value)) return value;
+  json_decref(value);
+  point_at(p, place);
+  pto_json_read_refuse(p->reader, "a whole number of up to 63 bits is expected");
+  return NULL;
+}
+
+static void set(struct parser *p, json_t *object, const char *key, json_t *item) {
+  if (has_failed(p))
+    json_decref(item);
+  else if (json_object_set_new_nocheck(object, key, item) != 0)
+    refuse_memory(p);
+}
+
+/* Behind dyn: ("NAME", MOST), which becomes what the JSON form has for it. */
+static json_t *open_size(struct parser *p) {
+  json_t *size = keep(p, json_object());
+  need(p, '(');
+  set(p, size, "name", name(p, "the name of a size"));
+  need(p, ',');
+  if (!has_failed(p)) set(p, size, "maxSize", whole(p));
+  need(p, ')');
+  return size;
+}
+
+static json_t *dimension(struct parser *p) { return take_word(p, "dyn") ? open_size(p) : whole(p); }
+
+/* Values may be called dyn too. */
+static bool take_dyn(struct parser *p) {
+  const struct parser before = *p;
+  if (take_word(p, "dyn") && is_next(p, '(')) return true;
+  *p = before;
+  return false;
+}
+
 static json_t *scalar(struct parser *p) {
+  if (take_dyn(p)) return open_size(p);
   if (take_word(p, "true")) return json_true();
   if (take_word(p, "false")) return json_false();
   if (take_word(p, "null")) return json_null();
@@ -228,42 +273,7 @@ static json_t *list(struct parser *p, json_t *(*item)(struct parser *)) {
 
 static json_t *value(struct parser *p) { return is_next(p, '[') ? list(p, scalar) : scalar(p); }
 
-/* One that JSON's integers hold. */
-static json_t *whole(struct parser *p) {
-  skip(p);
-  const struct pto_graph_place place = place_of(p);
-  json_t *value = NULL;
-  if (p->at < p->end && is_digit(*p->at))
-    value = number(p);
-  else
-    refuse_here(p, "a whole number");
-  if (has_failed(p) || json_is_integer(value)) return value;
-  json_decref(value);
-  point_at(p, place);
-  pto_json_read_refuse(p->reader, "a whole number of up to 63 bits is expected");
-  return NULL;
-}
-
-static void set(struct parser *p, json_t *object, const char *key, json_t *item) {
-  if (has_failed(p))
-    json_decref(item);
-  else if (json_object_set_new_nocheck(object, key, item) != 0)
-    refuse_memory(p);
-}
-
 /* ---- types ---- */
-
-/* A number, or dyn("NAME", MOST), which becomes what the JSON form has for it. */
-static json_t *dimension(struct parser *p) {
-  if (!take_word(p, "dyn")) return whole(p);
-  json_t *size = keep(p, json_object());
-  need(p, '(');
-  set(p, size, "name", name(p, "the name of a size"));
-  need(p, ',');
-  if (!has_failed(p)) set(p, size, "maxSize", whole(p));
-  need(p, ')');
-  return size;
-}
 
 /* "f32" is float32, "u8" uint8: the first letter of the kind, and the bits. */
 static void read_type(struct parser *p, json_t *object) {

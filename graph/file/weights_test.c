@@ -13,26 +13,9 @@
 #include <graph/file/json.h>
 #include <graph/file/weights.h>
 #include <runtime/base/base.h>
+#include <tests/support/test_folder.h>
 
-static char folder[] = "/tmp/graph_weights_XXXXXX";
 static char sentence[1024];
-static const char *const files[] = {"g.json",        "g.weights",         "g.manifest.json", "g.safetensors",
-                                    "model.weights", "model.safetensors", "manifest.json"};
-
-static const char *path_of(const char *name) {
-  static char paths[4][200];
-  static unsigned next;
-  char *path = paths[next++ % 4];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
-}
-
-static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
-static int clear(void **state) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(files); i++) unlink(path_of(files[i]));
-  return 0;
-}
-static int tear_down(void **state) { return rmdir(folder); }
 
 static void write_file(const char *name, const void *bytes, size_t size) {
   FILE *file = fopen(path_of(name), "w");
@@ -225,15 +208,15 @@ static void test_weights_that_are_missing_are_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(test_files_of_the_graphs_own_name_come_before_general_ones, clear),
-      cmocka_unit_test_teardown(test_a_tensor_is_found_by_the_name_that_converters_make_of_it, clear),
-      cmocka_unit_test_teardown(test_bfloat16_widens_to_float32, clear),
-      cmocka_unit_test_teardown(test_a_tensor_of_another_shape_or_dtype_is_refused, clear),
-      cmocka_unit_test_teardown(test_one_tensor_is_one_constant_however_often_it_is_named, clear),
-      cmocka_unit_test_teardown(test_names_in_the_graph_are_of_files_beside_it, clear),
-      cmocka_unit_test_teardown(test_mistakes_of_manifests_say_where, clear),
-      cmocka_unit_test_teardown(test_a_header_of_the_weights_has_version_1, clear),
-      cmocka_unit_test_teardown(test_weights_that_are_missing_are_said, clear),
+      cmocka_unit_test_teardown(test_files_of_the_graphs_own_name_come_before_general_ones, test_folder_clear),
+      cmocka_unit_test_teardown(test_a_tensor_is_found_by_the_name_that_converters_make_of_it, test_folder_clear),
+      cmocka_unit_test_teardown(test_bfloat16_widens_to_float32, test_folder_clear),
+      cmocka_unit_test_teardown(test_a_tensor_of_another_shape_or_dtype_is_refused, test_folder_clear),
+      cmocka_unit_test_teardown(test_one_tensor_is_one_constant_however_often_it_is_named, test_folder_clear),
+      cmocka_unit_test_teardown(test_names_in_the_graph_are_of_files_beside_it, test_folder_clear),
+      cmocka_unit_test_teardown(test_mistakes_of_manifests_say_where, test_folder_clear),
+      cmocka_unit_test_teardown(test_a_header_of_the_weights_has_version_1, test_folder_clear),
+      cmocka_unit_test_teardown(test_weights_that_are_missing_are_said, test_folder_clear),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_folder_open, test_folder_close);
 }

@@ -82,6 +82,9 @@ struct pto_graph_lowering {
 /* Between nodes: closes the scopes of the node, whose results have their memory. */
 void pto_graph_lowering_end_node(struct pto_graph_lowering *l);
 
+/* An operation from outside (graph/lower/outside.c). */
+void pto_lower_outside(struct pto_graph_lowering *l, const struct pto_graph_node *node);
+
 /* ---- for pto_lower_ID ---- */
 
 /* The tensor of a parameter; NULL where it is absent. */

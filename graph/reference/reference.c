@@ -32,6 +32,10 @@ static pto_reference_function *const functions[] = {
 };
 _Static_assert(PTO_ARRAY_LENGTH(functions) == PTO_GRAPH_OP_COUNT, "a function for each operation");
 
+static pto_reference_function *function_of(const struct pto_graph_node *node) {
+  return node->op < PTO_GRAPH_OP_COUNT ? functions[node->op] : pto_graph_reference_outside;
+}
+
 static int no_memory(struct run *run, const struct pto_graph_desc *desc) {
   return pto_error_set(run->error, PTO_ENOMEM, "reference: no memory for a tensor of %llu elements",
                        (unsigned long long)pto_graph_desc_numel(desc));
@@ -129,7 +133,7 @@ static void release(struct run *run, uint32_t n) {
 static int run_node(struct run *run, uint32_t n) {
   const struct pto_graph_node *node = &run->graph->nodes[n];
   struct pto_reference_tensor *results = &run->tensors[node->first_result];
-  const int status = functions[node->op](node, run->operands, results);
+  const int status = function_of(node)(node, run->operands, results);
   if (status)
     return pto_error_set(run->error, status, "reference: no memory within node %u (%s)", n,
                          pto_op_info(node->op)->name);
@@ -144,7 +148,7 @@ static int tell(struct run *run, uint32_t n) {
   struct pto_reference_sums sums;
   if (run->observe) return run->observe(run->context, n, results);
   if (!run->judge) return PTO_OK;
-  int status = pto_reference_sums_init(&sums, node, run->operands, results, functions[node->op]);
+  int status = pto_reference_sums_init(&sums, node, run->operands, results, function_of(node));
   if (status) return no_memory(run, &results->desc);
   status = run->judge(run->context, n, results, &sums);
   pto_reference_sums_fini(&sums);

@@ -37,6 +37,8 @@ typedef int pto_reference_function(const struct pto_graph_node *node,
 #define X(id, ...) pto_reference_function pto_graph_reference_##id;
 PTO_OP_LIST(X)
 #undef X
+/* Of an operation from outside (graph/reference/outside.c). */
+pto_reference_function pto_graph_reference_outside;
 
 /* Called after each node with its results, rounded; to compare, or to stop (non-zero ends the run with that status).
  * The elements may be changed: later nodes are computed of what they are then; outputs are as they were. */

@@ -4,16 +4,19 @@
  * lowers it.
  *
  * Owns those tensors and programs; made at the first dispatch on a context, freed with the graph, before which its
- * contexts must not go.
+ * contexts must not go.  The plain graphs of a template (graph/run/open_dispatch.c) use the tensors of the template.
  *
  * Always true: one instance a context; a constant is moved to the device once; the program has a number of its own, so
  * that the context keeps the lowered tasks of each set of bindings and lowers nothing twice.
  *
  * Any thread: the list is under a lock.
  */
-#include <graph/run/lower_graph.h>
+#include <graph/run/open_dispatch.h>
 
 #include <stdlib.h>
+#include <string.h>
+
+#include <graph/run/lower_graph.h>
 
 struct pto_graph_instance {
   struct pto_graph_instance *next;
@@ -47,6 +50,7 @@ static void close_all(struct pto_graph_instance *first) {
 void pto_graph_forget(struct pto_graph *graph, struct pto_context *context) {
   struct pto_graph_instances *instances = graph->instances;
   pthread_mutex_lock(&instances->lock);
+  for (size_t i = 0; i < instances->bound_count; i++) pto_graph_forget(instances->bound[i].graph, context);
   struct pto_graph_instance **link = &instances->first;
   while (*link && (*link)->context != context) link = &(*link)->next;
   struct pto_graph_instance *instance = *link;
@@ -58,7 +62,10 @@ void pto_graph_forget(struct pto_graph *graph, struct pto_context *context) {
 int pto_graph_set_fusion(struct pto_graph *graph, int is_fused) {
   pthread_mutex_lock(&graph->instances->lock);
   const int status = graph->instances->first == NULL ? PTO_OK : PTO_ESTALE;
-  if (status == PTO_OK) graph->is_unfused = !is_fused;
+  if (status == PTO_OK) {
+    graph->is_unfused = !is_fused;
+    for (size_t i = 0; i < graph->instances->bound_count; i++) graph->instances->bound[i].graph->is_unfused = !is_fused;
+  }
   pthread_mutex_unlock(&graph->instances->lock);
   return status;
 }
@@ -83,15 +90,22 @@ static int add_constant(struct pto_graph_instance *instance, const struct pto_gr
   return status;
 }
 
+/* Those of the template, which has the same constants in the same order. */
+static void lend_constants(struct pto_graph_instance *instance, const struct pto_graph_instance *lender) {
+  instance->constant_count = lender->constant_count;
+  memcpy(instance->constants, lender->constants, lender->constant_count * sizeof *lender->constants);
+}
+
 static int instance_create(const struct pto_graph *graph, struct pto_context *context,
-                           struct pto_graph_instance **instance_out) {
+                           const struct pto_graph_instance *lender, struct pto_graph_instance **instance_out) {
   struct pto_graph_instance *instance = calloc(1, sizeof *instance);
   if (!instance) return PTO_ENOMEM;
   instance->context = context;
   instance->constants = calloc(graph->value_count, sizeof *instance->constants);
   instance->is_ours = calloc(graph->value_count, sizeof *instance->is_ours);
   int status = instance->constants && instance->is_ours ? PTO_OK : PTO_ENOMEM;
-  for (uint32_t v = 1; v < graph->value_count && status == PTO_OK; v++)
+  if (status == PTO_OK && lender) lend_constants(instance, lender);
+  for (uint32_t v = 1; v < graph->value_count && status == PTO_OK && !lender; v++)
     if (graph->values[v].kind == PTO_VALUE_CONSTANT) status = add_constant(instance, &graph->values[v]);
   if (status != PTO_OK) {
     instance_destroy(instance);
@@ -111,8 +125,8 @@ static int instance_create(const struct pto_graph *graph, struct pto_context *co
   return PTO_OK;
 }
 
-/* The instance on `context`, made where there is none. */
-static int find_instance(struct pto_graph *graph, struct pto_context *context,
+/* The instance on `context`, made where there is none, with the constants of `lender` unless it is NULL. */
+static int find_instance(struct pto_graph *graph, struct pto_context *context, const struct pto_graph_instance *lender,
                          struct pto_graph_instance **instance_out) {
   struct pto_graph_instances *instances = graph->instances;
   int status = PTO_OK;
@@ -120,7 +134,7 @@ static int find_instance(struct pto_graph *graph, struct pto_context *context,
   struct pto_graph_instance *instance = instances->first;
   while (instance && instance->context != context) instance = instance->next;
   if (!instance) {
-    status = instance_create(graph, context, &instance);
+    status = instance_create(graph, context, lender, &instance);
     if (status == PTO_OK) {
       instance->next = instances->first;
       instances->first = instance;
@@ -132,21 +146,59 @@ static int find_instance(struct pto_graph *graph, struct pto_context *context,
   return status;
 }
 
+/* ---- the calls ---- */
+
+/* A dispatch of whichever call. */
+typedef int run_program(struct pto_context *context, const struct pto_device_program *program, const void *given);
+
+static int run_dispatch(struct pto_context *context, const struct pto_device_program *program, const void *given) {
+  return pto_context_dispatch(context, program, given);
+}
+static int run_call(struct pto_context *context, const struct pto_device_program *program, const void *given) {
+  return pto_context_call(context, program, given);
+}
+static int run_compute(struct pto_context *context, const struct pto_device_program *program, const void *given) {
+  return pto_context_compute(context, program, given);
+}
+
+static int run_plain(struct pto_graph *graph, struct pto_context *context, run_program *run, const void *given) {
+  struct pto_graph_instance *instance = NULL;
+  const int status = find_instance(graph, context, NULL, &instance);
+  return status ? status : run(context, &instance->program, given);
+}
+
+/* By the plain graph of the sizes that the inputs have. */
+static int run_open(struct pto_graph *graph, struct pto_context *context, const struct pto_open_inputs *inputs,
+                    run_program *run, const void *given) {
+  struct pto_graph_instance *lender = NULL, *instance = NULL;
+  struct pto_graph *plain = NULL;
+  int status = pto_open_graph_begin(graph, context, inputs, &plain);
+  if (status) return status;
+  status = find_instance(graph, context, NULL, &lender);
+  if (status == PTO_OK) status = find_instance(plain, context, lender, &instance);
+  if (status == PTO_OK) status = run(context, &instance->program, given);
+  pto_open_graph_end(graph, plain);
+  return status;
+}
+
 int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
                        const struct pto_dispatch_bindings *bindings) {
-  struct pto_graph_instance *instance = NULL;
-  const int status = find_instance(graph, context, &instance);
-  return status ? status : pto_context_dispatch(context, &instance->program, bindings);
+  if (!pto_graph_is_open(graph) || !bindings) return run_plain(graph, context, run_dispatch, bindings);
+  const struct pto_open_inputs inputs = {"dispatch", bindings->inputs, sizeof *bindings->inputs, bindings->input_count,
+                                         pto_open_binding};
+  return run_open(graph, context, &inputs, run_dispatch, bindings);
 }
 
 int pto_graph_call(struct pto_graph *graph, struct pto_context *context, const struct pto_call *call) {
-  struct pto_graph_instance *instance = NULL;
-  const int status = find_instance(graph, context, &instance);
-  return status ? status : pto_context_call(context, &instance->program, call);
+  if (!pto_graph_is_open(graph) || !call) return run_plain(graph, context, run_call, call);
+  const struct pto_open_inputs inputs = {"call", call->inputs, sizeof *call->inputs, call->input_count,
+                                         pto_open_argument};
+  return run_open(graph, context, &inputs, run_call, call);
 }
 
 int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, const struct pto_compute_arrays *arrays) {
-  struct pto_graph_instance *instance = NULL;
-  const int status = find_instance(graph, context, &instance);
-  return status ? status : pto_context_compute(context, &instance->program, arrays);
+  if (!pto_graph_is_open(graph) || !arrays) return run_plain(graph, context, run_compute, arrays);
+  const struct pto_open_inputs inputs = {"compute", arrays->inputs, sizeof *arrays->inputs, arrays->input_count,
+                                         pto_open_array};
+  return run_open(graph, context, &inputs, run_compute, arrays);
 }

@@ -37,7 +37,8 @@ static bool may_be_view(const struct pto_graph_node *node) {
       PTO_VIEW_OP_LIST(X)
 #undef X
   };
-  return views[node->op] && (node->op != PTO_GRAPH_OP_concat || node->operand_count == 1);
+  return node->op < PTO_GRAPH_OP_COUNT && views[node->op] &&
+         (node->op != PTO_GRAPH_OP_concat || node->operand_count == 1);
 }
 
 /* A node in a group reads its operands where the group is lowered.  From the last node to the first: what a result that
@@ -138,7 +139,9 @@ static void lower_node(struct pto_graph_lowering *l, const struct pto_fusion_pla
   const struct pto_fused_group *group = pto_fusion_group_at(plan, l->node_index);
   if (pto_fusion_is_inside(plan, l->node_index)) return;
   const struct pto_graph_node whole = group ? pto_fused_group_node(l->graph, group) : *node;
-  pto_lower_function *lower = group ? fused_functions[group->pattern] : lower_functions[node->op];
+  pto_lower_function *lower = group                           ? fused_functions[group->pattern]
+                              : node->op < PTO_GRAPH_OP_COUNT ? lower_functions[node->op]
+                                                              : pto_lower_outside;
   lower(l, &whole);
   pto_graph_lowering_end_node(l);
   if (l->status != PTO_OK) add_node_to_error(l, group);

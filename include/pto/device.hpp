@@ -5,6 +5,8 @@
 #ifndef PTO_DEVICE_HPP
 #define PTO_DEVICE_HPP
 
+#include <initializer_list>
+
 #include <pto/run.hpp>
 
 namespace pto {
@@ -145,9 +147,18 @@ public:
     const int status = pto_graph_save(get(), path, how, sentence, sizeof sentence);
     if (status != PTO_OK) throw_status(status, sentence);
   }
+  /* The plain graph of these sizes (pto_graph_bind): bind({{"batch", 4}}). */
+  graph bind(std::initializer_list<pto_graph_size> sizes) const {
+    char sentence[512] = "";
+    pto_graph *made = nullptr;
+    const int status = pto_graph_bind(get(), sizes.begin(), static_cast<std::uint32_t>(sizes.size()), &made, sentence,
+                                      sizeof sentence);
+    if (status != PTO_OK) throw_status(status, sentence);
+    return graph(made);
+  }
   pto_graph *get() const noexcept { return graph_.get(); }
   void dispatch(const context &on, bindings inputs, bindings outputs, span<const char *const> consumed = {}) const {
-    const pto_dispatch_bindings b = bind(inputs, outputs, consumed);
+    const pto_dispatch_bindings b = pto::bind(inputs, outputs, consumed);
     on.check(pto_graph_dispatch(get(), on.get(), &b));
   }
 
@@ -171,6 +182,12 @@ public:
   }
   pto_graph_operand input(const char *name, const pto_graph_desc &desc) const {
     return checked(pto_graph_builder_input(get(), name, &desc));
+  }
+  /* pto_graph_builder_set_size: set_size(x, 0, "batch"), set_size(y, 0, "batch", "newShape"). */
+  void set_size(pto_graph_operand operand, std::uint32_t item, const char *name,
+                const char *attribute = nullptr) const {
+    (void)pto_graph_builder_set_size(get(), operand, attribute, item, name);
+    check();
   }
   template <class T> pto_graph_operand constant(const pto_graph_desc &desc, span<const T> data) const {
     return checked(pto_graph_builder_constant(get(), &desc, data.data(), data.size_bytes()));

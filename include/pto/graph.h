@@ -71,6 +71,19 @@ PTO_API struct pto_graph_desc pto_graph_builder_desc(const struct pto_graph_buil
 PTO_API int pto_graph_builder_set_name(struct pto_graph_builder *builder, struct pto_graph_operand operand,
                                        const char *name);
 
+/* ---- sizes that stay open ----
+ * A size with a name is a number only when the graph is bound or dispatched.  A graph with such sizes is built with the
+ * most that each may be, and checked with it; then it is a template of plain graphs, one for each set of values. */
+
+/* Says that a number that has been given is the size `name`, and is the most that it may be: dimension `item` of an
+ * input
+ * (`attribute` NULL), or item `item` of the option `attribute` ("newShape", as the specification spells it) of the
+ * operation that gave `operand`.  A size may stand at any number of places, with the same most.  One that stands in no
+ * input's shape follows from the elements of the first reshape whose newShape has it.  PTO_OK or the refusal, which
+ * stays as that of every call. */
+PTO_API int pto_graph_builder_set_size(struct pto_graph_builder *builder, struct pto_graph_operand operand,
+                                       const char *attribute, uint32_t item, const char *name);
+
 struct pto_graph_output {
   const char *name;
   struct pto_graph_operand operand;
@@ -95,12 +108,30 @@ PTO_API uint32_t pto_graph_output_count(const struct pto_graph *graph);
 PTO_API const struct pto_operand *pto_graph_input(const struct pto_graph *graph, uint32_t index);
 PTO_API const struct pto_operand *pto_graph_output_at(const struct pto_graph *graph, uint32_t index);
 
+/* A size of a template: its name and the most that it may be; or the value that it is bound to. */
+struct pto_graph_size {
+  const char *name;
+  uint64_t value;
+};
+/* The sizes that are open, but for those that follow from others: 0 of a plain graph.  Index ≥ count: zeroed.  Inputs
+ * and outputs of a template have the shapes of its largest sizes. */
+PTO_API uint32_t pto_graph_size_count(const struct pto_graph *graph);
+PTO_API struct pto_graph_size pto_graph_size_at(const struct pto_graph *graph, uint32_t index);
+/* The plain graph of a template with every size at a value from 1 to its most: its calls, checked anew.  It shares the
+ * data of constants, and may outlive the template.  PTO_OK; PTO_EINVAL for a size that is unknown, missing, given twice
+ * or out of range, and for values with which a call is refused; PTO_ENOMEM.  The sentence goes to `sentence`
+ * (sentence_size bytes, may be NULL). */
+PTO_API PTO_MUST_CHECK int pto_graph_bind(struct pto_graph *graph, const struct pto_graph_size *values,
+                                          uint32_t value_count, struct pto_graph **bound_out, char *sentence,
+                                          size_t sentence_size);
+
 /* Whether nodes are lowered in groups, by the patterns of docs/lowering.md ("Fusion").  They are, until it is set to
  * 0. PTO_ESTALE once the graph is dispatched on a context that it has not forgotten. */
 PTO_API PTO_MUST_CHECK int pto_graph_set_fusion(struct pto_graph *graph, int is_fused);
 
 /* Queues one run of the graph on `context`, as pto_context_dispatch queues an orchestration: the same bindings,
- * order, refusals and errors.  Lowered once a set of bindings. */
+ * order, refusals and errors.  Lowered once a set of bindings.  Of a template, the shapes of what is bound to its
+ * inputs say its sizes; the plain graph of them is made once, and kept for the 64 sets of values used last. */
 PTO_API PTO_MUST_CHECK int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
                                               const struct pto_dispatch_bindings *bindings);
 
@@ -123,7 +154,8 @@ struct pto_graph_limit {
   uint32_t min_rank, max_rank;
   bool is_optional, is_list; /* it may be absent; there are one or more of it */
 };
-/* Operations by index, 0 ≤ index < count: "conv2d", as the specification spells them.  Static strings. */
+/* Operations by index, 0 ≤ index < count: "conv2d", as the specification spells them; then those from outside
+ * (pto/operation.h).  Static strings. */
 PTO_API uint32_t pto_graph_operation_count(void);
 PTO_API const char *pto_graph_operation_name(uint32_t index);
 /* The operands of an operation on a context's device (NULL: on any), the first `capacity` of them to `limits`.

@@ -168,6 +168,7 @@
   X(gather_nd)                                                                                                         \
   X(scatter_elements)                                                                                                  \
   X(scatter_elements_inplace)                                                                                          \
+  X(scatter_add)                                                                                                       \
   X(scatter_nd)                                                                                                        \
   X(scatter_nd_inplace)                                                                                                \
   X(pad)                                                                                                               \
@@ -191,6 +192,8 @@
   X(matvec_accumulate)                                                                                                 \
   X(matvec_int8)                                                                                                       \
   X(matvec_int8_accumulate)                                                                                            \
+  X(matvec_int4)                                                                                                       \
+  X(matvec_int4_accumulate)                                                                                            \
   X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
@@ -208,7 +211,10 @@
   X(reduce_log_sum_exp)                                                                                                \
   X(arg_max)                                                                                                           \
   X(arg_min)                                                                                                           \
+  X(top_k)                                                                                                             \
+  X(sort)                                                                                                              \
   X(cumulative_sum)                                                                                                    \
+  X(cumulative_product)                                                                                                \
   X(softmax)                                                                                                           \
   X(log_softmax)                                                                                                       \
   X(layernorm)                                                                                                         \

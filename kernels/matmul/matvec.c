@@ -6,6 +6,8 @@
  *   matvec_accumulate        y += w·x
  *   matvec_int8              y = (q·s)·x        q [rows, cols] i8, s [rows, blocks] floats: an element of s serves a
  *   matvec_int8_accumulate   y += (q·s)·x       block of cols / blocks columns, a multiple of 32
+ *   matvec_int4              y = (q·s)·x        the same with q i4, which is dense: the bits of matvec_int8 of the same
+ *   matvec_int4_accumulate   y += (q·s)·x       numbers, for half the bytes
  *
  * Order of a row's sum: element i is added to partial sum i mod 32 in order of i, beginning with +0; then lane l takes
  * lane l + 16, l + 8, l + 4, l + 2, l + 1.  A term is w·x, or (q·x)·s; each product and each sum is rounded to f32,
@@ -39,6 +41,21 @@ struct rows {
   uint64_t count, cols, block;
   float *sums; /* a result a row */
 };
+/* The 32 numbers of 16 bytes, the low half of each byte first: loads of int8 take them from there. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+static inline void spread_nibbles(int8_t *to, const uint8_t *from) {
+  bytes16 packed;
+  memcpy(&packed, from, sizeof packed);
+  const bytes16 low = packed & 15, high = packed >> 4;
+  /* x ^ 8 is x + 8 modulo 16, so that 8 … 15 become −8 … −1. */
+  const bytes16 first =
+      (__builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23) ^ 8) - 8;
+  const bytes16 second =
+      (__builtin_shufflevector(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31) ^ 8) - 8;
+  memcpy(to, &first, sizeof first);
+  memcpy(to + sizeof first, &second, sizeof second);
+}
+
 /* A loop a dtype. */
 struct row_set {
   void (*sum[PTO_DTYPE_COUNT])(const struct rows *rows);
@@ -144,9 +161,9 @@ struct work {
   struct rows rows;
 };
 
-static char *row_at(const struct pto_kernel_tensor *t, uint64_t row) {
-  return (char *)t->addr + row * t->strides[0] * pto_dtype_size(t->dtype);
-}
+/* A row of 4-bit numbers is whole bytes: its columns are a multiple of 32. */
+static uint64_t row_bytes(const struct pto_kernel_tensor *t) { return t->strides[0] * pto_dtype_bits(t->dtype) / 8; }
+static char *row_at(const struct pto_kernel_tensor *t, uint64_t row) { return (char *)t->addr + row * row_bytes(t); }
 
 /* `count` elements of a row or a vector as contiguous f32. */
 static void load(const struct work *work, const struct pto_kernel_tensor *t, const char *from, uint64_t count,
@@ -218,7 +235,7 @@ static int run(const struct pto_kernel_args *args, bool is_accumulated) {
   if (p->scale) work.scales = pto_local_take(&local, ROWS_AT_ONCE * p->blocks * sizeof(float));
   work.rows.scales = work.scales;
   work.rows.x = x;
-  work.rows.row_bytes = p->w->strides[0] * pto_dtype_size(p->w->dtype);
+  work.rows.row_bytes = row_bytes(p->w);
   work.rows.cols = p->cols;
   work.rows.block = p->blocks ? p->cols / p->blocks : 0;
   const uint64_t step = work.row ? 1 : ROWS_AT_ONCE;
@@ -237,9 +254,12 @@ static int run_accumulate(const struct pto_kernel_args *args) { return run(args,
   { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
 #define FLOAT_PARAMS(mode)                                                                                             \
   { PARAM("w", PTO_INPUT, PTO_DTYPES_FLOAT, 2), PARAM("x", PTO_INPUT, F32, 1), PARAM("y", mode, F32, 1) }
-#define INT8_PARAMS(mode)                                                                                              \
+#define I4 PTO_DTYPE_BIT(PTO_INT4)
+#define INT8_PARAMS(mode) SCALED_PARAMS(I8, mode)
+#define INT4_PARAMS(mode) SCALED_PARAMS(I4, mode)
+#define SCALED_PARAMS(dtype, mode)                                                                                     \
   {                                                                                                                    \
-    PARAM("w", PTO_INPUT, I8, 2), PARAM("scale", PTO_INPUT, PTO_DTYPES_FLOAT, 2), PARAM("x", PTO_INPUT, F32, 1),       \
+    PARAM("w", PTO_INPUT, dtype, 2), PARAM("scale", PTO_INPUT, PTO_DTYPES_FLOAT, 2), PARAM("x", PTO_INPUT, F32, 1),    \
         PARAM("y", mode, F32, 1)                                                                                       \
   }
 
@@ -250,12 +270,19 @@ static int matvec_int8_accumulate_check(const struct pto_kernel_args *args) {
   return check(args, "matvec_int8_accumulate");
 }
 
+static int matvec_int4_check(const struct pto_kernel_args *args) { return check(args, "matvec_int4"); }
+static int matvec_int4_accumulate_check(const struct pto_kernel_args *args) {
+  return check(args, "matvec_int4_accumulate");
+}
+
 /* X(name, parameters, y's mode, run, cost) */
 #define PRODUCT_LIST(X)                                                                                                \
   X(matvec, FLOAT_PARAMS, PTO_OUTPUT, run_output, cost_of)                                                             \
   X(matvec_accumulate, FLOAT_PARAMS, PTO_ACCUMULATE, run_accumulate, accumulate_cost)                                  \
   X(matvec_int8, INT8_PARAMS, PTO_OUTPUT, run_output, cost_of)                                                         \
-  X(matvec_int8_accumulate, INT8_PARAMS, PTO_ACCUMULATE, run_accumulate, accumulate_cost)
+  X(matvec_int8_accumulate, INT8_PARAMS, PTO_ACCUMULATE, run_accumulate, accumulate_cost)                              \
+  X(matvec_int4, INT4_PARAMS, PTO_OUTPUT, run_output, cost_of)                                                         \
+  X(matvec_int4_accumulate, INT4_PARAMS, PTO_ACCUMULATE, run_accumulate, accumulate_cost)
 
 #define X(name_, params_, mode_, run_, cost_)                                                                          \
   static const struct pto_kernel_param name_##_params[] = params_(mode_);                                              \

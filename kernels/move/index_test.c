@@ -19,14 +19,9 @@ static const struct {
   const char *kernel;
   uint32_t indices;
 } indexed[] = {
-    {"gather", 1},
-    {"gather_elements", 1},
-    {"gather_nd", 1},
-    {"scatter_elements", 1},
-    {"scatter_elements_inplace", 1},
-    {"scatter_nd", 1},
-    {"scatter_nd_inplace", 1},
-    {"rope_positions", 3},
+    {"gather", 1},           {"gather_elements", 1},          {"gather_nd", 1},
+    {"scatter_elements", 1}, {"scatter_elements_inplace", 1}, {"scatter_add", 1},
+    {"scatter_nd", 1},       {"scatter_nd_inplace", 1},       {"rope_positions", 3},
 };
 
 static const struct pto_reference_sizes sizes[] = {
@@ -168,6 +163,33 @@ static void test_of_several_updates_to_one_element_the_last_in_row_major_order_s
   assert_memory_equal(y, ((int32_t[]){COUNT - 2, -1, COUNT - 1}), sizeof y);
 }
 
+/* 2^24 is as far as f32 counts by ones: the order of the additions decides what is left of them. */
+static void test_updates_are_added_in_row_major_order_and_each_sum_is_rounded(void **state) {
+  (void)state;
+  enum { COUNT = PTO_INDEX_PIECE + 8 };
+  static int64_t indices[COUNT];
+  static float updates[COUNT];
+  float y[2] = {5, 0x1p24f};
+  float expected = 0x1p24f;
+  struct pto_test_call call;
+  for (int32_t i = 0; i < COUNT; i++) {
+    indices[i] = -1;
+    updates[i] = i % 3 == 2 ? -2.0f : 1.0f;
+    expected += updates[i];
+  }
+  assert_true(expected == 0x1p24f - 1); /* exact: 0x1p24 + 1 */
+  pto_test_call_init(&call, &pto_general_scatter_add);
+  call.tensors[0] = dense(y, PTO_FLOAT32, 1, (uint64_t[]){2});
+  call.tensors[1] = dense(indices, PTO_INT64, 1, (uint64_t[]){COUNT});
+  call.tensors[2] = dense(updates, PTO_FLOAT32, 1, (uint64_t[]){COUNT});
+  assert_int_equal(pto_test_call_run(&pto_general_scatter_add, &call.args), 0);
+  assert_true(y[0] == 5 && y[1] == expected);
+  indices[COUNT - 1] = 2;
+  assert_int_equal(pto_test_call_run(&pto_general_scatter_add, &call.args), PTO_EKERNEL);
+  assert_string_equal(call.message, "scatter_add: index 2 at [519] is not in -2 … 1 (param 1)");
+  assert_true(y[0] == 5 && y[1] == expected);
+}
+
 /* A cache of rows that a task writes some of: what scatter_nd_inplace is for. */
 static void test_rows_of_a_cache_are_written_where_their_indices_say_and_no_others_change(void **state) {
   (void)state;
@@ -191,6 +213,7 @@ int main(void) {
       cmocka_unit_test(test_the_sentence_gives_index_position_and_bounds),
       cmocka_unit_test(test_negative_indices_count_from_the_end),
       cmocka_unit_test(test_of_several_updates_to_one_element_the_last_in_row_major_order_stays),
+      cmocka_unit_test(test_updates_are_added_in_row_major_order_and_each_sum_is_rounded),
       cmocka_unit_test(test_rows_of_a_cache_are_written_where_their_indices_say_and_no_others_change),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,8 +27,8 @@ static bool matvec_shapes(const struct pto_reference_sizes *sizes, struct pto_re
 }
 
 /* Blocks of 32 or 64 columns. */
-static bool matvec_int8_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                               union pto_scalar *scalars) {
+static bool matvec_scaled_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                                 union pto_scalar *scalars) {
   uint64_t rows, blocks, cols;
   if (!rows_and_cols(sizes, &rows, &blocks)) return false;
   blocks = (blocks + 31) / 32;
@@ -69,8 +69,10 @@ static void accumulate_golden(const struct pto_kernel_args *args, const struct p
 #define MATVEC_LIST(X)                                                                                                 \
   X(matvec, matvec_shapes, output_golden)                                                                              \
   X(matvec_accumulate, matvec_shapes, accumulate_golden)                                                               \
-  X(matvec_int8, matvec_int8_shapes, output_golden)                                                                    \
-  X(matvec_int8_accumulate, matvec_int8_shapes, accumulate_golden)
+  X(matvec_int8, matvec_scaled_shapes, output_golden)                                                                  \
+  X(matvec_int8_accumulate, matvec_scaled_shapes, accumulate_golden)                                                   \
+  X(matvec_int4, matvec_scaled_shapes, output_golden)                                                                  \
+  X(matvec_int4_accumulate, matvec_scaled_shapes, accumulate_golden)
 
 #define X(name, shapes_, golden_)                                                                                      \
   PTO_REFERENCE(name, .shapes = shapes_, .golden = golden_, .ulps = 0.51, .values = PTO_VALUES_FINITE,                 \

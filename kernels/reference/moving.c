@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The references of kernels that move elements and compute nothing: each result is one element of an input, found by
- * its index.  Constants; any thread.
+ * The references of kernels that move elements and compute nothing, each result being one element of an input, found by
+ * its index; and of scatter_add, which finds its places as they do.  Constants; any thread.
  */
 #include <kernels/reference/support.h>
 
@@ -217,6 +217,24 @@ static void scatter_tuples(const struct pto_kernel_args *args, const struct pto_
     pto_reference_take(y, pto_reference_number(&args->tensors[0], &to), updates, i);
   }
 }
+
+/* Each addition rounds the sum so far to y's dtype; what is exact here is off by as much at most. */
+static void scatter_add_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *y = &args->tensors[0], *updates = &args->tensors[2];
+  take_all(golden, y);
+  for (uint64_t i = 0; i < pto_reference_numel(updates); i++) {
+    const struct place to = axis_place(args, i);
+    const uint64_t at = pto_reference_number(y, &to);
+    if (!pto_reference_is_float(y)) {
+      golden->whole[at] += pto_reference_whole(updates, i);
+      continue;
+    }
+    golden->value[at] += pto_reference_element(updates, i);
+    golden->slack[at] += pto_reference_ulp(y->dtype, fabs(golden->value[at]) + golden->slack[at]) / 2;
+  }
+}
+PTO_REFERENCE(scatter_add, .shapes = axis_shapes, .golden = scatter_add_golden, .ulps = 0, .values = PTO_VALUES_FINITE,
+              .fill = axis_fill, .flags = PTO_REFERENCE_MOVES_LESS, .slack = "half a unit of y for each addition");
 
 /* With a y beside the data. */
 static bool scatter_elements_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,

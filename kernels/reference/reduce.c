@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The references of reductions, of places of the largest and smallest, and of running sums.  Constants; any thread.
+ * The references of reductions, of places of the largest and smallest, of orders, and of running sums and products.
+ * Constants; any thread.
  *
  * Slack is the bound that docs/numerics.md states for the order of sums.
  */
@@ -11,6 +12,7 @@
 #define MOST_FACTORS 64 /* of a product of random values: more overflow */
 #define MOST_READ_TWICE                                                                                                \
   2000 /* elements of a row that is read more than once: longer ones are tested in kernels/rows/fold_test.c */
+#define MOST_COUNTED 300 /* elements of a row whose pairs are all compared */
 
 /* ---- reductions ---- */
 
@@ -243,37 +245,116 @@ static void arg_min_golden(const struct pto_kernel_args *args, const struct pto_
 PTO_REFERENCE(arg_max, .shapes = arg_shapes, .golden = arg_max_golden, .values = PTO_VALUES_ANY);
 PTO_REFERENCE(arg_min, .shapes = arg_shapes, .golden = arg_min_golden, .values = PTO_VALUES_ANY);
 
-static bool cumulative_sum_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
-                                  union pto_scalar *scalars) {
+/* Whether element `i` stands before element `j` of a row in the order of sort. */
+static bool stands_before(const struct pto_kernel_tensor *x, uint64_t i, uint64_t j, bool is_descending) {
+  if (pto_reference_is_float(x)) {
+    const double a = pto_reference_element(x, i), b = pto_reference_element(x, j);
+    const bool is_smaller = isnan(b) ? !isnan(a) : a < b, is_larger = isnan(a) ? !isnan(b) : a > b;
+    return is_smaller || is_larger ? (is_descending ? is_larger : is_smaller) : i < j;
+  }
+  const wide a = pto_reference_wide(x, i), b = pto_reference_wide(x, j);
+  return a == b ? i < j : is_descending ? a > b : a < b;
+}
+
+static bool sort_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                        union pto_scalar *scalars) {
+  if (sizes->rank == 0) return false;
+  const uint32_t axis = pto_reference_draw_axis(sizes, scalars);
+  scalars[1].i64 = sizes->draw / 16 % 2;
+  return pto_reference_same_shapes(sizes, tensors, 3) && sizes->extents[axis] <= MOST_COUNTED;
+}
+static bool top_k_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                         union pto_scalar *scalars) {
+  if (!sort_shapes(sizes, tensors, scalars)) return false;
+  const uint32_t axis = (uint32_t)(sizes->draw % sizes->rank);
+  const uint64_t extent = sizes->extents[axis], k = (sizes->draw / 64 + (extent + 1) / 2) % (extent + 1);
+  tensors[1].shape[axis] = tensors[2].shape[axis] = k;
+  return true;
+}
+
+/* An element's place is the number of those that stand before it. */
+static void sort_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *values = &args->tensors[1];
+  const struct pto_reference_axis a = pto_reference_axis_of(args);
+  const int64_t axis = args->scalars[0].i64 + (args->scalars[0].i64 < 0 ? (int64_t)x->ndims : 0);
+  const struct pto_reference_axis to = {values->shape[axis], a.step};
+  const uint64_t rows = pto_reference_numel(x) == 0 ? 0 : pto_reference_numel(x) / a.length;
+  for (uint64_t row = 0; row < rows; row++)
+    for (uint64_t i = 0; i < a.length; i++) {
+      const uint64_t first = pto_reference_first_of(&a, row);
+      uint64_t place = 0;
+      for (uint64_t j = 0; j < a.length && place < to.length; j++)
+        place += stands_before(x, first + j * a.step, first + i * a.step, args->scalars[1].i64 != 0);
+      if (place >= to.length) continue;
+      const uint64_t result = pto_reference_first_of(&to, row) + place * to.step;
+      pto_reference_take(&golden[1], result, x, first + i * a.step);
+      golden[2].whole[result] = i;
+    }
+}
+PTO_REFERENCE(sort, .shapes = sort_shapes, .golden = sort_golden, .values = PTO_VALUES_ANY);
+PTO_REFERENCE(top_k, .shapes = top_k_shapes, .golden = sort_golden, .values = PTO_VALUES_ANY);
+
+static bool scan_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                        union pto_scalar *scalars) {
   if (sizes->rank == 0) return false;
   pto_reference_draw_axis(sizes, scalars);
   scalars[1].i64 = sizes->draw / 16 % 2;
   scalars[2].i64 = sizes->draw / 32 % 2 == 0 ? 0 : -1;
   return pto_reference_same_shapes(sizes, tensors, 2);
 }
-static void cumulative_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+static bool cumulative_product_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                                      union pto_scalar *scalars) {
+  return scan_shapes(sizes, tensors, scalars) && sizes->extents[sizes->draw % sizes->rank] <= MOST_FACTORS;
+}
+
+/* A fold so far. */
+struct running {
+  double value, magnitude;
+  uint64_t whole, joined;
+};
+static double slack_of(const struct running *so_far, bool is_product) {
+  const double roundings = is_product ? (double)so_far->joined : ceil((double)(so_far->joined + 1) / 16) + 4;
+  return so_far->magnitude * roundings * UNIT;
+}
+static void join(struct running *so_far, const struct pto_kernel_tensor *x, uint64_t at, bool is_product) {
+  so_far->joined++;
+  if (pto_reference_is_float(x)) {
+    const double value = pto_reference_element(x, at);
+    so_far->value = is_product ? so_far->value * value : so_far->value + value;
+    so_far->magnitude = is_product ? fabs(so_far->value) : so_far->magnitude + fabs(value);
+  } else {
+    const uint64_t whole = pto_reference_whole(x, at);
+    so_far->whole = is_product ? so_far->whole * whole : so_far->whole + whole;
+  }
+}
+
+static void scan_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_product) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
   const struct pto_reference_axis a = pto_reference_axis_of(args);
   const bool is_exclusive = args->scalars[1].i64 != 0, is_reversed = args->scalars[2].i64 != 0;
   const uint64_t rows = pto_reference_numel(x) == 0 ? 0 : pto_reference_numel(x) / a.length;
   for (uint64_t row = 0; row < rows; row++) {
-    double sum = 0, magnitude = 0;
-    uint64_t whole = 0;
+    struct running so_far = {.value = is_product, .whole = is_product};
     for (uint64_t i = 0; i < a.length; i++) {
       const uint64_t at = pto_reference_first_of(&a, row) + (is_reversed ? a.length - 1 - i : i) * a.step;
-      const double before = sum, slack = magnitude * (ceil((double)(i + 1) / 16) + 4) * UNIT;
-      const uint64_t whole_before = whole;
-      if (pto_reference_is_float(x)) {
-        sum += pto_reference_element(x, at);
-        magnitude += fabs(pto_reference_element(x, at));
-        golden[1].value[at] = is_exclusive ? before : sum;
-        golden[1].slack[at] = is_exclusive ? slack : magnitude * (ceil((double)(i + 1) / 16) + 4) * UNIT;
-      } else {
-        whole += pto_reference_whole(x, at);
-        golden[1].whole[at] = is_exclusive ? whole_before : whole;
-      }
+      const struct running before = so_far;
+      join(&so_far, x, at, is_product);
+      const struct running *result = is_exclusive ? &before : &so_far;
+      golden[1].slack[at] = slack_of(result, is_product);
+      if (pto_reference_is_float(x))
+        golden[1].value[at] = result->value;
+      else
+        golden[1].whole[at] = result->whole;
     }
   }
 }
-PTO_REFERENCE(cumulative_sum, .shapes = cumulative_sum_shapes, .golden = cumulative_sum_golden, .ulps = 0.51,
+static void cumulative_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  scan_golden(args, golden, false);
+}
+static void cumulative_product_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  scan_golden(args, golden, true);
+}
+PTO_REFERENCE(cumulative_sum, .shapes = scan_shapes, .golden = cumulative_sum_golden, .ulps = 0.51,
               .values = PTO_VALUES_FINITE);
+PTO_REFERENCE(cumulative_product, .shapes = cumulative_product_shapes, .golden = cumulative_product_golden,
+              .ulps = 0.51, .values = PTO_VALUES_FINITE);

@@ -59,6 +59,11 @@
   X(product, (T)((uint64_t)l * (uint64_t)r), x)                                                                                     \
   X(max, l > r ? l : r, x)                                                                                             \
   X(min, l < r ? l : r, x)
+
+/* Running folds.  X(name, operator, what changes nothing) */
+#define PTO_SCAN_LIST(X)                                                                                               \
+  X(sum, +, 0)                                                                                                         \
+  X(product, *, 1)
 /* clang-format on */
 
 enum pto_fold {
@@ -72,6 +77,12 @@ enum pto_map {
   PTO_MAP_LIST(X)
 #undef X
       PTO_MAP_COUNT
+};
+enum pto_scan {
+#define X(name, ...) PTO_SCAN_##name,
+  PTO_SCAN_LIST(X)
+#undef X
+      PTO_SCAN_COUNT
 };
 
 /* `cols` rows of `count` elements of a class. */
@@ -117,9 +128,9 @@ typedef uint64_t pto_find_along(const void *x, uint64_t count, union pto_scalar 
 /* at[j] = the first i at which row j equals values[j], where there is one and at[j] is no smaller. */
 typedef void pto_find_across(uint32_t *at, const struct pto_panel *x, const void *values);
 
-/* Running sums.  Floats: elements in groups of PTO_SUM_LANES; in a group four steps s = 1, 2, 4, 8 of p[i] += p[i − s],
- * then carry + p; the group's last is the next carry.  Integers: one after another.  Parts but the last are a multiple
- * of PTO_SUM_LANES elements; `out` overlaps no input. */
+/* Running sums, and products by the same steps with · for +.  Floats: elements in groups of PTO_SUM_LANES; in a group
+ * four steps s = 1, 2, 4, 8 of p[i] += p[i − s], then carry + p; the group's last is the next carry.  Integers: one
+ * after another.  Parts but the last are a multiple of PTO_SUM_LANES elements; `out` overlaps no input. */
 typedef void pto_scan_along(void *out, const void *x, uint64_t count, void *carry);
 typedef void pto_scan_across(void *out, const struct pto_panel *x, void *carry); /* out's pitch is cols */
 
@@ -139,8 +150,8 @@ struct pto_row_loops {
   pto_whole_across *whole_across[PTO_CLASS_COUNT][PTO_FOLD_COUNT];
   pto_find_along *find_along[PTO_CLASS_COUNT];
   pto_find_across *find_across[PTO_CLASS_COUNT];
-  pto_scan_along *scan_along[PTO_CLASS_COUNT];
-  pto_scan_across *scan_across[PTO_CLASS_COUNT];
+  pto_scan_along *scan_along[PTO_SCAN_COUNT][PTO_CLASS_COUNT];
+  pto_scan_across *scan_across[PTO_SCAN_COUNT][PTO_CLASS_COUNT];
 };
 
 /* The loops of pto_level_best(). */

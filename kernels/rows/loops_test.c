@@ -197,32 +197,36 @@ static void test_the_first_of_equals_is_found_along_and_across(void **state) {
   }
 }
 
-/* Written out: groups of 16, four doubling steps, then the sum so far. */
-static void scan_one(const float *row, float *out) {
-  float carry = 0;
+/* Written out: groups of 16, four doubling steps, then what there is so far. */
+static float joined(float l, float r, bool is_product) { return is_product ? l * r : l + r; }
+static void scan_one(const float *row, float *out, bool is_product) {
+  float carry = is_product;
   for (uint64_t first = 0; first < COUNT; first += 16) {
     const uint64_t count = pto_min_u64(16, COUNT - first);
     memcpy(out + first, row + first, count * sizeof(float));
     for (uint64_t step = 1; step < 16; step *= 2)
-      for (uint64_t i = count; i-- > step;) out[first + i] += out[first + i - step];
-    for (uint64_t i = 0; i < count; i++) out[first + i] += carry;
+      for (uint64_t i = count; i-- > step;) out[first + i] = joined(out[first + i], out[first + i - step], is_product);
+    for (uint64_t i = 0; i < count; i++) out[first + i] = joined(out[first + i], carry, is_product);
     carry = out[first + count - 1];
   }
 }
 
-static void test_running_sums_go_in_groups_of_sixteen(void **state) {
+static void test_running_sums_and_products_go_in_groups_of_sixteen(void **state) {
   (void)state;
   static float expected[COUNT], got[COUNT], panel[COUNT * ROWS];
-  for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++) {
-    const struct pto_row_loops *loops = pto_row_loops_at(level);
+  for (uint32_t level = 0; level < PTO_LEVEL_COUNT * PTO_SCAN_COUNT; level++) {
+    const enum pto_scan scan = level % PTO_SCAN_COUNT;
+    const bool is_product = scan == PTO_SCAN_product;
+    const struct pto_row_loops *loops = pto_row_loops_at(level / PTO_SCAN_COUNT);
     if (loops == NULL) continue;
     draw();
-    float carries[ROWS] = {0};
-    loops->scan_across[PTO_CLASS_F32](panel, &across, carries);
+    float carries[ROWS];
+    for (uint64_t j = 0; j < ROWS; j++) carries[j] = is_product;
+    loops->scan_across[scan][PTO_CLASS_F32](panel, &across, carries);
     for (uint64_t j = 0; j < ROWS; j++) {
-      float carry = 0;
-      scan_one(x + j * COUNT, expected);
-      loops->scan_along[PTO_CLASS_F32](got, x + j * COUNT, COUNT, &carry);
+      float carry = is_product;
+      scan_one(x + j * COUNT, expected, is_product);
+      loops->scan_along[scan][PTO_CLASS_F32](got, x + j * COUNT, COUNT, &carry);
       assert_same(got, expected, COUNT, "scan along", level);
       assert_same(&carry, &expected[COUNT - 1], 1, "carry", level);
       assert_same(&carries[j], &expected[COUNT - 1], 1, "carry", level);
@@ -241,7 +245,7 @@ int main(void) {
       cmocka_unit_test(test_shared_operands_are_those_of_every_row),
       cmocka_unit_test(test_integer_folds_wrap_alike_along_across_and_on_every_level),
       cmocka_unit_test(test_the_first_of_equals_is_found_along_and_across),
-      cmocka_unit_test(test_running_sums_go_in_groups_of_sixteen),
+      cmocka_unit_test(test_running_sums_and_products_go_in_groups_of_sixteen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,58 @@ static void test_a_running_sum_depends_on_what_it_adds_alone(void **state) {
   pair_fini();
 }
 
+/* Factors near 1, so that thousands of them stay in range; several parts, both layouts. */
+static void test_long_running_products_are_right(void **state) {
+  (void)state;
+  enum { N = 9000 };
+  struct pto_rng rng = {12};
+  const uint64_t shape[] = {1, N}, column[] = {N, 32};
+  for (uint32_t is_column = 0; is_column < 2; is_column++) {
+    const uint64_t cols = is_column ? 32 : 1;
+    pair_init("cumulative_product", PTO_FLOAT32, PTO_FLOAT32, is_column ? column : shape, is_column ? column : shape);
+    float *x = (float *)(void *)pair.x.memory;
+    for (uint64_t i = 0; i < N * cols; i++) {
+      const double size = 1 + (double)((int64_t)pto_rng_below(&rng, 2001) - 1000) / 0x1p17;
+      x[i] = (float)(pto_rng_below(&rng, 2) == 0 ? -size : size);
+    }
+    pair.call.scalars[0].i64 = is_column ? 0 : 1;
+    pair_run("cumulative_product");
+    for (uint64_t j = 0; j < cols; j++) {
+      double exact = 1;
+      for (uint64_t i = 0; i < N; i++) {
+        exact *= x[i * cols + j];
+        if (!(fabs(get(i * cols + j) - exact) <= (double)(i + 1) * 0x1p-24 * fabs(exact)))
+          fail_msg("element %" PRIu64 ": %.9g for %.12g", i, get(i * cols + j), exact);
+      }
+    }
+    pair_fini();
+  }
+}
+
+static void test_running_products_begin_with_one_and_wrap(void **state) {
+  (void)state;
+  static const double factors[] = {2, 3, 4, 38, 6};
+  const uint64_t shape[] = {5, 16}, row[] = {1, 5};
+  for (uint32_t way = 0; way < 4; way++)
+    for (uint32_t is_column = 0; is_column < 2; is_column++) {
+      pair_init("cumulative_product", PTO_INT8, PTO_INT8, is_column ? shape : row, is_column ? shape : row);
+      for (uint64_t i = 0; i < 5 * (is_column ? 16 : 1); i++) pto_test_set(&pair.x, i, factors[is_column ? i / 16 : i]);
+      pair.call.scalars[0].i64 = is_column ? 0 : 1;
+      pair.call.scalars[1].i64 = way & 1;
+      pair.call.scalars[2].i64 = way >> 1;
+      pair_run("cumulative_product");
+      for (uint64_t i = 0; i < 5; i++) {
+        int64_t exact = 1; /* worked out in full and cut to 8 bits */
+        for (uint64_t k = 0; k < 5; k++) {
+          const bool is_before = way >> 1 ? k > i : k < i;
+          if (is_before || (k == i && (way & 1) == 0)) exact *= (int64_t)factors[k];
+        }
+        assert_true(get(is_column ? i * 16 + 7 : i) == (double)(int8_t)exact);
+      }
+      pair_fini();
+    }
+}
+
 static void refused(const char *kernel, const uint64_t *x_shape, const uint64_t *y_shape, const uint32_t *dtypes,
                     int64_t axis, const char *sentence) {
   pair_init(kernel, dtypes[0], dtypes[1], x_shape, y_shape);
@@ -299,6 +351,8 @@ static void test_refusals_name_kernel_parameters_and_values(void **state) {
           "cumulative_sum: i16 does not add up to i8 (params 0 and 1)");
   refused("cumulative_sum", SHAPE(4, 5), SHAPE(4, 5), DTYPES(PTO_INT16, PTO_INT16), -3,
           "cumulative_sum: axis -3 of rank 2 (params 0 and 2)");
+  refused("cumulative_product", SHAPE(4, 5), SHAPE(4, 6), DTYPES(0, 0), 0,
+          "cumulative_product: shapes [4,5] and [4,6] differ (params 0 and 1)");
   refused("softmax", SHAPE(4, 5), SHAPE(4, 5), DTYPES(0, 0), 7, "softmax: axis 7 of rank 2 (params 0 and 2)");
 }
 
@@ -315,6 +369,8 @@ int main(void) {
       cmocka_unit_test(test_the_largest_of_bools_is_any_and_the_smallest_all_and_every_byte_but_0_is_true),
       cmocka_unit_test(test_running_sums_may_leave_out_the_element_itself_and_go_backwards),
       cmocka_unit_test(test_a_running_sum_depends_on_what_it_adds_alone),
+      cmocka_unit_test(test_long_running_products_are_right),
+      cmocka_unit_test(test_running_products_begin_with_one_and_wrap),
       cmocka_unit_test(test_refusals_name_kernel_parameters_and_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cumulative_sum (AIV): y[i] = x[0] + … + x[i] along one dimension.
+ * cumulative_sum, cumulative_product (AIV): y[i] = x[0] + … + x[i], or x[0] · … · x[i], along one dimension.
  *
  *   axis       −rank ≤ axis < rank
- *   exclusive  not 0: without x[i] itself, so y[0] = 0
+ *   exclusive  not 0: without x[i] itself, so y[0] = 0, or 1
  *   reversed   not 0: from the last element on
  *
- * Floats mix freely, are added in f32 and rounded on store; integers wrap, and y is of x's dtype or of any integer
- * dtype that is no narrower.  The order of a float sum is that of kernels/rows/loops.h: groups of 16 elements from
- * where the sum begins, each by doubling, then added to the sum so far; so y[i] depends on the elements that it adds
- * alone, and its error is within (⌈(i + 1) / 16⌉ + 4) · 2^-24 of the sum of their magnitudes.  y may overwrite x.  Any
- * thread.
+ * Floats mix freely, are joined in f32 and rounded on store; integers wrap, and y is of x's dtype or of any integer
+ * dtype that is no narrower.  The order of a float sum or product is that of kernels/rows/loops.h: groups of 16
+ * elements from where it begins, each by doubling, then joined to what there is so far.  So y[i] depends on the
+ * elements that it joins alone: a sum's error is within (⌈(i + 1) / 16⌉ + 4) · 2^-24 of the sum of their magnitudes, a
+ * product's within (i + 1) · 2^-24 of itself, where no partial product leaves the range of normal numbers.  y may
+ * overwrite x.  Any thread.
+ *
+ * To add one: a line in PTO_SCAN_LIST of kernels/rows/loops.h, and its kernel below.
  */
 #include <kernels/api/list.h>
 #include <kernels/api/local.h>
@@ -29,6 +32,7 @@ _Static_assert(ELEMS / WIDTH % PTO_SUM_LANES == 0, "groups go on from part to pa
 struct work {
   const struct pto_row_plan *plan;
   const struct pto_row_loops *loops;
+  enum pto_scan scan;
   enum pto_class class_;
   uint64_t size, part;
   bool is_exclusive, is_reversed;
@@ -64,7 +68,7 @@ static void scan_row(const struct work *work, char *const *at, const struct pto_
   const struct pto_row_view x = pto_row_load(plan, 0, at[0], part, work->class_, work->x);
   if (work->is_reversed) reverse(x.data, part->count, work->size);
   memcpy(work->y, work->carry, work->size);
-  work->loops->scan_along[work->class_](work->y + work->size, x.data, part->count, work->carry);
+  work->loops->scan_along[work->scan][work->class_](work->y + work->size, x.data, part->count, work->carry);
   struct pto_row_view y = {work->is_exclusive ? work->y : work->y + work->size, 1};
   if (work->is_reversed) reverse(y.data, part->count, work->size);
   pto_row_write(plan, 1, at[1], part, work->class_, y);
@@ -79,16 +83,29 @@ static void scan_panel(const struct work *work, char *const *at, const struct pt
   const struct pto_panel panel = {(char *)x.data + (work->is_reversed ? last : 0),
                                   work->is_reversed ? -x.pitch : x.pitch, part->count, part->cols};
   memcpy(work->y, work->carry, row_bytes);
-  work->loops->scan_across[work->class_](work->y + row_bytes, &panel, work->carry);
+  work->loops->scan_across[work->scan][work->class_](work->y + row_bytes, &panel, work->carry);
   char *first = work->is_exclusive ? work->y : work->y + row_bytes;
   const int64_t cols = (int64_t)part->cols;
   const struct pto_row_view y = {first, cols}, backwards = {first + (part->count - 1) * row_bytes, -cols};
   pto_row_write(plan, 1, at[1], part, work->class_, work->is_reversed ? backwards : y);
 }
 
+/* What a running fold begins with. */
+static void set_neutral(const struct work *work, uint64_t cols) {
+#define X(name, op, neutral) [PTO_SCAN_##name] = neutral,
+  static const uint8_t neutrals[] = {PTO_SCAN_LIST(X)};
+#undef X
+  for (uint64_t j = 0; j < cols; j++) {
+    if (work->class_ == PTO_CLASS_F32)
+      ((float *)(void *)work->carry)[j] = neutrals[work->scan];
+    else
+      ((uint64_t *)(void *)work->carry)[j] = neutrals[work->scan];
+  }
+}
+
 static void scan_group(const struct work *work, char *const *at, uint64_t col, uint64_t cols) {
   const uint64_t length = work->plan->length;
-  memset(work->carry, 0, cols * work->size);
+  set_neutral(work, cols);
   for (uint64_t done = 0; done < length; done += work->part) {
     const uint64_t count = pto_min_u64(work->part, length - done);
     const struct pto_row_part part = {work->is_reversed ? length - done - count : done, count, col, cols};
@@ -99,7 +116,7 @@ static void scan_group(const struct work *work, char *const *at, uint64_t col, u
   }
 }
 
-static int run(const struct pto_kernel_args *args) {
+static int run(const struct pto_kernel_args *args, enum pto_scan scan) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   struct pto_row_plan plan;
   struct pto_row_walk walk;
@@ -108,6 +125,7 @@ static int run(const struct pto_kernel_args *args) {
   pto_row_plan_make(&plan, args->tensors, 2, 1u << pto_row_axis(args));
   struct work work = {.plan = &plan,
                       .loops = pto_row_loops_best(),
+                      .scan = scan,
                       .class_ = pto_row_class(x->dtype),
                       .size = pto_dtype_size(pto_class_dtype(pto_row_class(x->dtype))),
                       .part = plan.is_across ? ELEMS / WIDTH : ELEMS,
@@ -124,19 +142,19 @@ static int run(const struct pto_kernel_args *args) {
   return 0;
 }
 
-static int check(const struct pto_kernel_args *args) {
+static int check(const struct pto_kernel_args *args, const char *kernel) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   const bool has_float = (PTO_DTYPE_BIT(x->dtype) & PTO_DTYPES_FLOAT) != 0;
   const bool gives_float = (PTO_DTYPE_BIT(y->dtype) & PTO_DTYPES_FLOAT) != 0;
-  if (pto_check_same_shape(args, "cumulative_sum", 0, 1) != 0) return PTO_EKERNEL;
+  if (pto_check_same_shape(args, kernel, 0, 1) != 0) return PTO_EKERNEL;
   if (has_float != gives_float ||
       (!has_float && x->dtype != y->dtype && pto_dtype_bits(y->dtype) < pto_dtype_bits(x->dtype)))
-    return pto_kernel_error(args, "cumulative_sum: %s does not add up to %s (params 0 and 1)", pto_dtype_name(x->dtype),
+    return pto_kernel_error(args, "%s: %s does not add up to %s (params 0 and 1)", kernel, pto_dtype_name(x->dtype),
                             pto_dtype_name(y->dtype));
-  return pto_check_row_axis(args, "cumulative_sum");
+  return pto_check_row_axis(args, kernel);
 }
 
-/* Four additions of doubling and one to the sum so far. */
+/* Four steps of doubling and one with what there is so far. */
 static struct pto_cost cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   struct pto_row_plan plan;
@@ -154,5 +172,13 @@ static const struct pto_kernel_param params[] = {
     {.name = "exclusive", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
     {.name = "reversed", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
+
+static int sum_run(const struct pto_kernel_args *args) { return run(args, PTO_SCAN_sum); }
+static int sum_check(const struct pto_kernel_args *args) { return check(args, "cumulative_sum"); }
+static int product_run(const struct pto_kernel_args *args) { return run(args, PTO_SCAN_product); }
+static int product_check(const struct pto_kernel_args *args) { return check(args, "cumulative_product"); }
+
 PTO_GENERAL_KERNEL(cumulative_sum, params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                   .run = run, .cost = cost, .check = check);
+                   .run = sum_run, .cost = cost, .check = sum_check);
+PTO_GENERAL_KERNEL(cumulative_product, params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = product_run, .cost = cost, .check = product_check);

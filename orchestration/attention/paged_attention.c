@@ -12,11 +12,12 @@
  * come back when its scope ends, while o, l and m live on: inner and outer scopes have rings of their own.
  *
  * The orchestration finds the blocks through the block table, which it reads element by element.  A partial last block
- * is a narrower view of s.  Inputs and golden: paged_inputs.h; the submits: paged_tiles.h.
+ * is a narrower view of s.  Inputs and golden: paged_inputs.h, paged_golden.h; the submits: paged_tiles.h.
  *
  * With T tiles (requests · kv_heads · tiles of a KV head) and B blocks over all tiles:  tasks = T + 4·B,  edges = 5·B
  * (QK → SOFTMAX → PV → UPDATE, SOFTMAX → UPDATE, and the update or allocation before → UPDATE).
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_tiles.h>
 
 static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};

@@ -10,6 +10,7 @@
  *
  * tasks = T + 4·B,  edges = 5·B for T tiles and B blocks over all tiles.
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_tiles.h>
 
 static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};

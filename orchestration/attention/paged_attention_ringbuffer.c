@@ -9,6 +9,7 @@
  * Graph and counts are those of paged_attention (T + 4·B tasks, 5·B edges): no region is forgotten while something
  * needs it.
  */
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_tiles.h>
 
 static const struct pto_config config = {.size = sizeof config, .window = 64, .heap_bytes = 4 << 20};

@@ -17,6 +17,7 @@
  * scope=manual: a tile's scope is manual, and each task names the tasks it comes after; the edges are the same.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/attention/paged_golden.h>
 #include <orchestration/attention/paged_tiles.h>
 
 #include <stdio.h>

@@ -24,6 +24,7 @@ struct paged_plan {
 struct paged_tile {
   uint64_t request, kv_head, rows;
   uint64_t len, block_count; /* tokens and blocks of the request */
+  uint64_t first_token;      /* that its rows see: those before it have no tasks */
   struct pto_tensor q, out;  /* [rows, dim] */
   struct pto_tensor o;       /* f32[rows, dim] */
   struct pto_tensor l, m;    /* f32[rows] */
@@ -31,12 +32,12 @@ struct paged_tile {
 
 /* One block of a tile, and the tensors between its tasks. */
 struct paged_block {
-  uint64_t number; /* which of the request's blocks */
-  bool is_last;
-  struct pto_tensor k, v;       /* T[block, dim] */
-  struct pto_tensor s;          /* f32[rows, block] */
+  uint64_t number;              /* which of the request's blocks */
+  bool is_first, is_last;       /* of those that the tile's rows see */
+  struct pto_tensor k, v;       /* T[block, dim]; of the first, from the first token on that is seen */
+  struct pto_tensor s;          /* f32[rows, block], or as many as k has */
   struct pto_tensor s_valid;    /* f32[rows, tokens in the block]: narrower than s where it is not full */
-  struct pto_tensor weights;    /* T[rows, block] */
+  struct pto_tensor weights;    /* T[rows, columns of s] */
   struct pto_tensor m_ij, l_ij; /* f32[rows] */
   struct pto_tensor o_ij;       /* f32[rows, dim] */
 };
@@ -110,6 +111,7 @@ static inline int paged_each_tile(struct pto_runtime *rt, const struct paged_pla
         .rows = rows,
         .len = len,
         .block_count = paged_divide_up(len, p->block),
+        .first_token = paged_first_token(p, len),
         .q = rows_of(&plan->q, first, rows),
         .out = rows_of(&plan->out, first, rows),
     };
@@ -129,14 +131,21 @@ static inline int paged_alloc_carried(struct pto_runtime *rt, const struct paged
   return pto_alloc_tensors(rt, carried, 3, task_out);
 }
 
+/* How many tokens at the begin of cache block `number` are not seen: of the first block alone, any. */
+static inline uint64_t paged_unseen(const struct paged *p, const struct paged_tile *tile, uint64_t number) {
+  return number == tile->first_token / p->block ? tile->first_token % p->block : 0;
+}
+
 /* Makes the temporaries of a block: of cache block `number` of a tile, or of `count` of them from there on. */
 static inline void paged_make_temporaries(struct pto_runtime *rt, const struct paged *p, const struct paged_tile *tile,
                                           uint64_t number, uint64_t count, struct paged_block *block) {
-  const uint64_t tokens = count * p->block;
+  const uint64_t unseen = paged_unseen(p, tile, number), tokens = count * p->block - unseen;
   block->number = number;
+  block->is_first = number == tile->first_token / p->block;
   block->is_last = number + count == tile->block_count;
   block->s = temporary_matrix(rt, PTO_FLOAT32, tile->rows, tokens);
-  block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block : tokens, 1);
+  block->s_valid =
+      pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block - unseen : tokens, 1);
   block->weights = temporary_matrix(rt, p->dtype, tile->rows, tokens);
   block->m_ij = temporary_vector(rt, PTO_FLOAT32, tile->rows);
   block->l_ij = temporary_vector(rt, PTO_FLOAT32, tile->rows);
@@ -150,7 +159,8 @@ static inline int paged_make_block(struct pto_runtime *rt, const struct paged_pl
   uint64_t index = 0;
   int status = paged_read_block(rt, plan, tile->request, number, &index);
   if (status != PTO_OK) return status;
-  uint64_t offsets[] = {index * p->block, tile->kv_head * p->dim}, tokens[] = {p->block, p->dim};
+  const uint64_t unseen = paged_unseen(p, tile, number);
+  uint64_t offsets[] = {index * p->block + unseen, tile->kv_head * p->dim}, tokens[] = {p->block - unseen, p->dim};
   block->k = pto_tensor_view(&plan->k_pool, offsets, tokens);
   block->v = pto_tensor_view(&plan->v_pool, offsets, tokens);
   paged_make_temporaries(rt, p, tile, number, 1, block);
@@ -198,7 +208,7 @@ static inline int paged_submit_update(struct pto_runtime *rt, const struct paged
   return pto_submit(rt, &launch,
                     PARAMS(pto_input(&block->m_ij), pto_input(&block->l_ij), pto_input(&block->o_ij),
                            pto_inout(&tile->m), pto_inout(&tile->l), pto_inout(&tile->o), pto_output(&tile->out),
-                           pto_scalar_i64(block->number == 0), pto_scalar_i64(block->is_last)),
+                           pto_scalar_i64(block->is_first), pto_scalar_i64(block->is_last)),
                     task_out);
 }
 
@@ -206,7 +216,8 @@ static inline int paged_submit_update(struct pto_runtime *rt, const struct paged
 static inline int paged_submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile) {
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status == PTO_OK) status = paged_alloc_carried(rt, plan, tile, NULL);
-  for (uint64_t number = 0; status == PTO_OK && number < tile->block_count; number++) {
+  const uint64_t first = tile->first_token / plan->p->block;
+  for (uint64_t number = first; status == PTO_OK && number < tile->block_count; number++) {
     struct paged_block block;
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
     if (status == PTO_OK) status = paged_make_block(rt, plan, tile, number, &block);

@@ -101,6 +101,17 @@ static inline double *exact_copy(struct pto_program_run *run, const char *name) 
   for (uint64_t i = 0; copy && i < array->numel; i++) copy[i] = pto_array_get(array, i);
   return copy;
 }
+/* For arrays that a run changes: their bytes as they are now, for expect; nothing where kernels are priced alone. */
+static inline int keep_bytes(struct pto_program_run *run, const char *name, const char **kept) {
+  const struct pto_array *array = pto_program_find(run, name);
+  const struct pto_config *config = pto_program_config(run);
+  if (config && config->no_compute) return PTO_OK;
+  char *copy = pto_program_alloc(run, array->size_bytes);
+  if (copy == NULL) return PTO_ENOMEM;
+  memcpy(copy, array->data, array->size_bytes);
+  *kept = copy;
+  return PTO_OK;
+}
 
 /* ---- tensors ---- */
 

@@ -149,6 +149,12 @@ class GraphBuilder:
         """Names a constant or result, for files, pictures and explanations."""
         self._check(lib.pto_graph_builder_set_name(self.c, operand.c, chars(name)))
 
+    def size(self, operand, item, name, option=None):
+        """Leaves a size open: dimension `item` of an input, or item `item` of an option ("newShape") of the operation that
+        gave the operand.  The number that stands there is the most that it may be."""
+        self._check(lib.pto_graph_builder_set_size(self.c, operand.c, ffi.NULL if option is None else chars(option), item,
+                                                   chars(name)))
+
     def build(self, outputs):
         """The graph that computes these operands, by name.  After it the builder takes no more calls."""
         names = [chars(name) for name in outputs]
@@ -198,6 +204,7 @@ _operations = {name[len(_PREFIX):] for name in dir(lib) if name.startswith(_PREF
 
 class Graph:
     """An immutable graph.  inputs, outputs: (dtype, shape) by name.  In a notebook it is its picture.
+    sizes: the most that each open size may be, by name; then the shapes are those of the largest sizes.
 
     A context that it ran on keeps it, with its constants there, until the context is closed or forget().
     """
@@ -207,6 +214,8 @@ class Graph:
         self._context = context  # whose constant tensors it may read
         self.inputs = self._named(lib.pto_graph_input, lib.pto_graph_input_count(c))
         self.outputs = self._named(lib.pto_graph_output_at, lib.pto_graph_output_count(c))
+        open_sizes = (lib.pto_graph_size_at(c, index) for index in range(lib.pto_graph_size_count(c)))
+        self.sizes = {text(each.name): each.value for each in open_sizes}
 
     def _named(self, at, count):
         found = (at(self.c, index) for index in range(count))
@@ -217,15 +226,25 @@ class Graph:
             return ", ".join(f"{name} {dtype}{list(shape)}" for name, (dtype, shape) in values.items())
         return f"<graph: {said(self.inputs)} → {said(self.outputs)}>"
 
+    def bind(self, **sizes):
+        """The graph of these sizes, which shares the constants: graph.bind(batch=4)."""
+        names = [chars(name) for name in sizes]
+        given = ffi.new("struct pto_graph_size[]", [{"name": name, "value": value}
+                                                    for name, value in zip(names, sizes.values())])
+        out = ffi.new("struct pto_graph **")
+        explained(lib.pto_graph_bind, self.c, given, len(names), out)
+        return Graph(out[0], self._context)
+
     def dispatch(self, context, inputs, outputs, consumed=()):
-        """Queues one run on device tensors, by name.  consumed: as of Context.dispatch."""
+        """Queues one run on device tensors, by name.  consumed: as of Context.dispatch.  The shapes of the inputs say what
+        open sizes are."""
         made, borrowed = bindings(inputs, outputs, consumed)
         context._graphs.add(self)
         context._check(lib.pto_graph_dispatch(self.c, context.c, made))
         del borrowed
 
     def compute(self, context, inputs):
-        """Runs it once, from arrays by name to new arrays by name, and waits."""
+        """Runs it once, from arrays by name to new arrays by name, and waits.  One with open sizes is bound first."""
         made, results, borrowed = arrays(inputs, self.inputs, self.outputs)
         context._graphs.add(self)
         context._wait(lambda device: lib.pto_graph_compute(self.c, device, made))

@@ -112,6 +112,63 @@ void pto_findings_add(struct pto_findings *findings, const struct pto_finding *f
   findings->is_short = true;
 }
 
+/* ---- the command that shows it again ---- */
+
+static const char check_verb[] = "ptosim check ";
+
+/* A word of the command, whole. */
+static bool has_word(const char *command, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = strstr(command, word); at; at = strstr(at + 1, word))
+    if (at > command && at[-1] == ' ' && (at[length] == ' ' || !at[length])) return true;
+  return false;
+}
+
+/* Whether a kernel is found by its own task alone: what other tasks leave unwritten is known where they are observed.
+ */
+static bool is_of_its_task(const struct pto_finding *finding) {
+  return finding->tasks[0] != PTO_FINDING_NONE && finding->kind != PTO_FINDING_READ_UNWRITTEN &&
+         finding->kind != PTO_FINDING_NOT_WRITTEN;
+}
+
+static bool is_between_tasks(const struct pto_finding *finding) {
+  switch (finding->kind) {
+  case PTO_FINDING_RAW:
+  case PTO_FINDING_WAW:
+  case PTO_FINDING_WAR:
+  case PTO_FINDING_REDUNDANT:
+    return finding->tasks[0] != PTO_FINDING_NONE && finding->tasks[1] != PTO_FINDING_NONE;
+  default:
+    return false;
+  }
+}
+
+/* Whether `text` is another command than the one that was given. */
+static bool narrow(const struct pto_findings *findings, const struct pto_finding *finding, char *text, size_t size) {
+  const char *command = findings->command;
+  const uint64_t *tasks = finding->tasks;
+  if (strncmp(command, check_verb, strlen(check_verb)) != 0) return false;
+  if (has_word(command, "--observe")) {
+    if (!is_of_its_task(finding) || has_word(command, "--observe-tasks")) return false;
+    const uint64_t other = tasks[1] == PTO_FINDING_NONE ? tasks[0] : tasks[1];
+    const uint64_t first = pto_min_u64(tasks[0], other), last = pto_max_u64(tasks[0], other);
+    int length = snprintf(text, size, "%s --observe-tasks %" PRIu64, command, first);
+    if (last > first && length > 0 && (size_t)length < size)
+      snprintf(text + length, size - (size_t)length, "-%" PRIu64, last);
+    return true;
+  }
+  if (!is_between_tasks(finding) || finding->has_ranks) return false; /* `why` is of one chip */
+  snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, command + strlen(check_verb), tasks[0], tasks[1]);
+  return true;
+}
+
+const char *pto_finding_again(const struct pto_findings *findings, const struct pto_finding *finding, char *text,
+                              size_t size) {
+  if (!findings->command) return NULL;
+  if (!narrow(findings, finding, text, size)) snprintf(text, size, "%s", findings->command);
+  return text;
+}
+
 /* ---- for people, and as JSON ---- */
 
 /* The others of a group follow its first and have no count of their own. */
@@ -122,12 +179,14 @@ bool pto_findings_is_first(const struct pto_findings *findings, size_t index) {
   return true;
 }
 
-static void print_line(const struct pto_finding *finding, FILE *stream) {
+static void print_line(const struct pto_findings *findings, const struct pto_finding *finding, FILE *stream) {
+  char again[PTO_FINDING_COMMAND];
   pto_colour_put(stream, pto_finding_kind_is_note(finding->kind) ? PTO_COLOUR_NOTE : PTO_COLOUR_BAD,
                  pto_finding_kind_name(finding->kind));
   fprintf(stream, ": %s", finding->sentence);
   if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
   fputc('\n', stream);
+  if (findings->command && narrow(findings, finding, again, sizeof again)) fprintf(stream, "  again: %s\n", again);
 }
 
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines) {
@@ -140,7 +199,7 @@ void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint3
         left_out++;
         continue;
       }
-      print_line(finding, stream);
+      print_line(findings, finding, stream);
       lines++;
     }
   if (left_out) fprintf(stream, "and %" PRIu32 " more lines: --json has them\n", left_out);
@@ -191,6 +250,7 @@ static void put_texts(struct pto_json_writer *w, const char *key, const char *fi
 }
 
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w) {
+  char again[PTO_FINDING_COMMAND];
   pto_json_put_u64(w, "finding_count", findings->total);
   pto_json_put_array(w, "findings");
   for (uint32_t i = 0; i < findings->count; i++) {
@@ -211,6 +271,7 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_put_string(w, "rule", finding->rule);
     pto_json_put_string(w, "sentence", finding->sentence);
     pto_json_put_string(w, "remedy", finding->remedy);
+    pto_json_put_string(w, "command", pto_finding_again(findings, finding, again, sizeof again));
     pto_json_put_u64(w, "more", finding->more);
     pto_json_object_end(w);
   }

@@ -82,6 +82,7 @@ enum pto_finding_kind {
       PTO_FINDING_COUNT
 };
 
+#define PTO_FINDING_COMMAND 2048 /* bytes of a command, with its end */
 /* Kept one by one; of more, the first of each group. */
 #define PTO_FINDINGS_MAX 10000u
 /* A task, or a parameter, that a finding has not. */
@@ -116,6 +117,7 @@ struct pto_findings {
   uint64_t of_manual;                  /* of them, those that are marked is_manual */
   uint64_t by_kind[PTO_FINDING_COUNT]; /* found, kept or not */
   bool is_short;                       /* memory was refused: some are missing */
+  const char *command;                 /* that found them, for a shell; borrowed, set after init.  NULL: not known */
 };
 
 void pto_findings_init(struct pto_findings *findings);
@@ -133,6 +135,11 @@ bool pto_findings_counts_alone(const struct pto_findings *findings, const struct
 /* Whether the finding of this index is the first of its group: the one that says how many there are. */
 bool pto_findings_is_first(const struct pto_findings *findings, size_t index);
 static inline bool pto_findings_is_clean(const struct pto_findings *findings) { return findings->total == 0; }
+/* The command for a shell that shows the finding again, and less else where there is such a one: `why` of its two
+ * tasks, --observe of its own.  Returns `text`, or NULL where no command is known.
+ */
+const char *pto_finding_again(const struct pto_findings *findings, const struct pto_finding *finding, char *text,
+                              size_t size);
 const char *pto_finding_kind_name(uint32_t kind);
 bool pto_finding_kind_is_note(uint32_t kind);
 const char *pto_finding_kind_meaning(uint32_t kind);
@@ -140,8 +147,9 @@ enum pto_decided pto_finding_kind_decided(uint32_t kind);
 const char *pto_decided_name(enum pto_decided decided);
 const char *pto_decided_meaning(enum pto_decided decided);
 
-/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it; notes last.  At most
- * `max_lines` (0: all), then how many were left out. */
+/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it, and below it a command
+ * that shows less than the one that was given; notes last.  At most `max_lines` findings (0: all), then how many were
+ * left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
 /* Keys "findings" (an array, docs/json.md) and "finding_count" into the object that is open. */
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);

@@ -114,6 +114,8 @@ static void put_places(struct pto_json_writer *w, const struct sarif *sarif, con
 static const char *level_of(uint32_t kind) { return pto_finding_kind_is_note(kind) ? "note" : "error"; }
 
 static void put_result(struct pto_json_writer *w, const struct sarif *sarif, const struct pto_finding *finding) {
+  char again[PTO_FINDING_COMMAND];
+  const char *command = pto_finding_again(sarif->findings, finding, again, sizeof again);
   pto_json_newline(w);
   pto_json_object_begin(w);
   pto_json_put_string(w, "ruleId", pto_finding_kind_name(finding->kind));
@@ -128,6 +130,7 @@ static void put_result(struct pto_json_writer *w, const struct sarif *sarif, con
   pto_json_put_object(w, "properties");
   pto_json_put_string(w, "decided", pto_decided_name(pto_finding_kind_decided(finding->kind)));
   if (finding->rule) pto_json_put_string(w, "rule", finding->rule);
+  if (command) pto_json_put_string(w, "command", command);
   pto_json_object_end(w);
   pto_json_object_end(w);
 }

@@ -5,8 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,8 +51,25 @@ static void test_exit_codes(void **state) {
   assert_int_equal(pto_process_start(&(struct pto_process_request){.path = "/no/such", .words = leaves}, &pid), ENOENT);
 }
 
+static void ignore_signal(int number) { (void)number; }
+
+static void test_a_signal_while_it_is_waited_for_changes_nothing(void **state) {
+  (void)state;
+  const char *const waits[] = {"sh", "-c", "sleep 0.2; exit 5", NULL};
+  const struct itimerval often = {{.tv_usec = 10000}, {.tv_usec = 10000}}, never = {0};
+  struct sigaction interrupts = {.sa_handler = ignore_signal}, before; /* no SA_RESTART */
+  pid_t pid;
+  assert_int_equal(pto_process_start(&(struct pto_process_request){.path = "sh", .words = waits}, &pid), 0);
+  assert_int_equal(sigaction(SIGALRM, &interrupts, &before), 0);
+  assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+  assert_int_equal(pto_process_exit_code(pid), 5);
+  assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_descriptors_that_are_given_are_there_and_others_empty),
-                                     cmocka_unit_test(test_exit_codes)};
+                                     cmocka_unit_test(test_exit_codes),
+                                     cmocka_unit_test(test_a_signal_while_it_is_waited_for_changes_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 uint32_t pto_reserve_fail_countdown;
+bool pto_reserve_fail_stays;
 
 /* Memory at `addr`, or where the system likes. */
 static void *map(void *addr, uint64_t size_bytes) {
@@ -12,7 +13,10 @@ static void *map(void *addr, uint64_t size_bytes) {
 }
 
 bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes) {
-  if (pto_reserve_fail_countdown && --pto_reserve_fail_countdown == 0) return false;
+  if (pto_reserve_fail_countdown && --pto_reserve_fail_countdown == 0) {
+    pto_reserve_fail_countdown = pto_reserve_fail_stays;
+    return false;
+  }
   if (size_bytes == 0 || size_bytes > UINT64_MAX - 65536) return false;
   uint64_t size = pto_align_up(size_bytes, 4096);
   void *addr = map(NULL, size);

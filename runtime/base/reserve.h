@@ -45,7 +45,9 @@ static inline void *pto_carve(char *base, uint64_t *used_bytes, uint64_t size_by
   return piece;
 }
 
-/* For tests of creation: the n-th reserve from now on fails (0: none).  Per process, set by tests alone. */
+/* For tests of creation: the n-th reserve from now on fails (0: none), and where it stays so do all that follow.  Per
+ * process, set by tests alone. */
 extern uint32_t pto_reserve_fail_countdown;
+extern bool pto_reserve_fail_stays;
 
 #endif

@@ -74,6 +74,9 @@ static void test_a_sentence_is_one_line_of_characters_however_it_is_cut(void **s
   (void)pto_error_set(&error, PTO_EINVAL, "a\xe2\x82\xac");
   assert_int_equal(pto_error_tell(&error, text, sizeof text), PTO_EINVAL);
   assert_string_equal(text, "a??");
+  assert_int_equal(pto_error_tell(&error, text, 0), PTO_EINVAL);
+  assert_int_equal(pto_error_tell(&error, NULL, sizeof text), PTO_EINVAL);
+  assert_string_equal(text, "a??");
 }
 
 int main(void) {

@@ -187,6 +187,8 @@ static void test_impossible_values_are_refused_with_the_value_in_the_sentence(vo
   assert_refused((struct pto_config){.engine = "gpu"}, "\"gpu\"");
   assert_refused((struct pto_config){.workers = 100000}, "100000 workers");
   assert_refused((struct pto_config){.record = 0x80}, "0x80");
+  assert_refused((struct pto_config){.engine = "virtual", .jitter_ppm = 2000000000}, "jitter of 2000000000 millionths");
+  assert_refused((struct pto_config){.engine = "virtual", .placement = "cores"}, "placement is for engine threads");
   assert_refused((struct pto_config){.size = 3}, "config.size is 3");
 }
 
@@ -211,6 +213,19 @@ static void test_refusals_of_chip_engine_and_control_come_through_and_free_every
   assert_null(rt);
 }
 
+static void test_a_placement_of_none_is_for_any_engine_and_the_runtime_needs_a_place(void **state) {
+  struct pto_runtime *rt = NULL;
+  char sentence[64];
+  const char *const engines[] = {"virtual", "threads"};
+  for (size_t i = 0; i < 2; i++) {
+    const struct pto_config config = {.size = sizeof config, .engine = engines[i], .placement = i ? "cores" : "none"};
+    assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+    pto_runtime_destroy(rt);
+  }
+  assert_int_equal(pto_runtime_create_explained(NULL, NULL, sentence, sizeof sentence), PTO_EINVAL);
+  assert_string_equal(sentence, "nowhere to put the runtime");
+}
+
 static void test_a_short_sentence_buffer_is_filled_and_ended(void **state) {
   char sentence[8] = "";
   struct pto_runtime *rt = NULL;
@@ -230,6 +245,7 @@ int main(void) {
       TEST(test_a_larger_configuration_is_taken_while_what_it_adds_is_zero),
       TEST(test_impossible_values_are_refused_with_the_value_in_the_sentence),
       TEST(test_refusals_of_chip_engine_and_control_come_through_and_free_everything),
+      TEST(test_a_placement_of_none_is_for_any_engine_and_the_runtime_needs_a_place),
       TEST(test_a_short_sentence_buffer_is_filled_and_ended),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,9 +138,9 @@ static bool has_equal_layout(const struct pto_tensor *a, const struct pto_tensor
 }
 
 static struct pto_param_work *param_of_access(struct pto_submit_work *submit, const struct pto_access *access) {
-  for (uint32_t i = 0; i < submit->work_count; i++)
-    if (submit->params[i].index == (access->tag & PTO_TAG_PARAM_MASK)) return &submit->params[i];
-  return NULL;
+  struct pto_param_work *work = submit->params;
+  while (work->index != (access->tag & PTO_TAG_PARAM_MASK)) work++;
+  return work;
 }
 
 /* An INPUT and an OUTPUT of equal bytes and layout, where the kernels are in-place safe, are one INOUT: the output's.
@@ -367,7 +367,7 @@ void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, u
     for (uint32_t i = 0; i < submit->tensor_count; i++)
       if (submit->params[i].is_allocated_now)
         payload->tensors[i].addr = (void *)(uintptr_t)submit->params[i].record->addr;
-  if (!submit->held_count || !payload) return;
+  if (!submit->held_count) return;
   uint32_t *held = payload->held, held_count = 0;
   for (uint32_t i = 0; i < submit->work_count; i++) {
     const struct pto_buffer_record *record = submit->params[i].record;
@@ -375,6 +375,7 @@ void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, u
     held[held_count++] = record->owner_slot;
     rt->rings.slots[record->owner_slot].holders++;
   }
+  PTO_ASSERT(held_count > 0);
   payload->held_count_and_guard = held_count;
-  if (held_count) slot->flags |= PTO_TASK_HAS_HELD;
+  slot->flags |= PTO_TASK_HAS_HELD;
 }

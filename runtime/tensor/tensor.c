@@ -22,7 +22,8 @@ static const int reason_status[] = {
 struct pto_tensor pto_tensor_invalid_values(enum pto_tensor_maker maker, enum pto_tensor_reason reason, uint32_t count,
                                             const uint64_t *values) {
   struct pto_tensor t = {.start_offset = reason, .version = (int32_t)maker, .status = reason_status[reason]};
-  for (uint32_t i = 0; i < count && i < PTO_TENSOR_REASON_VALUES; i++) {
+  PTO_ASSERT(count <= PTO_TENSOR_REASON_VALUES);
+  for (uint32_t i = 0; i < count; i++) {
     if (i < PTO_MAX_DIMS)
       t.shape[i] = values[i];
     else
@@ -40,7 +41,8 @@ struct values {
 };
 
 static void add_value(struct values *v, uint64_t value) {
-  if (v->count < PTO_TENSOR_REASON_VALUES) v->items[v->count++] = value;
+  PTO_ASSERT(v->count < PTO_TENSOR_REASON_VALUES);
+  v->items[v->count++] = value;
 }
 
 static void add_list(struct values *v, uint32_t count, const uint64_t *list) {

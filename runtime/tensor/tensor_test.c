@@ -33,7 +33,17 @@ static void test_a_huge_rank_is_refused_without_reading_a_shape(void **state) {
   expect_invalid(f32(UINT32_MAX, NULL), "external tensor: rank 4294967295 exceeds 8");
 }
 
+static void test_a_reason_that_is_none_is_still_a_sentence(void **state) {
+  struct pto_tensor t = pto_tensor_dense(memory(0x10000, 3), PTO_FLOAT32, 0, NULL);
+  char text[128];
+  t.version = 99; /* who refused it */
+  pto_tensor_explain(&t, text, sizeof text);
+  assert_string_equal(text, "tensor: bad argument (runtime error 5)");
+}
+
 static void test_a_missing_shape_is_refused(void **state) {
+  uint64_t bytes;
+  assert_false(pto_tensor_dense_bytes(PTO_FLOAT32, 2, NULL, &bytes));
   expect_invalid(f32(2, NULL), "external tensor: no list of 2 numbers given");
 }
 
@@ -380,6 +390,7 @@ int main(void) {
       cmocka_unit_test(test_rank_8_is_valid),
       cmocka_unit_test(test_rank_9_is_refused),
       cmocka_unit_test(test_a_huge_rank_is_refused_without_reading_a_shape),
+      cmocka_unit_test(test_a_reason_that_is_none_is_still_a_sentence),
       cmocka_unit_test(test_a_missing_shape_is_refused),
       cmocka_unit_test(test_an_unknown_dtype_is_refused),
       cmocka_unit_test(test_a_zero_extent_is_valid_and_empty),

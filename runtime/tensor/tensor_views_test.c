@@ -262,6 +262,11 @@ static void test_a_broadcast_repeats_extents_of_1_with_stride_0(void **state) {
   assert_int_equal(at(&b, LIST(2, 3, 4)), at(&t, LIST(3, 0)));
 }
 
+static void test_a_broadcast_to_no_shape_is_refused(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 1));
+  expect_invalid(pto_tensor_broadcast(&t, 2, NULL), "broadcast: no list of 2 numbers given");
+}
+
 static void test_a_broadcast_to_the_same_shape_changes_nothing(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 1, 3)), b = pto_tensor_broadcast(&t, SHAPE(4, 1, 3));
   assert_memory_equal(&b, &t, sizeof t);
@@ -457,6 +462,7 @@ int main(void) {
       cmocka_unit_test(test_a_reshape_of_a_transposed_tensor_is_refused),
       cmocka_unit_test(test_a_reshape_to_rank_9_is_refused),
       cmocka_unit_test(test_a_broadcast_repeats_extents_of_1_with_stride_0),
+      cmocka_unit_test(test_a_broadcast_to_no_shape_is_refused),
       cmocka_unit_test(test_a_broadcast_to_the_same_shape_changes_nothing),
       cmocka_unit_test(test_a_scalar_broadcasts_to_any_shape),
       cmocka_unit_test(test_a_broadcast_to_no_index_is_empty),

@@ -180,6 +180,27 @@ static void test_no_memory_for_the_span_logs_leaves_a_zeroed_trace(void **state)
   pto_trace_fini(&trace);
 }
 
+static void test_no_memory_for_any_log_leaves_a_zeroed_trace(void **state) {
+  const uint32_t all = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS;
+  struct pto_trace trace, zero;
+  int status = PTO_ENOMEM;
+  uint32_t refused = 0;
+  memset(&zero, 0, sizeof zero);
+  pto_reserve_fail_stays = true;
+  for (uint32_t n = 1; status != PTO_OK; n++) {
+    pto_reserve_fail_countdown = n;
+    status = pto_trace_init(&trace, all, 2);
+    pto_reserve_fail_countdown = 0;
+    refused += status != PTO_OK;
+    if (status == PTO_OK) continue;
+    assert_int_equal(status, PTO_ENOMEM);
+    assert_memory_equal(&trace, &zero, sizeof zero);
+  }
+  pto_reserve_fail_stays = false;
+  assert_int_equal(refused, 5 + 2 + 4 + 1 + 2); /* graph, samples and control, segments, logs of spans */
+  pto_trace_fini(&trace);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_nothing_is_reserved_where_nothing_is_recorded),
@@ -193,6 +214,7 @@ int main(void) {
       cmocka_unit_test(test_virtual_times_are_left_as_they_are),
       cmocka_unit_test(test_a_reserve_that_is_refused_once_gives_half_a_log),
       cmocka_unit_test(test_no_memory_for_the_span_logs_leaves_a_zeroed_trace),
+      cmocka_unit_test(test_no_memory_for_any_log_leaves_a_zeroed_trace),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

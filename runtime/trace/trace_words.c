@@ -60,5 +60,5 @@ const char *pto_control_activity_name(uint32_t activity) {
                                       [PTO_CONTROL_SCOPE] = "scope",         [PTO_CONTROL_HOST_ACCESS] = "host access",
                                       [PTO_CONTROL_TO_DEVICE] = "to device", [PTO_CONTROL_TO_HOST] = "to host",
                                       [PTO_CONTROL_ON_DEVICE] = "on device"};
-  return activity < PTO_ARRAY_LENGTH(names) ? names[activity] : "?";
+  return name_at(names, PTO_ARRAY_LENGTH(names), activity);
 }

@@ -64,9 +64,9 @@ static struct {
 } task;
 static struct pto_kernel_param params[2][MOST_TENSORS];
 static struct pto_kernel kernels[2];
-static uint32_t calls;
+static uint32_t calls, scalars;     /* scalars: parameters in front of the tensors */
 static uint64_t lo_bound, hi_bound; /* of the memory that the tensors are in */
-static bool is_margin_expected, is_exact;
+static bool is_margin_expected, is_exact, is_written_expected = true;
 
 /* Every byte of a tensor, index by index. */
 static void mark_tensor(const struct pto_kernel_tensor *t, bool *map) {
@@ -83,7 +83,10 @@ static void mark_tensor(const struct pto_kernel_tensor *t, bool *map) {
   }
 }
 
-static uint32_t union_mode(uint32_t i) { return params[0][i].mode | (task.header.kernels[2] ? params[1][i].mode : 0); }
+static uint32_t own_mode(uint32_t i) { return params[0][scalars + i].mode; }
+static uint32_t union_mode(uint32_t i) {
+  return own_mode(i) | (task.header.kernels[2] ? params[1][scalars + i].mode : 0);
+}
 
 static int check_while_running(const struct pto_kernel_args *args) {
   static bool of_params[MEMORY_BYTES], of_written[MEMORY_BYTES], of_read[MEMORY_BYTES];
@@ -94,7 +97,7 @@ static int check_while_running(const struct pto_kernel_args *args) {
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     mark_tensor(&args->tensors[i], of_params);
     if (union_mode(i) & PTO_OUTPUT) mark_tensor(&args->tensors[i], of_written);
-    if (union_mode(i) == PTO_INPUT) mark_tensor(&args->tensors[i], of_read);
+    if (union_mode(i) == PTO_INPUT && own_mode(i) != PTO_UNUSED) mark_tensor(&args->tensors[i], of_read);
   }
   uint64_t last = 0; /* one behind the last byte of a parameter; 0: none yet */
   for (uint64_t x = 0; x < MEMORY_BYTES; x++) {
@@ -106,7 +109,7 @@ static int check_while_running(const struct pto_kernel_args *args) {
     bool is_expected = is_margin_expected && is_near && !of_params[x] && x >= lo_bound && x < hi_bound;
     if (is_hidden[x] && !is_expected) fail_msg("byte %llu is hidden", (unsigned long long)x);
     if (is_exact && is_expected && !is_hidden[x]) fail_msg("byte %llu is open", (unsigned long long)x);
-    assert_int_equal(is_written[x], of_written[x]);
+    assert_int_equal(is_written[x], is_written_expected && of_written[x]);
     if (is_margin_expected) assert_int_equal(is_fresh_hidden[x], of_read[x]);
   }
   return 7;
@@ -123,14 +126,14 @@ static void set_tensor(uint32_t i, uint64_t offset, uint32_t dtype, uint32_t ndi
 static void send(uint32_t tensor_count, uint32_t worker_count, uint8_t flags) {
   struct pto_port port = {.ops = &plain_ops, .worker_count = worker_count};
   struct pto_external_range range = {(uintptr_t)memory + lo_bound, (uintptr_t)memory + hi_bound, 0};
-  const struct pto_buffer_registry registry = {.ranges = &range, .range_count = 1};
+  bool is_external = lo_bound != 0 || hi_bound != MEMORY_BYTES;
+  const struct pto_buffer_registry registry = {.ranges = &range, .range_count = is_external};
   const struct pto_gm_arena arena = {.memory = {memory, MEMORY_BYTES}, .is_checked = true},
                             elsewhere = {.is_checked = true};
-  bool is_external = lo_bound != 0 || hi_bound != MEMORY_BYTES;
   struct pto_kernel_guard *guard = pto_kernel_guard_create(&port, is_external ? &elsewhere : &arena, &registry);
   for (uint32_t k = 0; k < 2; k++)
     kernels[k] = (struct pto_kernel){
-        .name = "checked", .params = params[k], .param_count = tensor_count, .run = check_while_running};
+        .name = "checked", .params = params[k], .param_count = scalars + tensor_count, .run = check_while_running};
   task.header.tensor_count = tensor_count;
   task.header.kernels[1] = &kernels[0];
   task.header.held_count_and_guard = 5; /* the count of held memory stays below the guard's address */
@@ -189,6 +192,17 @@ static void margins_are_hidden_up_to_the_next_byte_of_a_parameter(void **state) 
   }
 }
 
+static void the_first_and_the_last_byte_of_the_arena_have_margins_too(void **state) {
+  const uint64_t shape[] = {16}, strides[] = {1};
+  lo_bound = 0, hi_bound = MEMORY_BYTES;
+  is_margin_expected = is_exact = true;
+  set_tensor(0, 0, PTO_FLOAT32, 1, shape, strides);
+  set_tensor(1, MEMORY_BYTES - 64, PTO_FLOAT32, 1, shape, strides);
+  params[0][0].mode = PTO_INPUT;
+  params[0][1].mode = PTO_OUTPUT;
+  send(2, 1, 0);
+}
+
 static void no_byte_of_a_parameter_is_hidden_whatever_its_strides(void **state) {
   struct pto_rng rng = {20261124};
   lo_bound = 0, hi_bound = MEMORY_BYTES;
@@ -215,6 +229,37 @@ static void margins_in_external_memory_end_where_its_registrations_do(void **sta
   params[0][0].mode = PTO_INPUT;
   /* written bytes are marked in the arena alone */
   send(1, 1, 0);
+}
+
+/* Scalars have no bytes, empty tensors none, what only another kernel of the task reads is open, and around memory that
+ * has no owner nothing is hidden. */
+static void parameters_without_bytes_of_their_own_hide_nothing(void **state) {
+  const uint64_t shape[] = {16}, none[] = {0}, strides[] = {1};
+  lo_bound = 1000, hi_bound = 1200;
+  is_margin_expected = is_exact = true;
+  set_tensor(0, 1064, PTO_FLOAT32, 1, shape, strides);
+  set_tensor(1, 1100, PTO_FLOAT32, 1, none, strides);
+  params[0][0].mode = PTO_SCALAR;
+  params[0][1].mode = params[0][2].mode = PTO_INPUT;
+  scalars = 1;
+  send(2, 1, 0);
+  scalars = 0;
+  lo_bound = 0, hi_bound = MEMORY_BYTES;
+  set_tensor(0, 1024, PTO_FLOAT32, 1, shape, strides);
+  params[0][0].mode = PTO_UNUSED;
+  params[1][0].mode = PTO_INPUT;
+  task.header.kernels[2] = &kernels[1];
+  send(1, 1, 0);
+  task.header.kernels[2] = NULL;
+  lo_bound = 1000, hi_bound = 1120;
+  set_tensor(0, 4096, PTO_FLOAT32, 1, shape, strides); /* neither there nor in the arena */
+  params[0][0].mode = PTO_INPUT;
+  send(1, 1, 0);
+  params[0][0].mode = PTO_INOUT;
+  set_tensor(0, 1004, PTO_FLOAT32, 1, shape, strides);
+  is_written_expected = false; /* which is kept of the arena alone */
+  send(1, 1, 0);
+  is_written_expected = true;
 }
 
 static void where_kernels_run_side_by_side_or_wait_no_margin_is_hidden(void **state) {
@@ -247,8 +292,10 @@ static void what_another_kernel_of_the_task_writes_is_not_hidden_from_who_reads_
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(margins_are_hidden_up_to_the_next_byte_of_a_parameter),
+      cmocka_unit_test(the_first_and_the_last_byte_of_the_arena_have_margins_too),
       cmocka_unit_test(no_byte_of_a_parameter_is_hidden_whatever_its_strides),
       cmocka_unit_test(margins_in_external_memory_end_where_its_registrations_do),
+      cmocka_unit_test(parameters_without_bytes_of_their_own_hide_nothing),
       cmocka_unit_test(where_kernels_run_side_by_side_or_wait_no_margin_is_hidden),
       cmocka_unit_test(what_another_kernel_of_the_task_writes_is_not_hidden_from_who_reads_it),
   };

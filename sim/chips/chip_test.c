@@ -450,6 +450,18 @@ static void test_windows_line_ends_and_a_missing_last_one_are_fine(void **state)
   assert_memory_equal(&shipped, &loaded, sizeof shipped);
 }
 
+static void test_lines_of_blanks_say_nothing(void **state) {
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip shipped, loaded;
+  struct pto_error error;
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "\n   \n\t\n \t\r\nclusters = 1 ");
+  strcat(text, "  ");
+  assert_int_equal(load_text(text, strlen(text), &loaded, &error, path), PTO_OK);
+  assert_int_equal(pto_chip_load("tiny", &shipped, &error), PTO_OK);
+  assert_memory_equal(&shipped, &loaded, sizeof shipped);
+}
+
 static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips(void **state) {
   struct pto_chip chip;
   struct pto_error error;
@@ -564,6 +576,67 @@ static void test_kernels_in_half_the_time_add_up(void **state) {
   assert_string_equal(error.sentence, "a chip file has no key half_kernl; did you mean \"half_kernel\"?");
 }
 
+static void test_what_is_set_behind_commas_is_key_and_value(void **state) {
+  static const char *const wrong[] = {"submit", "submit,poll=1", "",
+                                      "a_key_that_is_longer_than_any_that_a_chip_file_can_have_at_all_in_it=1",
+                                      "submit=a_value_that_is_longer_than_any_that_a_chip_file_can_have_at_all_in_it_"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
+    char text[256], said[256];
+    struct pto_chip chip;
+    struct pto_error error;
+    snprintf(text, sizeof text, "tiny,%s", wrong[i]);
+    snprintf(said, sizeof said, "chip: '%.*s' is not KEY=VALUE", (int)strcspn(wrong[i], ","), wrong[i]);
+    assert_int_equal(pto_chip_load(text, &chip, &error), PTO_EINVAL);
+    assert_string_equal(error.sentence, said);
+  }
+}
+
+static void test_a_source_that_fits_no_line_is_refused(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  struct pto_chip_note note = {.key = "submit", .value = "1"};
+  memset(note.source, 'x', sizeof note.source - 1);
+  assert_int_equal(pto_chip_load_sheet("tiny", &chip, &sheet, &error), PTO_OK);
+  assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "is too long for a line"));
+}
+
+static void test_semicolons_within_a_value_begin_no_comment(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char text[TEXT_SIZE], path[64];
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "clusters = 1 ; measured: a;b;c ");
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_memory_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "a;b;c", 5);
+}
+
+static void test_a_cache_of_lines_has_a_size_and_a_table_a_path_that_fits(void **state) {
+  char text[TEXT_SIZE], path[64], file[sizeof(struct pto_chip)];
+  struct pto_chip chip;
+  struct pto_error error;
+  shipped_text("tiny", text);
+  replace(text, "[rate]", "l2 = lru\n[rate]\nsharing = anew");
+  assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "l2 = lru needs l2_bytes"));
+  /* beside a chip file, which may be said by a path of any length */
+  shipped_text("tiny", text);
+  replace(text, "[memory]", "kernel_times = a_table.csv\n[memory]");
+  strcpy(path, "/tmp/pto-chip-XXXXXX");
+  const int fd = mkstemp(path);
+  assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+  close(fd);
+  memset(file, 0, sizeof file);
+  while (strlen(file) < sizeof chip.kernel_times) strcat(file, "/tmp/..");
+  strcat(file, path);
+  const int status = pto_chip_load(file, &chip, &error);
+  unlink(path);
+  assert_int_equal(status, PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "the path of the chip file is too long for that"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_shipped_chips_have_the_shapes_of_the_hardware),
@@ -580,10 +653,15 @@ int main(void) {
       cmocka_unit_test(test_every_fault_of_a_file_is_named),
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
+      cmocka_unit_test(test_lines_of_blanks_say_nothing),
       cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
       cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
       cmocka_unit_test(test_a_written_sheet_is_the_same_chip),
+      cmocka_unit_test(test_a_cache_of_lines_has_a_size_and_a_table_a_path_that_fits),
+      cmocka_unit_test(test_semicolons_within_a_value_begin_no_comment),
+      cmocka_unit_test(test_a_source_that_fits_no_line_is_refused),
+      cmocka_unit_test(test_what_is_set_behind_commas_is_key_and_value),
       cmocka_unit_test(test_kernels_in_half_the_time_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,59 @@ static void test_a_kernel_is_described_with_task_core_and_parameters(void **stat
   assert_string_equal(text, expected);
 }
 
+static void test_a_kernel_without_a_name_and_of_too_many_parameters_is_described(void **state) {
+  static const struct pto_kernel nameless;
+  static union {
+    struct pto_payload payload;
+    uint64_t words[1024];
+  } large;
+  static char text[8192];
+  large.payload.kernels[2] = &nameless;
+  message.payload = &large.payload;
+  message.tensor_count = PTO_MAX_TENSORS + 3; /* damaged: no more are looked at than there can be */
+  message.scalar_count = PTO_MAX_SCALARS + 3;
+  pto_engine_describe_message(&message, text, sizeof text);
+  assert_non_null(strstr(text, "task 0 (kernel without a name) block 3"));
+  assert_non_null(strstr(text, "tensor 31 at"));
+  assert_null(strstr(text, "tensor 32 at"));
+  assert_non_null(strstr(text, "scalar 31 0x0"));
+  assert_null(strstr(text, "scalar 32 "));
+  message.role = 3;
+  pto_engine_describe_message(&message, text, sizeof text);
+  assert_non_null(strstr(text, "task 0 (kernel without a name)"));
+}
+
+/* Addresses beside a local memory, up to a page away. */
+static void expect_local(const struct pto_core *where, const void *address, const char *wanted) {
+  char text[128] = "";
+  pto_engine_current_set(&message, where);
+  pto_engine_describe_local(address, text, sizeof text);
+  assert_string_equal(text, wanted);
+}
+static void test_an_address_beside_a_local_memory_is_described(void **state) {
+  static char memory[65536];
+  char *const at = memory + 8192;
+  const struct pto_core vector = {.kind = PTO_AIV, .local = {at, 1000}};
+  const struct pto_core cube = {
+      .kind = PTO_AIC, .local = {at, 1000}, .l0a = {at + 20000, 300}, .l0b = {NULL, 0}, .l0c = {at + 40000, 10}};
+  expect_local(&vector, at + 1000, ", 0 bytes behind the end of its UB (1000 bytes of local memory),");
+  expect_local(&vector, at + 5095, ", 4095 bytes behind the end of its UB (1000 bytes of local memory),");
+  expect_local(&vector, at - 1, ", 1 bytes before its UB (1000 bytes of local memory),");
+  expect_local(&vector, at - 4096, ", 4096 bytes before its UB (1000 bytes of local memory),");
+  expect_local(&vector, at - 4097, "");
+  expect_local(&vector, at + 5096, "");
+  expect_local(&vector, at + 20300, ""); /* it has no other */
+  expect_local(&vector, NULL, "");
+  expect_local(NULL, at, "");
+  expect_local(&cube, at + 1001, ", 1 bytes behind the end of its L1 (1000 bytes of local memory),");
+  expect_local(&cube, at + 20302, ", 2 bytes behind the end of its L0A (300 bytes of local memory),");
+  expect_local(&cube, at + 39998, ", 2 bytes before its L0C (10 bytes of local memory),");
+  char text[16] = "other";
+  pto_engine_current_clear();
+  pto_engine_describe_local(at, text, sizeof text);
+  assert_string_equal(text, "");
+}
+
 static void test_a_description_is_cut_to_any_size(void **state) {
   char text[sizeof expected + 8];
   pto_engine_current_set(&message, &core);
@@ -119,6 +172,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_outside_a_kernel_there_is_nothing_to_describe, setup),
       cmocka_unit_test_setup(test_a_kernel_is_described_with_task_core_and_parameters, setup),
+      cmocka_unit_test_setup(test_a_kernel_without_a_name_and_of_too_many_parameters_is_described, setup),
+      cmocka_unit_test_setup(test_an_address_beside_a_local_memory_is_described, setup),
       cmocka_unit_test_setup(test_a_description_is_cut_to_any_size, setup),
       cmocka_unit_test_setup(test_damaged_descriptors_are_described_as_far_as_they_make_sense, setup),
       cmocka_unit_test_setup(test_a_signal_handler_can_describe_the_kernel_that_it_interrupts, setup),

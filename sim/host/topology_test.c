@@ -121,7 +121,7 @@ static void test_two_runs_spread_to_other_cpus(void **state) {
 }
 
 static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **state) {
-  static const char *const wrong[] = {"x", "", "0,", ",0", "1-0", "-1", "0-", "9999", "0,0", "spreads"};
+  static const char *const wrong[] = {"x", "", "0,", ",0", "1-0", "-1", "0-", "0-a", "9999", "0,0", "spreads"};
   struct pto_error error;
   char list[64];
   pto_topology_init(&topology);
@@ -134,6 +134,11 @@ static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **st
   assert_true(topology.is_placed);
   assert_int_equal(topology.cpus[0], last);
   assert_int_equal(pto_topology_place(&topology, list, cpus + 1, &error), PTO_EINVAL);
+  pto_topology_fini(&topology);
+  snprintf(list, sizeof list, "%u", first);
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, list, 2, &error), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "placement: 1 CPU in '"));
   pto_topology_fini(&topology);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     pto_topology_init(&topology);

@@ -82,7 +82,7 @@ static void test_a_kernel_that_does_not_return_is_reported_once_with_its_paramet
 /* An orchestration is to blame where tasks neither come nor go, and no kernel runs. */
 static void test_an_orchestration_that_does_not_return_is_reported(void **state) {
   static struct pto_port port;
-  static const uint64_t counts[2] = {3, 2};
+  static uint64_t counts[2] = {3, 2};
   struct pto_watchdog_config config = make_config(4);
   struct pto_watchdog watchdog;
   config.port = &port;
@@ -94,6 +94,15 @@ static void test_an_orchestration_that_does_not_return_is_reported(void **state)
   assert_string_equal(
       report.sentence,
       "the orchestration outlived the time-out of 4 ms: it has submitted 3 tasks, and all is still since");
+  counts[0] = 1, counts[1] = 0;
+  config = make_config(4);
+  config.port = &port;
+  assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
+  await_report();
+  pto_watchdog_fini(&watchdog);
+  assert_string_equal(
+      report.sentence,
+      "the orchestration outlived the time-out of 4 ms: it has submitted 1 task, and all is still since");
 }
 
 /* Kernels come and go on two lines while a third one hangs; their payloads are rewritten as soon as they end. */

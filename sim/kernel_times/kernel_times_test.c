@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <tests/support/failing_malloc.h>
+
 #include <unistd.h>
 
 #define HEAD "kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date\n"
@@ -85,19 +88,30 @@ static void test_rows_are_kept_in_order_and_replaced(void **state) {
 static void test_a_fault_is_told_with_its_line(void **state) {
   static const struct {
     const char *text, *sentence;
-  } faults[] = {{"", "line 1: the columns are not"},
-                {"kernel,core\n", "line 1: the columns are not"},
-                {HEAD "a,AIC,n1,1,5,0,0,0,,\n", "line 2: too few fields"},
-                {HEAD "a,AIC,n1,1,5,0,0,0,,,,\n", "line 2: more fields than columns"},
-                {HEAD "\na,AIC,n1,1,5x,0,0,0,,,\n", "line 3: mean_ps is no whole number of 0 to 1000000000000: 5x"},
-                {HEAD "a,AIC,n1,1,0,0,0,0,,,\n", "line 2: mean_ps is 0"},
-                {HEAD "a,AIC,n1,1,5,0,0,4000,,,\n", "line 2: active_cores is no whole number of 0 to 3072: 4000"},
-                {HEAD "a,AI,n1,1,5,0,0,0,,,\n", "line 2: core is neither AIC, AIV nor MIX"},
-                {HEAD "a,AIC,N1,1,5,0,0,0,,,\n", "line 2: key has more than words"},
-                {HEAD "a,AIC,n1  n2,1,5,0,0,0,,,\n", "line 2: key has more than words"},
-                {HEAD ",AIC,n1,1,5,0,0,0,,,\n", "line 2: kernel is empty"},
-                {HEAD "a,AIC,n1,1,5,0,0,0,\"b\",,\n", "line 2: source has more than 111 characters, or a quote: \"b\""},
-                {HEAD "a,AIC,n1,1,5,0,0,0,,,\na,AIC,n1,1,6,0,0,0,,,\n", "line 3: is there twice: n1"}};
+  } faults[] = {
+      {"", "line 1: the columns are not"},
+      {"kernel,core\n", "line 1: the columns are not"},
+      {HEAD "a,AIC,n1,1,5,0,0,0,,\n", "line 2: too few fields"},
+      {HEAD "a,AIC,n1,1,5,0,0,0,,,,\n", "line 2: more fields than columns"},
+      {HEAD "\na,AIC,n1,1,5x,0,0,0,,,\n", "line 3: mean_ps is no whole number of 0 to 1000000000000: 5x"},
+      {HEAD "a,AIC,n1,1,0,0,0,0,,,\n", "line 2: mean_ps is 0"},
+      {HEAD "a,AIC,n1,1,5,0,0,4000,,,\n", "line 2: active_cores is no whole number of 0 to 3072: 4000"},
+      {HEAD "a,AI,n1,1,5,0,0,0,,,\n", "line 2: core is neither AIC, AIV nor MIX"},
+      {HEAD "a,AIC,N1,1,5,0,0,0,,,\n", "line 2: key has more than words"},
+      {HEAD "a,AIC,n1  n2,1,5,0,0,0,,,\n", "line 2: key has more than words"},
+      {HEAD "a,AIC,n1 ,1,5,0,0,0,,,\n", "line 2: key has more than words"},
+      {HEAD "a,AIC, n1,1,5,0,0,0,,,\n", "line 2: key has more than words"},
+      {HEAD "a,AIC,n1,1,5,0,0,0,,", "line 2: too few fields"}, /* the last line has no end */
+      {"kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,dat_\n", "line 1: the columns are not"},
+      {HEAD "a_kernel_whose_name_is_longer_than_any_name_of_a_kernel_that_a_table_has_room_for_in_its_"
+            "first_column,AIC,n1,1,5,0,0,0,,,\n",
+       "line 2: kernel has more than"},
+      {HEAD "a,AIC,n1,1,,0,0,0,,,\n", "line 2: mean_ps is no whole number of 0 to 1000000000000"},
+      {HEAD "a,AIC,n1,1,99999999999999999999999,0,0,0,,,\n",
+       "line 2: mean_ps is no whole number of 0 to 1000000000000: 99"},
+      {HEAD ",AIC,n1,1,5,0,0,0,,,\n", "line 2: kernel is empty"},
+      {HEAD "a,AIC,n1,1,5,0,0,0,\"b\",,\n", "line 2: source has more than 111 characters, or a quote: \"b\""},
+      {HEAD "a,AIC,n1,1,5,0,0,0,,,\na,AIC,n1,1,6,0,0,0,,,\n", "line 3: is there twice: n1"}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) {
     struct pto_kernel_table table = {0};
     write_text(faults[i].text);
@@ -107,6 +121,36 @@ static void test_a_fault_is_told_with_its_line(void **state) {
   }
   struct pto_kernel_table table = {0};
   assert_int_equal(pto_kernel_table_load("/tmp/no such table", &table, &error), PTO_ESYSTEM);
+  assert_int_equal(pto_kernel_table_load("/tmp", &table, &error), PTO_ESYSTEM);
+  assert_string_equal(error.sentence, "/tmp: cannot be read");
+}
+
+static void test_line_ends_of_any_kind_are_read_and_no_memory_is_told(void **state) {
+  static char large[200000];
+  struct pto_kernel_table table = {0};
+  write_text("kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date\r\n"
+             "a,AIC,n1,1,5,0,0,0,,,\r\n\r\na,AIC,n2,1,6,0,0,0,,,");
+  assert_int_equal(pto_kernel_table_load(path, &table, &error), PTO_OK);
+  assert_int_equal(table.count, 2);
+  assert_int_equal(table.rows[1].mean_ps, 6);
+  table.rows[0].mean_ps = 0; /* which no file may say */
+  assert_int_equal(pto_kernel_table_write(&table, stdout), PTO_EINVAL);
+  pto_kernel_table_free(&table);
+  size_t used = (size_t)snprintf(large, sizeof large, "%s", HEAD);
+  for (uint32_t i = 0; used + 64 < sizeof large; i++)
+    used += (size_t)snprintf(large + used, sizeof large - used, "a,AIC,n%u,1,5,0,0,0,,,\n", i);
+  write_text(large);
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  uint32_t told[2] = {0};
+  for (uint32_t n = 1; n < 30; n++) { /* a stream does without its buffer */
+    fail_countdown = n;
+    const int status = pto_kernel_table_load(path, &table, &error);
+    fail_countdown = 0;
+    told[status == PTO_ENOMEM] += status != PTO_OK;
+    if (status != PTO_OK) assert_null(table.rows);
+    pto_kernel_table_free(&table);
+  }
+  if (told[0] < 2 || told[1] < 2) fail_msg("%u of the text, %u of rows", told[0], told[1]);
 }
 
 static void test_the_shipped_tables_load(void **state) {
@@ -133,6 +177,9 @@ static void expect(const struct pto_kernel_table *table, const char *kernel, uin
 }
 
 static void test_a_key_is_found_or_lies_between_two(void **state) {
+  char long_word[256];
+  memset(long_word, 'x', sizeof long_word - 1);
+  long_word[sizeof long_word - 1] = '\0';
   struct pto_kernel_table table = {0};
   load(&table,
        "a,AIC,16x128 bf16 n4,0,1000,0,0,24,,,\na,AIC,16x128 bf16 n10,0,1601,0,0,24,,,\n"
@@ -151,6 +198,11 @@ static void test_a_key_is_found_or_lies_between_two(void **state) {
   expect(&table, "a", PTO_AIC, "16x128 f40 n4", PTO_ORIGIN_ASSUMED, 0, 0);
   expect(&table, "a", PTO_AIC, "16x128 bf16 n7 last", PTO_ORIGIN_ASSUMED, 0, 0);
   expect(&table, "a", PTO_AIV, "16x128 n4", PTO_ORIGIN_MEASURED, 77, 2);
+  expect(&table, "a", PTO_AIC, "16x128 bf16 n", PTO_ORIGIN_ASSUMED, 0, 0);
+  expect(&table, "a", PTO_AIC, "16x128 bf16 n4x1", PTO_ORIGIN_ASSUMED, 0, 0);
+  expect(&table, "a", PTO_AIC, "16x128 bf16 n4000000000000000000", PTO_ORIGIN_ASSUMED, 0, 0); /* a word */
+  expect(&table, "a", PTO_AIC, long_word, PTO_ORIGIN_ASSUMED, 0, 0);
+  expect(&table, long_word, PTO_AIC, "n1", PTO_ORIGIN_ASSUMED, 0, 0);
   expect(&table, "c", PTO_AIC, "16x128 bf16 n4", PTO_ORIGIN_ASSUMED, 0, 0);
   expect(&table, "b", PTO_AIC, "n1", PTO_ORIGIN_MEASURED, 5, 0);
   expect(&table, "b", PTO_AIV, "n1", PTO_ORIGIN_MEASURED, 5, 0);
@@ -212,6 +264,7 @@ static void test_stages_by_hand(void **state) {
   /* 400 to L0A, 900 to L0B, */
   expect_load((struct pto_cost){.multiply_adds = 1, .l0a_bytes = 4400, .l0b_bytes = 5}, PTO_AIC, 1100, 0);
   expect_load((struct pto_cost){.multiply_adds = 1, .l0a_bytes = 400, .l0b_bytes = 900}, PTO_AIC, 1800, 0);
+  expect_load((struct pto_cost){.multiply_adds = 1, .l0b_bytes = 900}, PTO_AIC, 1800, 0);
   /* or the cube: 8000 multiply-adds in f32 at half of 2 a ps, in bf16 of 8 */
   expect_load((struct pto_cost){.multiply_adds = 8000, .l0a_bytes = 1}, PTO_AIC, 8000, 0);
   expect_load((struct pto_cost){.multiply_adds = 8000, .l0a_bytes = 1, .dtype = PTO_BFLOAT16}, PTO_AIC, 2000, 0);
@@ -264,6 +317,24 @@ static void test_each_call_has_its_origin_and_is_asked_once(void **state) {
   shape = 20; /* the same kernel and cost */
   assert_int_equal(pto_call_times_find(&times, &a, &args, &cost).origin, PTO_ORIGIN_INTERPOLATED);
   assert_int_equal(pto_call_times_find(&times, &a, &args, &cost).load.compute_ps, 6000);
+  /* the same kernel, cost and shape, and another dtype, number of tensors or of blocks; more than is kept */
+  shape = 20;
+  static const uint64_t eight[PTO_MAX_DIMS] = {10};
+  const struct pto_kernel_tensor half = {.shape = &shape, .strides = &stride, .ndims = 1, .dtype = PTO_FLOAT16};
+  const struct pto_core two_blocks = {.kind = PTO_AIV, .block_count = 2};
+  struct pto_kernel_tensor many[PTO_MAX_TENSORS];
+  for (uint32_t i = 0; i < PTO_MAX_TENSORS; i++)
+    many[i] = (struct pto_kernel_tensor){.shape = eight, .strides = eight, .ndims = PTO_MAX_DIMS};
+  const struct pto_kernel_args others[] = {{.tensors = &half, .core = &core, .tensor_count = 1},
+                                           {.tensors = many, .core = &core, .tensor_count = 2},
+                                           {.tensors = &tensor, .core = &two_blocks, .tensor_count = 1},
+                                           {.tensors = many, .core = &core, .tensor_count = PTO_MAX_TENSORS}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(others); i++)
+    for (int again = 0; again < 2; again++) {
+      const uint32_t asked_before = keys_asked;
+      (void)pto_call_times_find(&times, &a, &others[i], &cost);
+      assert_int_equal(keys_asked - asked_before, again == 0 || i == 3); /* what is too large is asked each time */
+    }
   shape = 31;
   assert_int_equal(pto_call_times_find(&times, &a, &args, &cost).origin, PTO_ORIGIN_MODELLED);
   assert_int_equal(pto_call_times_find(&times, &a, &args, &cost).load.serial_ps, 1100);
@@ -305,6 +376,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_table_is_written_as_it_was_read),
                                      cmocka_unit_test(test_rows_are_kept_in_order_and_replaced),
                                      cmocka_unit_test(test_a_fault_is_told_with_its_line),
+                                     cmocka_unit_test(test_line_ends_of_any_kind_are_read_and_no_memory_is_told),
                                      cmocka_unit_test(test_the_shipped_tables_load),
                                      cmocka_unit_test(test_a_key_is_found_or_lies_between_two),
                                      cmocka_unit_test(test_stages_by_hand),

@@ -5,8 +5,10 @@
  */
 #include <sim/rendezvous/rendezvous.h>
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,11 @@ static void wake(void *context, uint32_t core) {
   assert_ptr_equal(context, &table);
   assert_true(woken_count < 64);
   woken[woken_count++] = core;
+}
+
+static void ignore_wake(void *context, uint32_t core) {
+  (void)context;
+  (void)core;
 }
 
 static int set_up(void **state) {
@@ -184,9 +191,103 @@ static void test_who_was_through_a_barrier_is_through_though_its_leader_is_gone(
   leave(leader);
   assert_int_equal(ask_barrier(&table, other), PTO_RENDEZVOUS_DONE);
   assert_int_equal(ask_barrier(&table, other), PTO_RENDEZVOUS_WAIT); /* the next one never fills */
+  static struct pto_core_waits found;
+  pto_rendezvous_find_waits(&table, &found);
+  assert_int_equal(found.count, 1);
+  assert_int_equal(found.waits[0].barrier, 2);
+  assert_int_equal(found.waits[0].expected, 0); /* who counts is gone */
   pto_rendezvous_break_deadlock(&table);
   assert_int_equal(ask_barrier(&table, other), PTO_RENDEZVOUS_BROKEN);
   leave(other);
+}
+
+static void test_blocks_that_need_not_start_together_have_barriers_of_their_own(void **state) {
+  (void)state;
+  static struct pto_core_waits found;
+  struct pto_payload *task = task_of(&waits, &waits, NULL);
+  struct pto_rendezvous_member places[2][2];
+  task->block_count = 2;
+  for (uint32_t block = 0; block < 2; block++)
+    for (uint32_t role = 0; role < 2; role++) places[block][role] = begin(task, block, role, block, 0);
+  assert_int_equal(ask_barrier(&table, places[1][0]), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(ask_barrier(&table, places[1][0]), PTO_RENDEZVOUS_WAIT); /* it is there already */
+  pto_rendezvous_find_waits(&table, &found);
+  assert_int_equal(found.waits[0].arrived, 1);
+  assert_int_equal(found.waits[0].other.block_index, 1); /* not block 0, which has not come either */
+  assert_int_equal(found.waits[0].other.role, 1);
+  assert_int_equal(ask_barrier(&table, places[0][0]), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(ask_barrier(&table, places[0][1]), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(woken_count, 1);
+  assert_int_equal(woken[0], 0);
+  assert_int_equal(ask_barrier(&table, places[1][1]), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(woken[1], 3);
+  for (uint32_t block = 0; block < 2; block++)
+    for (uint32_t role = 0; role < 2; role++) leave(places[block][role]);
+}
+
+static void test_memory_of_a_block_is_of_one_size_and_may_not_be_had(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, &waits, NULL);
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0), b = begin(task, 0, 1, 0, 0);
+  uint8_t *memory = pto_rendezvous_shared(&table, a, 7, 64);
+  assert_non_null(memory);
+  for (uint32_t i = 0; i < 64; i++) assert_int_equal(memory[i], 0);
+  assert_ptr_equal(pto_rendezvous_shared(&table, b, 7, 64), memory);
+  assert_null(pto_rendezvous_shared(&table, b, 7, 128));
+  assert_null(pto_rendezvous_shared(&table, b, 8, UINT64_MAX));
+  assert_null(pto_rendezvous_shared(&table, b, 8, UINT64_C(1) << 61));
+  assert_non_null(pto_rendezvous_shared(&table, b, 8, 64));
+  leave(a);
+  leave(b);
+}
+
+static void test_an_answer_of_another_rank_is_kept_for_who_asks_later(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, NULL, NULL);
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0);
+  pto_rendezvous_answer(&table, a);
+  assert_int_equal(woken_count, 0);
+  assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_answer(&table, a);
+  assert_int_equal(woken_count, 1);
+  assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_NOTHING, 0, 0, NULL), PTO_RENDEZVOUS_DONE);
+  leave(a);
+}
+
+static void test_room_for_another_core_wakes_none(void **state) {
+  (void)state;
+  static uint8_t data[PTO_CORE_FIFO_BYTES - 8];
+  const struct pto_payload *task = task_of(&waits, &waits, &waits);
+  const struct pto_rendezvous_member from = begin(task, 0, 0, 0, 0), to = begin(task, 0, 1, 0, 0),
+                                     other = begin(task, 0, 2, 0, 0);
+  for (uint32_t role = 1; role < 3; role++) {
+    assert_int_equal(ask_room(&table, from, role, sizeof data), PTO_RENDEZVOUS_DONE);
+    pto_rendezvous_fifo_copy_in(&table.items[from.rendezvous].fifos[0][role], data, sizeof data);
+    pto_rendezvous_publish(&table, from, role, sizeof data);
+  }
+  assert_int_equal(ask_room(&table, from, PTO_ROLE_AIV1, 1), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_release(&table, to, PTO_ROLE_AIC, sizeof data);
+  assert_int_equal(woken_count, 0);
+  pto_rendezvous_release(&table, other, PTO_ROLE_AIC, sizeof data);
+  assert_int_equal(woken_count, 1);
+  leave(from);
+  leave(to);
+  leave(other);
+}
+
+static void test_the_first_failure_of_a_task_is_its_reason(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, &waits, &waits);
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0), b = begin(task, 0, 1, 0, 0),
+                                     c = begin(task, 0, 2, 0, 0);
+  assert_int_equal(ask_flag(&table, c, 0), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_break_deadlock(&table);
+  pto_rendezvous_return(&table, a, true);
+  pto_rendezvous_return(&table, b, true);
+  assert_int_equal(table.items[c.rendezvous].broken, PTO_EDEADLOCK);
+  leave(c);
 }
 
 static void test_turns_go_by_block_and_role_whatever_returns_first(void **state) {
@@ -341,6 +442,41 @@ static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
   leave(b);
 }
 
+static void test_of_more_waits_than_the_picture_holds_the_rest_is_counted(void **state) {
+  (void)state;
+  enum { BLOCKS = PTO_CORE_WAITS_MAX / 3 + 8 };
+  static struct pto_rendezvous_table wide;
+  static struct pto_core_waits found;
+  static struct pto_payload task;
+  static struct pto_rendezvous_member members[BLOCKS][3];
+  char text[16384];
+  const uint32_t more = 3 * BLOCKS - PTO_CORE_WAITS_MAX;
+  task = (struct pto_payload){.task_number = 7, .block_count = BLOCKS, .kernels = {&waits, &waits, &waits}};
+  assert_true(pto_rendezvous_init(&wide, BLOCKS, 1, ignore_wake, NULL));
+  for (uint32_t block = 0; block < BLOCKS; block++)
+    for (uint32_t role = 0; role < 3; role++) {
+      const struct pto_message message = {.payload = &task,
+                                          .block_index = block,
+                                          .core = (uint16_t)(3 * block + role),
+                                          .role = (uint8_t)role,
+                                          .flags = PTO_MESSAGE_WAITS | PTO_MESSAGE_BLOCKS};
+      members[block][role] = (struct pto_rendezvous_member){pto_rendezvous_join(&wide, &message), role};
+      pto_rendezvous_begin(&wide, members[block][role]);
+      assert_int_equal(ask_flag(&wide, members[block][role], 1), PTO_RENDEZVOUS_WAIT);
+    }
+  pto_rendezvous_find_waits(&wide, &found);
+  assert_int_equal(found.count, PTO_CORE_WAITS_MAX);
+  assert_int_equal(found.more, more);
+  for (uint32_t i = 0; i < found.count; i++) assert_int_equal(found.waits[i].waits_for, PTO_WAITS_FOR_FLAG);
+  pto_core_waits_describe(&found, text, sizeof text);
+  char end[32];
+  snprintf(end, sizeof end, "; and %" PRIu32 " more", more);
+  assert_string_equal(text + strlen(text) - strlen(end), end);
+  for (uint32_t block = 0; block < BLOCKS; block++)
+    for (uint32_t role = 0; role < 3; role++) pto_rendezvous_return(&wide, members[block][role], false);
+  pto_rendezvous_fini(&wide);
+}
+
 static void test_a_cluster_has_a_rendezvous_for_every_message_it_can_hold(void **state) {
   (void)state;
   struct pto_rendezvous_member places[3 * SLOTS][3];
@@ -389,11 +525,17 @@ int main(void) {
       CASE(test_a_rendezvous_is_over_when_all_its_roles_have_returned_and_starts_anew),
       CASE(test_a_barrier_counts_the_cores_that_wait_in_all_blocks_that_start_together),
       CASE(test_who_was_through_a_barrier_is_through_though_its_leader_is_gone),
+      CASE(test_blocks_that_need_not_start_together_have_barriers_of_their_own),
+      CASE(test_memory_of_a_block_is_of_one_size_and_may_not_be_had),
+      CASE(test_an_answer_of_another_rank_is_kept_for_who_asks_later),
+      CASE(test_room_for_another_core_wakes_none),
+      CASE(test_the_first_failure_of_a_task_is_its_reason),
       CASE(test_turns_go_by_block_and_role_whatever_returns_first),
       CASE(test_a_fifo_gives_back_what_was_put_in_in_order),
       CASE(test_room_and_elements_wake_the_other_end),
       CASE(test_a_core_that_fails_breaks_every_rendezvous_of_its_task_and_no_other),
       CASE(test_a_deadlock_is_described_core_by_core_and_broken),
+      CASE(test_of_more_waits_than_the_picture_holds_the_rest_is_counted),
       CASE(test_a_cluster_has_a_rendezvous_for_every_message_it_can_hold),
       CASE(test_a_reset_forgets_everything),
       CASE(test_a_block_sent_after_one_before_it_failed_is_let_go_too),

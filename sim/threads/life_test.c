@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <runtime/base/reserve.h>
+#include <sim/threads/delays.h>
 #include <runtime/base/sanitizer.h>
 #include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
@@ -176,6 +177,28 @@ static void test_a_chip_without_clusters_is_refused(void **state) {
   struct pto_error error = {0};
   assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_EINVAL);
   assert_string_equal(error.sentence, "threads: a chip of 0 clusters; 1 to 1024 are possible");
+  chip = script_chip(PTO_CHIP_MAX_CLUSTERS + 1);
+  assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, "threads: a chip of 1025 clusters; 1 to 1024 are possible");
+  chip = script_chip(1);
+  config.placement = "nowhere";
+  assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "placement: 'nowhere'"));
+  assert_null(port);
+}
+
+static void test_a_core_may_hold_many_messages_and_have_no_memory_of_its_own(void **state) {
+  struct pto_chip chip = script_chip(1);
+  const struct pto_engine_config config = {.chip = &chip, .workers = 2};
+  struct pto_port *port = NULL;
+  struct pto_error error = {0};
+  chip.slots_per_core = 64;
+  chip.ub_bytes = chip.l1_bytes = chip.l0a_bytes = chip.l0b_bytes = chip.l0c_bytes = 0;
+  assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_OK);
+  assert_false(pto_engine_delays_set(port, 1)); /* an engine without delays */
+  port->ops->destroy(port);
+  struct pto_port other = {.name = "virtual"};
+  assert_false(pto_engine_delays_set(&other, 1));
 }
 
 /* One CPU for three threads: none is pinned, none spins, and the work gets done. */
@@ -245,6 +268,7 @@ int main(void) {
       cmocka_unit_test(test_creation_survives_the_failure_of_each_reserve),
       cmocka_unit_test(test_creation_survives_the_failure_of_each_thread),
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
+      cmocka_unit_test(test_a_core_may_hold_many_messages_and_have_no_memory_of_its_own),
       cmocka_unit_test(test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same),
       cmocka_unit_test(test_the_control_thread_gets_its_affinity_back),
       cmocka_unit_test(test_the_control_thread_of_too_many_workers_stays_free),

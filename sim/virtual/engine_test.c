@@ -131,6 +131,23 @@ static void test_a_sync_start_group_begins_at_one_instant(void **state) {
   bench_end(&b);
 }
 
+/* Each with its own work: no begin of an instant overwrites what another core is to do. */
+static void test_more_cores_begin_at_one_instant_than_fill_a_line(void **state) {
+  enum { CORES = 48 };
+  struct bench b;
+  bench_begin(&b, pto_script_chip(CORES / 3, 1));
+  for (uint32_t core = 0; core < CORES; core++) /* the last is sent at 144, and all begin at 154 */
+    dispatch(&b, together(pto_script_message(core, 100 + 10 * core, 0, 0), core + 1 == CORES), 0);
+  for (uint32_t i = 0; i < CORES; i++) {
+    struct pto_completion completion;
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+    assert_int_equal(completion.ticket, i);
+  }
+  for (uint32_t core = 0; core < CORES; core++) expect_span(&b, core, core, 154, 254 + 10 * core);
+  bench_end(&b);
+}
+
 static void test_members_that_begin_together_share_the_memory_alike(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
@@ -201,6 +218,7 @@ int main(void) {
       cmocka_unit_test(test_the_first_message_of_a_core_is_slower),
       cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
       cmocka_unit_test(test_a_sync_start_group_begins_at_one_instant),
+      cmocka_unit_test(test_more_cores_begin_at_one_instant_than_fill_a_line),
       cmocka_unit_test(test_members_that_begin_together_share_the_memory_alike),
       cmocka_unit_test(test_kernels_run_in_order_of_their_begins_not_of_their_dispatch),
       cmocka_unit_test(test_each_failure_keeps_its_own_sentence),

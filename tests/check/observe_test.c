@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -69,6 +70,25 @@ RUN(look_up) { /* z[0] = x[k], k out of what z was */
 }
 KERNEL(look_up, 3, IN, OUT);
 
+/* The same beside a core that waits until it is told: where the first faults, the other is left waiting. */
+RUN(look_up_and_tell) {
+  const int status = look_up(a);
+  return status ? status : pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIC), 0);
+}
+RUN(wait_for_it) { return pto_core_wait(a, 0); }
+static const struct pto_kernel look_up_and_tell_kernel = {.name = "look_up_and_tell",
+                                                          .cores = PTO_AIV,
+                                                          .flags = PTO_KERNEL_WAITS,
+                                                          .params = LIST(IN, OUT),
+                                                          .param_count = 3,
+                                                          .run = look_up_and_tell},
+                               wait_for_it_kernel = {.name = "wait_for_it",
+                                                     .cores = PTO_AIC,
+                                                     .flags = PTO_KERNEL_WAITS,
+                                                     .params = LIST({.name = "x"}, {.name = "z"}),
+                                                     .param_count = 3,
+                                                     .run = wait_for_it};
+
 static uint32_t calls;
 RUN(count) {
   for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = MISTAKE(a) ? (float)calls++ : 1;
@@ -110,6 +130,17 @@ RUN(accumulate) {
   return 0;
 }
 KERNEL(accumulate, 2, SUM);
+
+RUN(through_the_heap) {
+  const uint64_t bytes = numel(a, 0) * sizeof(float);
+  float *tile = malloc(bytes);
+  if (!tile) return 1;
+  memcpy(tile, X(a, 0), bytes);
+  memcpy(X(a, 1), tile, bytes);
+  free(tile);
+  return 0;
+}
+KERNEL(through_the_heap, 3, IN, OUT);
 
 RUN(nibbles) { /* an odd number of them: the last byte's other half stays */
   uint8_t *z = a->tensors[0].addr;
@@ -180,6 +211,17 @@ BODY(looks_up_by_an_output) {
   return two(rt, &look_up_kernel, &w.ta, &z, w.mistake);
 }
 
+BODY(looks_up_beside_a_core_that_waits) {
+  const struct pto_launch launch = {.aic = &wait_for_it_kernel, .aiv0 = &look_up_and_tell_kernel};
+  struct pto_tensor z[2] = {fresh(rt, PTO_FLOAT32, 1), fresh(rt, PTO_FLOAT32, 1)};
+  int status = PTO_OK;
+  for (int i = 0; i < 2 && !status; i++) { /* the second on cores that were given up in between */
+    struct pto_param params[] = {pto_input(&w.ta), pto_output(&z[i]), pto_scalar_u64(i ? 0 : w.mistake)};
+    status = pto_submit(rt, &launch, params, 3, NULL);
+  }
+  return status;
+}
+
 BODY(counts_its_calls) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &count_kernel, &z, w.mistake);
@@ -191,6 +233,21 @@ BODY(reads_far_local_memory) {
 BODY(reads_old_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_local_kernel, &z, w.mistake);
+}
+
+/* Arrays of the heap, and a kernel that takes its tile from there: what malloc keeps lies between them. */
+BODY(uses_the_heap) {
+  static float *arrays[2];
+  const uint64_t n = 24;
+  struct pto_tensor x, z;
+  for (int i = 0; i < 2; i++) {
+    free(arrays[i]);
+    arrays[i] = calloc(n, sizeof *arrays[i]);
+  }
+  x = pto_external_tensor(rt, arrays[0], PTO_FLOAT32, 1, &n);
+  z = pto_external_tensor(rt, arrays[1], PTO_FLOAT32, 1, &n);
+  int status = two(rt, &through_the_heap_kernel, &x, &z, 0);
+  return status ? status : two(rt, &through_the_heap_kernel, &x, &z, 0);
 }
 
 /* All that looks like a mistake and is none. */
@@ -247,6 +304,9 @@ static const struct planted planted[] = {
     {"a read that ends in a signal is found",
      looks_up_by_an_output,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
+    {"a read that ends in a signal is found while another core waits",
+     looks_up_beside_a_core_that_waits,
+     {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
     {"a read of old local memory is found",
      reads_old_local_memory,
@@ -254,6 +314,7 @@ static const struct planted planted[] = {
     {"of a read of local memory that no cost states the ends are exact",
      reads_far_local_memory,
      {{"read unwritten", "some of bytes [20000, 20012) of the core's UB"}}},
+    {"a tile of the heap beside arrays of the heap is no finding", uses_the_heap, {{NULL}}},
     {"host writes, updates in place, odd nibbles and sums are no findings", is_right, {{NULL}}},
 };
 

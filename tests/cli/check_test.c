@@ -27,11 +27,19 @@ static void test_war_reuse_is_clean_under_exact_rules_and_has_findings_under_pto
   assert_string_equal(pto_ptosim_last.err, "");
 }
 
-static void test_the_attention_programs_and_moe_are_clean_under_either_rules(void **state) {
+static void test_the_attention_programs_and_layers_are_clean_under_either_rules(void **state) {
   (void)state;
-  static const char *const programs[] = {
-      "paged_attention",        "paged_attention_manual", "paged_attention_ringbuffer",
-      "paged_attention_unroll", "batch_paged_attention",  "moe"};
+  static const char *const programs[] = {"paged_attention",
+                                         "paged_attention_manual",
+                                         "paged_attention_ringbuffer",
+                                         "paged_attention_unroll",
+                                         "batch_paged_attention",
+                                         "moe",
+                                         "spmd_paged_attention",
+                                         "sliding_window_attention",
+                                         "qwen3_decode",
+                                         "qwen3_decode --case manual24",
+                                         "deepseek_decode"};
   for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
     assert_int_equal(pto_ptosim_run("check %s --deps exact", programs[i]), 0);
     assert_int_equal(pto_ptosim_run("check %s --deps pto", programs[i]), 0);
@@ -230,7 +238,7 @@ static void test_why_has_the_same_as_json(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_war_reuse_is_clean_under_exact_rules_and_has_findings_under_pto),
-      cmocka_unit_test(test_the_attention_programs_and_moe_are_clean_under_either_rules),
+      cmocka_unit_test(test_the_attention_programs_and_layers_are_clean_under_either_rules),
       cmocka_unit_test(test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not),
       cmocka_unit_test(test_the_programs_that_drive_contexts_are_clean_under_either_rules),
       cmocka_unit_test(test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_line_to_add),

@@ -110,6 +110,12 @@ static void test_json_has_the_counts_and_the_findings(void **state) {
   assert_true(pto_json_integer(check, "pairs") > 0);
   assert_int_equal(pto_json_integer(check, "finding_count"), 0);
   assert_int_equal(json_array_size(json_object_get(check, "findings")), 0);
+  json_t *coverage = json_object_get(check, "coverage"), *touched = json_object_get(coverage, "touched_by_tasks");
+  assert_true(pto_json_integer(json_object_get(coverage, "accesses"), "judged") > 0);
+  assert_int_equal(pto_json_integer(touched, "judged"), 0);
+  assert_true(pto_json_integer(touched, "not_judged") > 0);
+  assert_string_equal(pto_json_text(touched, "command"), "check --observe");
+  assert_null(json_object_get(coverage, "seeds"));
   json_decref(root);
   assert_int_equal(pto_ptosim_run("graph --model llama --run --json -"), 0);
   root = pto_ptosim_parse(pto_ptosim_last.out);

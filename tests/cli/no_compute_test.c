@@ -85,7 +85,8 @@ static void test_a_predicate_without_its_element_is_refused_by_task_and_line(voi
 
 static void test_the_orchestration_without_its_element_is_refused_by_line(void **state) {
   assert_int_equal(pto_ptosim_run("run paged_attention --no-compute --quiet"), 2);
-  assert_non_null(strstr(pto_ptosim_last.err, "the orchestration, paged_tiles.h:"));
+  const char *place = strstr(pto_ptosim_last.err, "the orchestration, paged_");
+  assert_true(place && strstr(place, "paged_tiles.h:")); /* clang: inlined in paged_attention.c */
   assert_non_null(strstr(pto_ptosim_last.err, "reads element 0 of context_lens"));
 }
 

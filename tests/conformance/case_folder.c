@@ -8,6 +8,7 @@
 
 #include <runtime/base/grow.h>
 #include <tests/conformance/case_json.h>
+#include <tests/conformance/conformance_run.h>
 
 static bool is_index(const char *path) {
   const size_t length = strlen(path);
@@ -70,10 +71,18 @@ void pto_case_file_run(const struct pto_case_file *file, FILE *to, struct pto_ca
   pto_case_report_print(&report, to, total);
 }
 
+static void print_paths(const struct pto_case_counts *total) {
+  for (uint32_t i = 0; i < PTO_CASE_PATHS; i++)
+    printf("%s %s %u", i ? "," : "| conformance cases that passed by path:", pto_conformance_paths[i].name,
+           total->on_path[i]);
+  putchar('\n');
+}
+
 int pto_case_list_run(struct pto_case_list *list) {
   struct pto_case_counts total = {0};
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < list->count; i++) pto_case_file_run(&list->files[i], stdout, &total);
+  print_paths(&total);
   printf("%u passed, %u failed, %u skipped\n", total.passed, total.failed, total.skipped);
   pto_case_list_fini(list);
   return total.failed ? 1 : 0;

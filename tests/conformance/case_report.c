@@ -50,4 +50,5 @@ void pto_case_report_print(const struct pto_case_report *report, FILE *to, struc
   total->passed += counts->passed;
   total->failed += counts->failed;
   total->skipped += counts->skipped;
+  for (uint32_t i = 0; i < PTO_CASE_PATHS; i++) total->on_path[i] += counts->on_path[i];
 }

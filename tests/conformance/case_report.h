@@ -21,8 +21,12 @@ struct pto_case_worst {
   bool is_known;
 };
 
+/* Paths of conformance cases (tests/conformance/conformance_paths.c). */
+#define PTO_CASE_PATHS 6u
+
 struct pto_case_counts {
   uint32_t cases, passed, failed, skipped;
+  uint32_t on_path[PTO_CASE_PATHS]; /* conformance cases that passed on each */
 };
 
 struct pto_case_report {

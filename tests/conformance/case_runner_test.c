@@ -45,6 +45,9 @@ static void test_a_case_passes_where_all_is_as_expected_and_fails_where_it_is_no
       run(pto_conformance_run, ABS_CASE("abs", "{\"dataType\":\"float32\",\"shape\":[3],\"data\":[1,2,0]}", "0"))
           .counts.passed,
       1);
+  const struct pto_case_report right =
+      run(pto_conformance_run, ABS_CASE("abs", "{\"dataType\":\"float32\",\"shape\":[3],\"data\":[1,2,0]}", "0"));
+  for (uint32_t i = 0; i < PTO_CASE_PATHS; i++) assert_int_equal(right.counts.on_path[i], 1);
   struct pto_case_report wrong =
       run(pto_conformance_run,
           ABS_CASE("abs", "{\"dataType\":\"float32\",\"shape\":[3],\"data\":[1,2.0000002384185791,0]}", "0"));

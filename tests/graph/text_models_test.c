@@ -14,6 +14,7 @@
 #include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
 #include <tests/support/graph_same.h>
+#include <tests/support/test_folder.h>
 
 #define MOST_SETTINGS 8
 
@@ -28,21 +29,6 @@ static const struct {
      8},
     {"gpt2", {"layers=2", "width=12", "heads=3", "window=5", "vocabulary=11"}, 5},
 };
-
-static char folder[] = "/tmp/text_models_XXXXXX";
-static const char *const files[] = {"m.webnn", "m.json", "m.weights", "m.manifest.json", "m.safetensors"};
-
-static const char *path_of(const char *name) {
-  static char path[200];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
-static int tear_down(void **state) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(files); i++) unlink(path_of(files[i]));
-  return rmdir(folder);
-}
 
 static struct pto_graph *through(const struct pto_graph *graph, const char *name, uint32_t weights) {
   const struct pto_graph_file_options options = {.size = sizeof options, .weights = weights};
@@ -78,5 +64,5 @@ static void test_every_model_goes_through_text_and_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_model_goes_through_text_and_back)};
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_folder_open, test_folder_close);
 }

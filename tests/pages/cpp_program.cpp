@@ -176,6 +176,17 @@ static void test_contexts_and_graphs() {
     graph.dispatch(context, {{"x", moved}}, {{"y", b}});
     b.read(values);
     EXPECT(values[0] == 1 && values[3] == 8);
+    pto::graph_builder opens;
+    const auto any = opens.input("x", {PTO_FLOAT32, 1, {9}});
+    opens.set_size(any, 0, "count");
+    EXPECT(throws<is<PTO_EINVAL>>([&] { opens.set_size(any, 1, "count"); }, "has 1 dimensions, and none is 1"));
+    pto_graph_builder_clear_error(opens.get());
+    const pto::graph open = opens.build({{"y", opens.call(pto_graph_builder_add, any, any)}});
+    open.dispatch(context, {{"x", moved}}, {{"y", b}});
+    b.read(values);
+    EXPECT(values[0] == 2 && values[3] == 8);
+    EXPECT(pto_graph_input(open.bind({{"count", 4}}).get(), 0)->shape[0] == 4);
+    EXPECT(throws<is<PTO_EINVAL>>([&] { (void)open.bind({{"count", 10}}); }, "size \"count\" is 10, not 1 to 9"));
     pto::graph_builder refuses;
     const auto left = refuses.input("x", {PTO_FLOAT32, 2, {2, 3}});
     EXPECT(throws<is<PTO_EINVAL>>([&] { refuses.call(pto_graph_builder_matmul, left, left); }, "inner sizes 3 and 2"));

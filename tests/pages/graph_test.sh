@@ -18,7 +18,7 @@ every_operation() { [ "$(grep -c '^| `' "$work/printed")" = "$("$build/ptosim" l
 each_becomes_something() { ! awk -F ' *[|] *' '$2 ~ /^`/ && $5 == "" { print; found = 1 } END { exit !found }' "$work/printed"; }
 
 example() { # W: a constant of other numbers, so that no file of weights is needed
-  awk '/^```/ { on = 0 } /^webnn_graph/ { on = 1 } on' docs/graph.md | sed "s/W: f32.*@weights(\"W\")/W: f32$1 @scalar(1)/"
+  awk '/^```/ { on = 0 } /^webnn_graph "head"/ { on = 1 } on' docs/graph.md | sed "s/W: f32.*@weights(\"W\")/W: f32$1 @scalar(1)/"
 }
 example_runs() {
   example '[4,3]' >"$work/head.webnn" && grep -q '@scalar(1)' "$work/head.webnn" &&
@@ -38,12 +38,25 @@ refusal_is_the_pages() {
   (cd "$work" && leaves_with 2 "$program" graph head.webnn) >"$work/refused"
   grep -q 'line 5, column 5' "$work/refused" && grep -Fqx -- "$(sed 's/^ptosim: graph: //' "$work/refused")" docs/graph.md
 }
+tokens() { awk '/^```/ { on = 0 } /^webnn_graph "tokens"/ { on = 1 } on' docs/graph.md >"$work/tokens.webnn"; }
+open_sizes_are_bound() {
+  tokens && "$build/ptosim" graph "$work/tokens.webnn" | grep -q 'batch .* 1 to 8' &&
+    "$build/ptosim" graph "$work/tokens.webnn" --set batch=3 --set length=5 --run --compare reference >"$work/bound" &&
+    grep -q '^compared   within tolerance' "$work/bound" && grep -q 'sum .*float32 \[3, 5, 3\]' "$work/bound" &&
+    "$build/ptosim" check "$work/tokens.webnn" --set length=16 --set batch=8 | grep -q ' 0 findings'
+}
+open_size_is_refused() {
+  (cd "$work" && leaves_with 2 "$program" graph tokens.webnn --set batch=3 --run) >"$work/refused"
+  grep -q 'length' "$work/refused" && grep -Fqx -- "    $(cat "$work/refused")" docs/graph.md
+}
 program=$(realpath "$build/ptosim")
 
 holds 'the text form of the page runs as the reference does' example_runs
 holds 'it comes back through JSON' example_comes_back
 holds 'every verb takes it as a program' every_verb_takes_it
 holds 'it is refused as the page says' refusal_is_the_pages
+holds 'open sizes of the page are bound by --set' open_sizes_are_bound
+holds 'one that is missing is refused as the page says' open_size_is_refused
 holds 'docs/tables/operations.txt is what scripts/update_graph_ops makes' printed_is_kept
 holds 'it has every operation' every_operation
 holds 'every operation becomes tasks' each_becomes_something

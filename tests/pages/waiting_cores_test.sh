@@ -45,9 +45,10 @@ if ! grep -qE '__[at]san_init' "$build/ptosim"; then # a sanitizer has a report 
     holds "and ends the run, on $engine" leaves_with 3 "$build/ptosim" run "$work/deep.so" --engine $engine
     holds "with the stack in the sentence, on $engine" grep -q 'PTO_CORE_STACK_BYTES.*_rows' "$work/out"
   done
-  finding=$(grep '^cores: task 0 (no_answer)' docs/waiting-cores.md)
+  # Which line an access that was merged with others is of, is the compiler's.
+  placeless() { grep '^cores: task 0 (no_answer)' "$1" | sed -E 's/planted_cores\.(c:|so\+0x)[0-9a-f]+/planted_cores/g'; }
   holds 'a core that nothing answers is found' leaves_with 1 "$build/ptosim" check "$build/planted/planted_cores.so" --observe --case no_answer
-  holds 'with the finding of the page' grep -qxF "$finding" "$work/out"
+  holds 'with the finding of the page' cmp <(placeless docs/waiting-cores.md) <(placeless "$work/out")
 fi
 
 holds_total

@@ -89,14 +89,14 @@
   X("planted_kernels", "row_too_many_read", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY) \
   X("planted_kernels", "row_too_many_written", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY,          \
     PLANTED_ANY)                                                                                                       \
-  X("planted_kernels", "past_array", "valgrind", "Invalid read of size 4", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
+  X("planted_kernels", "past_array", "valgrind", "Invalid read of size", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_kernels", "past_array", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_kernels", "past_array_written", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
   X("planted_kernels", "before_array", "run", "PTO_EKERNEL", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_kernels", "before_array", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_kernels", "local_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_kernels", "local_overrun", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
-  X("planted_kernels", "past_output", "valgrind", "Invalid write of size 4", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY) \
+  X("planted_kernels", "past_output", "valgrind", "Invalid write of size", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
   X("planted_kernels", "dense_write", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_kernels", "dense_read", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_kernels", "wrong_dtype", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \

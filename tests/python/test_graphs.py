@@ -156,6 +156,28 @@ def test_refusals_name_operation_and_label():
         build.add(build.input("a", "f32", (2, 3)), build.input("b", "f32", (2, 4)), label="mine")
 
 
+def test_open_sizes_are_bound_or_said_by_tensors():
+    build = pto.GraphBuilder()
+    x = build.input("x", "f32", (8, 4))
+    y = build.reshape(x, new_shape=[8, 2, 2])
+    build.size(x, 0, "batch")
+    with pytest.raises(pto.errors.EINVAL, match="set_size: newShape of reshape has 3 items, and no item 3"):
+        build.size(y, 3, "batch", "newShape")
+    build.size(y, 0, "batch", "newShape")
+    graph = build.build({"y": build.relu(y)})
+    assert graph.sizes == {"batch": 8} and graph.outputs == {"y": ("f32", (8, 2, 2))}
+    with pytest.raises(pto.errors.EINVAL, match='size "batch" is 9, not 1 to 8'):
+        graph.bind(batch=9)
+    bound = graph.bind(batch=3)
+    assert bound.sizes == {} and bound.outputs == {"y": ("f32", (3, 2, 2))}
+    a = numpy.arange(-6, 6, dtype=numpy.float32).reshape(3, 4)
+    with pto.Context() as device:
+        numpy.testing.assert_array_equal(bound.compute(device, {"x": a})["y"], a.clip(0).reshape(3, 2, 2))
+        here, there = device.put(a), device.empty((3, 2, 2))
+        graph.dispatch(device, {"x": here}, {"y": there})
+        numpy.testing.assert_array_equal(there.read(), a.clip(0).reshape(3, 2, 2))
+
+
 def test_a_file_gives_the_same_graph(tmp_path):
     build = pto.GraphBuilder()
     x = build.input("x", "f32", (3, 3))

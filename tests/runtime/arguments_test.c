@@ -99,6 +99,9 @@ static int unknown_mode(struct pto_runtime *rt, struct world *w) {
 static int unused_mode(struct pto_runtime *rt, struct world *w) {
   return TRY(rt, "-", pto_param_tensor(PTO_UNUSED, &w->bytes));
 }
+static int unused_beside_a_sum(struct pto_runtime *rt, struct world *w) {
+  return TRY(rt, "a-", pto_accumulate(&w->managed), pto_param_tensor(PTO_UNUSED, &w->bytes));
+}
 static int null_tensor(struct pto_runtime *rt, struct world *w) {
   return TRY(rt, "ii", pto_input(&w->bytes), pto_input(NULL));
 }
@@ -139,6 +142,48 @@ static int mix_used_by_none(struct pto_runtime *rt, struct world *w) {
 }
 static int mix_not_the_union(struct pto_runtime *rt, struct world *w) {
   return mix(rt, "i", "o", PARAMS(pto_input(&w->bytes)), 1);
+}
+
+static int no_kernel_with(struct pto_runtime *rt, struct pto_launch launch, struct pto_param param) {
+  launch.no_kernel = true;
+  return submit(rt, &launch, &param, 1);
+}
+static int no_kernel_with_aic(struct pto_runtime *rt, struct world *w) {
+  struct pto_kernel cube = kernel_for(PTO_AIC, "i", 0);
+  return no_kernel_with(rt, (struct pto_launch){.aic = &cube}, pto_input(&w->bytes));
+}
+static int no_kernel_with_aiv1(struct pto_runtime *rt, struct world *w) {
+  return no_kernel_with(rt, (struct pto_launch){.aiv1 = fixture_kernel("i")}, pto_input(&w->bytes));
+}
+static int no_kernel_of_no_mode(struct pto_runtime *rt, struct world *w) {
+  return no_kernel_with(rt, (struct pto_launch){0}, pto_param_tensor(99, &w->bytes));
+}
+static int no_kernel_of_mode_0(struct pto_runtime *rt, struct world *w) {
+  return no_kernel_with(rt, (struct pto_launch){0}, pto_param_tensor(PTO_UNUSED, &w->bytes));
+}
+static int no_kernel_of_null(struct pto_runtime *rt, struct world *w) {
+  return no_kernel_with(rt, (struct pto_launch){0}, pto_input(NULL));
+}
+static int rank_of_no_name(struct pto_runtime *rt, struct world *w) {
+  return with_limits(rt, (struct pto_kernel_param){.mode = PTO_INPUT, .min_rank = 2}, pto_input(&w->bytes));
+}
+static int scalar_of_no_type(struct pto_runtime *rt, struct world *w) {
+  struct pto_param param = pto_scalar_i64(1);
+  param.scalar_type = 77;
+  return with_limits(rt, (struct pto_kernel_param){.name = "x", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32}, param);
+}
+static int initial_value_of_an_input(struct pto_runtime *rt, struct world *w) {
+  const struct pto_initial initial = {.param = 0, .bits = 1};
+  return no_kernel_with(rt, (struct pto_launch){.initial = &initial, .initial_count = 1}, pto_input(&w->fresh));
+}
+static int a_version_after_the_last(struct pto_runtime *rt, struct world *w) {
+  struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &w->managed.buffer);
+  const int32_t version = record->version;
+  const struct pto_tensor next = pto_tensor_with_version(&w->managed, version + 1);
+  record->version = INT32_MAX; /* as after 2^31 writes */
+  const int status = FIXTURE_SUBMIT(rt, "o", &next);
+  record->version = version;
+  return status;
 }
 
 /* ---- what kernels refuse ---- */
@@ -258,6 +303,19 @@ static int nothing_said_is_forgotten(struct pto_runtime *rt, struct fixture *f) 
   return 0;
 }
 static void sentence_is_empty_after_a_good_run(struct fixture *f) { assert_string_equal(pto_last_error(f->rt), ""); }
+static int more_bytes_than_can_be_counted(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t half = (UINT64_C(1) << 62) - 4096;
+  const struct pto_tensor t[3] = {fixture_managed(rt, half), fixture_managed(rt, half), fixture_managed(rt, half)};
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ooo", &t[0], &t[1], &t[2]), PTO_EINVAL);
+  fixture_expect_sentence(rt, "kernel: param 2: 4611686018427383808 bytes are too many");
+  return 0;
+}
+static int sums_and_held(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor t = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, mix(rt, "a", "i", PARAMS(pto_accumulate(&t)), 1), PTO_OK);
+  fixture_expect(rt, mix(rt, "i-", "i-", PARAMS(pto_input(&t), pto_param_tensor(PTO_HOLD, &t)), 2), PTO_OK);
+  return 0;
+}
 static int nothing(struct pto_runtime *rt, struct fixture *f) { return 0; }
 static void refused_outside_a_run(struct fixture *f) {
   struct pto_runtime *rt = f->rt;
@@ -279,6 +337,10 @@ static void refused_outside_a_run(struct fixture *f) {
                     pto_run(rt, NULL, NULL)};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(statuses); i++) assert_int_equal(statuses[i], PTO_EINVAL);
   fixture_expect_sentence(rt, "no orchestration");
+  pto_scope_label(rt, "no scope");
+  struct pto_scope_stats stats = {.size = sizeof stats, .tasks = 7};
+  pto_scope_statistics(rt, &stats);
+  assert_int_equal(stats.tasks + stats.window + stats.heap_size_bytes, 0);
   struct pto_tensor none = fixture_managed(rt, 8);
   assert_int_equal(pto_tensor_status(&none), PTO_ESTALE);
   fixture_state_expect(rt, &before);
@@ -315,6 +377,8 @@ static const struct refusal refusals[] = {
     {"a scalar for a tensor", scalar_for_tensor, PTO_EINVAL, "passed as scalar, input is expected"},
     {"an unknown mode", unknown_mode, PTO_EINVAL, "param 0"},
     {"a parameter that is only unused", unused_mode, PTO_EINVAL, "param 0 has mode 0, which is none"},
+    {"a parameter that is only unused, behind one that is accumulated into", unused_beside_a_sum, PTO_EINVAL,
+     "param 1 has mode 0, which is none"},
     {"a null tensor", null_tensor, PTO_EINVAL, "vector: param 1 () is a null tensor"},
     {"a dtype that the kernel does not take", wrong_dtype, PTO_EINVAL, "picky: param 0 (x) has dtype u8"},
     {"a rank below the kernel's", rank_too_low, PTO_EINVAL, "picky: param 0 (x) has rank 1, 2 to 8 is expected"},
@@ -325,6 +389,15 @@ static const struct refusal refusals[] = {
      "vector takes 2 parameters, 1 were passed"},
     {"a parameter that no kernel of a MIX uses", mix_used_by_none, PTO_EINVAL, "param 1 is used by no kernel"},
     {"a mode that is not the union of the MIX's", mix_not_the_union, PTO_EINVAL, "passed as input, inout is expected"},
+    {"no kernel, and one on AIC", no_kernel_with_aic, PTO_EINVAL, "the launch has a kernel"},
+    {"no kernel, and one on AIV1", no_kernel_with_aiv1, PTO_EINVAL, "the launch has a kernel"},
+    {"no kernel and a mode that is none", no_kernel_of_no_mode, PTO_EINVAL, "param 0 has mode 99, which is none"},
+    {"no kernel and a parameter that is unused", no_kernel_of_mode_0, PTO_EINVAL, "param 0 has mode 0, which is none"},
+    {"no kernel and a null tensor", no_kernel_of_null, PTO_EINVAL, "no_kernel: param 0 is a null tensor"},
+    {"a rank of a parameter without a name", rank_of_no_name, PTO_EINVAL, "picky: param 0 () has rank 1"},
+    {"a scalar of a type that is none", scalar_of_no_type, PTO_EINVAL, "is a scalar of type ?, f32 is expected"},
+    {"an initial value of what is only read", initial_value_of_an_input, PTO_EINVAL, "which nothing has written yet"},
+    {"a version after the last", a_version_after_the_last, PTO_EINVAL, "which is at version 2147483647"},
     {"what the kernel's own check refuses", kernel_says_no, PTO_EINVAL, "inner sizes 64 and 32 differ"},
     {"what the kernel's own check refuses without a word", kernel_says_no_silently, PTO_EINVAL,
      "vector refuses its parameters"},
@@ -362,6 +435,9 @@ static const struct fixture_case fixed[] = {
     {.name = "a run that went on after a refusal ends without a sentence",
      .body = nothing_said_is_forgotten,
      .after = sentence_is_empty_after_a_good_run},
+    {.name = "outputs of more bytes than can be counted are refused", .body = more_bytes_than_can_be_counted},
+    {.name = "a sum that another kernel of a MIX reads is a sum, and what no kernel uses may be held",
+     .body = sums_and_held},
     {.name = "every call of a run is refused outside of one and changes nothing",
      .body = nothing,
      .after = refused_outside_a_run},

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <runtime/submit/replay.h>
+#include <tests/support/failing_malloc.h>
 #include <tests/support/runtime_fixture.h>
 
 struct kept_case {
@@ -26,6 +27,7 @@ struct kept_case {
 static const struct kept_case *current;
 static struct pto_tensor from_before; /* a buffer with memory, and a task, that were there before */
 static struct pto_task task_before;
+static struct pto_recorded *nothing_recorded;
 
 /* ---- what is asked for ---- */
 
@@ -55,6 +57,30 @@ static int ask_for_what_is_refused(struct pto_runtime *rt, struct fixture *f, co
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &never_written), PTO_EINVAL);
   fixture_expect(rt, pto_scope_begin(rt, 77), PTO_EINVAL);
   return submit_write(rt, given, NULL);
+}
+static int ask_for_initial_values(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
+  const struct pto_tensor t = fixture_managed(rt, 64);
+  const struct pto_initial initial = {.param = 0, .bits = 7};
+  const struct pto_param fills = pto_output(&t);
+  const struct pto_launch launch = {.no_kernel = true, .initial = &initial, .initial_count = 1};
+  fixture_expect(rt, pto_submit(rt, &launch, &fills, 1, NULL), PTO_OK);
+  return FIXTURE_SUBMIT(rt, "io", &t, given);
+}
+static int ask_to_poll(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
+  return pto_poll(rt);
+}
+static int ask_for_a_recording(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
+  const struct pto_param boundary = pto_input(given);
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", given), PTO_OK);
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  pto_recorded_destroy(recorded);
+  return PTO_OK;
+}
+static int ask_for_a_launch(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
+  const struct pto_recorded_launch launch = {.size = sizeof launch};
+  return pto_submit_recorded(rt, nothing_recorded, &launch, NULL);
 }
 static int ask_to_read(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
   uint8_t value;
@@ -99,6 +125,8 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor given = fixture_bytes(f, 0, 256);
   from_before = fixture_managed(rt, 64);
   fixture_expect(rt, submit_write(rt, &from_before, &task_before), PTO_OK);
+  fixture_expect(rt, pto_recorded_begin(rt, NULL, 0), PTO_OK);
+  fixture_expect(rt, pto_recorded_end(rt, &nothing_recorded), PTO_OK);
   uint64_t tasks = fixture_tasks(rt), edges = fixture_edges(rt);
   struct pto_call_list *submits = pto_call_list_begin(rt, &given, 1);
   assert_non_null(submits);
@@ -118,6 +146,7 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
     assert_int_equal(fixture_edges(rt) - edges_then, edges);
   }
   pto_call_list_destroy(submits);
+  pto_recorded_destroy(nothing_recorded);
   return PTO_OK;
 }
 
@@ -130,11 +159,57 @@ static void run_case(void **state) {
   free(f);
 }
 
+/* ---- without memory ---- */
+
+static int (*const all_kinds[])(struct pto_runtime *, struct fixture *,
+                                const struct pto_tensor *) = {ask_tasks, ask_scopes, ask_for_initial_values};
+static bool is_usable_now;
+
+static int keep_all_kinds(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor given = fixture_bytes(f, 0, 256);
+  struct pto_call_list *submits = pto_call_list_begin(rt, &given, 1);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(all_kinds); i++) fixture_expect(rt, all_kinds[i](rt, f, &given), PTO_OK);
+  is_usable_now = pto_call_list_end(rt, submits);
+  const uint64_t tasks = fixture_tasks(rt);
+  assert_int_equal(tasks, 4 + 3 + 2); /* the run is as it would be without a list */
+  if (is_usable_now) fixture_expect(rt, pto_call_list_replay(rt, submits, &given, 1), PTO_OK);
+  assert_int_equal(fixture_tasks(rt), is_usable_now ? 2 * tasks : tasks);
+  fixture_drain(rt);
+  pto_call_list_destroy(submits);
+  return PTO_OK;
+}
+
+static void test_a_list_without_memory_is_none_and_the_run_goes_on(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  struct fixture *f = calloc(1, sizeof *f);
+  uint32_t failures = 0, still_usable = 0;
+  fixture_open(f);
+  fixture_run(f, keep_all_kinds, PTO_OK); /* fixture kernels are made */
+  for (bool is_over = false; !is_over; failures++) {
+    const int64_t before = live_blocks;
+    fail_countdown = failures + 1;
+    fixture_run(f, keep_all_kinds, PTO_OK);
+    is_over = fail_countdown != 0;
+    fail_countdown = 0;
+    assert_int_equal(live_blocks, before);
+    if (is_over) assert_true(is_usable_now);
+    still_usable += !is_over && is_usable_now; /* what could not be made smaller is as good */
+  }
+  assert_in_range(failures, 10, 60);
+  assert_in_range(still_usable, 1, 7);
+  fixture_close(f);
+  free(f);
+}
+
 static const struct kept_case cases[] = {
     {"nothing can be kept", ask_nothing, true},
     {"tasks, buffers and explicit dependencies can be kept", ask_tasks, true},
     {"scopes can be kept, with their kind", ask_scopes, true},
     {"calls that are refused are not kept, and the rest is", ask_for_what_is_refused, true},
+    {"values that memory begins with can be kept", ask_for_initial_values, true},
+    {"a look for what has ended cannot be kept", ask_to_poll, false},
+    {"a recording cannot be kept", ask_for_a_recording, false},
+    {"a launch of a recording cannot be kept", ask_for_a_launch, false},
     {"an element that is read cannot be kept", ask_to_read, false},
     {"an element that is written cannot be kept", ask_to_write, false},
     {"an address that is asked for cannot be kept", ask_for_the_address, false},
@@ -146,10 +221,11 @@ static const struct kept_case cases[] = {
 };
 
 int main(void) {
-  struct CMUnitTest tests[PTO_ARRAY_LENGTH(cases)];
+  struct CMUnitTest tests[PTO_ARRAY_LENGTH(cases) + 1] = {
+      [PTO_ARRAY_LENGTH(cases)] = cmocka_unit_test(test_a_list_without_memory_is_none_and_the_run_goes_on)};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
     tests[i] = (struct CMUnitTest){
         .name = cases[i].name, .test_func = run_case, .initial_state = (void *)(uintptr_t)&cases[i]};
   pto_call_list_destroy(NULL);
-  return _cmocka_run_group_tests("call_list_test", tests, PTO_ARRAY_LENGTH(cases), NULL, NULL);
+  return _cmocka_run_group_tests("call_list_test", tests, PTO_ARRAY_LENGTH(tests), NULL, NULL);
 }

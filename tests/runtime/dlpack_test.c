@@ -7,12 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include <pto/pto.h>
 #include <runtime/base/base.h>
+#include <tests/support/failing_malloc.h>
 
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
@@ -124,6 +126,8 @@ static void refused(struct pto_dlpack_tensor shown, const char *sentence) {
 static void test_what_is_no_tensor_is_refused_with_its_values(void **state) {
   (void)state;
   int64_t shape[9] = {2, 3}, backward[] = {-3, 1}, far[] = {INT64_MAX, 1}, four[] = {4, 1};
+  int64_t four_by_four[] = {4, 4}, over[] = {INT64_MAX, 1}, cube[] = {2, 2, 2},
+          sums_over[] = {INT64_MAX, INT64_MAX, INT64_MAX};
   const struct pto_dlpack_tensor good = {
       .data = memory, .device_type = 1, .ndim = 2, .code = 0, .bits = 32, .lanes = 1, .shape = shape};
 #define REFUSED(sentence, ...)                                                                                         \
@@ -142,6 +146,10 @@ static void test_what_is_no_tensor_is_refused_with_its_values(void **state) {
   REFUSED("external tensor: the address is NULL", bad.data = NULL);
   REFUSED("external tensor: address 0x1 is not aligned to the 4 bytes of i32", bad.data = (void *)1);
   REFUSED("external tensor: shape [9223372036854775810] of i32 has 2^62 bytes or more", bad.strides = far);
+  REFUSED("external tensor: shape [18446744073709551615] of i32 has 2^62 bytes or more", bad.shape = four_by_four,
+          bad.strides = over);
+  REFUSED("external tensor: shape [18446744073709551615] of i32 has 2^62 bytes or more", bad.ndim = 3, bad.shape = cube,
+          bad.strides = sums_over);
   REFUSED("tensor: i4 holds two elements a byte: shape [2,3] has to be contiguous from a whole byte on", bad.bits = 4,
           bad.strides = four);
 }
@@ -158,6 +166,11 @@ static void test_only_external_memory_is_shown(void **state) {
   assert_int_equal(pto_tensor_to_dlpack(&inside, NULL, NULL, &managed), PTO_EINVAL);
   assert_int_equal(pto_tensor_to_dlpack(&invalid, NULL, NULL, &managed), PTO_EINVAL);
   assert_null(managed);
+#if PTO_HAS_FAILING_MALLOC
+  fail_countdown = 1;
+  assert_int_equal(pto_tensor_to_dlpack(&whole, NULL, NULL, &managed), PTO_ENOMEM);
+  assert_null(managed);
+#endif
   assert_int_equal(pto_tensor_to_dlpack(&whole, NULL, NULL, &managed), PTO_OK);
   managed->deleter(managed);
 }

@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include <cli/measure/event_source.h>
 #include <runtime/control/published_counters.h>
+#include <tests/support/failing_malloc.h>
 #include <tests/support/runtime_fixture.h>
 
 static const char *const names[] = {
@@ -217,8 +219,35 @@ static void test_an_event_beside_which_there_is_no_room_is_refused_by_name_and_l
   close_published(&f);
 }
 
+/* There are eight names, and one that is given back is taken again. */
+static void test_more_runtimes_than_names_do_without(void **state) {
+  enum { NAMES = 8 };
+  static struct fixture many[NAMES + 1];
+  for (uint32_t i = 0; i <= NAMES; i++) {
+    many[i] = (struct fixture){.config = {.window = 16}};
+    fixture_open(&many[i]);
+  }
+  uint32_t published = 0;
+  for (; published <= NAMES; published++)
+    if (pto_runtime_publish_counters(many[published].rt) != PTO_OK) break;
+  const bool has_any = published > 0;
+  if (has_any) {
+    assert_int_equal(published, NAMES);
+    assert_int_equal(pto_runtime_publish_counters(many[NAMES].rt), PTO_ENOTSUP);
+    fixture_close(&many[0]);
+#if PTO_HAS_FAILING_MALLOC
+    fail_countdown = 1;
+    assert_int_equal(pto_runtime_publish_counters(many[NAMES].rt), PTO_ENOMEM);
+#endif
+    assert_int_equal(pto_runtime_publish_counters(many[NAMES].rt), PTO_OK);
+  }
+  for (uint32_t i = has_any; i <= NAMES; i++) fixture_close(&many[i]);
+  if (!has_any) skip();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_more_runtimes_than_names_do_without),
       cmocka_unit_test(test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go_on_over_runs),
       cmocka_unit_test(test_waits_for_task_slots_and_by_the_host_are_stalls),
       cmocka_unit_test(test_what_was_counted_before_the_start_is_left_out),

@@ -206,6 +206,64 @@ static int each_launch_has_temporaries_of_its_own(struct pto_runtime *rt, struct
 }
 
 /* A launch holds one task slot of the scope that it is in, and the memory of temporaries until it is done. */
+/* ---- four bits, and nothing at all ---- */
+
+static int copy_nibbles(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *from = &args->tensors[0], *to = &args->tensors[1];
+  memcpy(to->addr, from->addr, from->shape[0] / 2);
+  return 0;
+}
+static int elements_of_four_bits(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel copy;
+  const uint64_t shape[] = {32}, whole[] = {128};
+  copy = fixture_kernel_with("io", 0, copy_nibbles);
+  const struct pto_tensor memory = pto_external_tensor(rt, f->memory, PTO_INT4, 1, whole);
+  const struct pto_tensor in = pto_tensor_slice(&memory, 0, 32, 64, 1), out = pto_tensor_slice(&memory, 0, 64, 96, 1);
+  const struct pto_param boundary[] = {pto_input(&in), pto_output(&out)};
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, boundary, 2), PTO_OK);
+  const struct pto_tensor t = pto_managed_tensor(rt, pto_create_buffer(rt, 16), PTO_INT4, 1, shape);
+  fixture_expect(rt, pto_submit_aiv(rt, &copy, (struct pto_param[]){pto_input(&in), pto_output(&t)}, 2), PTO_OK);
+  for (uint64_t half = 0; half < 2; half++) {
+    const struct pto_tensor from = pto_tensor_slice(&t, 0, 16 * half, 16 * half + 16, 1),
+                            to = pto_tensor_slice(&out, 0, 16 * half, 16 * half + 16, 1);
+    fixture_expect(rt, pto_submit_aiv(rt, &copy, (struct pto_param[]){pto_input(&from), pto_output(&to)}, 2), PTO_OK);
+  }
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  for (int other = 0; other < 2; other++) { /* and from elsewhere to elsewhere */
+    const struct pto_tensor from = pto_tensor_slice(&memory, 0, other ? 64 : 32, other ? 96 : 64, 1),
+                            to = pto_tensor_slice(&memory, 0, other ? 96 : 64, other ? 128 : 96, 1);
+    const struct pto_param params[] = {pto_input(&from), pto_output(&to)};
+    const struct pto_recorded_launch launch = {.size = sizeof launch, .params = params, .count = 2};
+    if (!other)
+      for (uint8_t i = 0; i < 16; i++) f->memory[16 + i] = (uint8_t)(7 * i + 3);
+    fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
+    fixture_drain(rt);
+  }
+  assert_memory_equal(f->memory + 32, f->memory + 16, 16);
+  assert_memory_equal(f->memory + 48, f->memory + 16, 16);
+  pto_recorded_destroy(recorded);
+  return 0;
+}
+
+static int tensors_without_elements(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor in = fixture_bytes(f, 0, 64), none = pto_tensor_slice(&in, 0, 64, 64, 1);
+  const struct pto_param boundary = pto_input(&in);
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = &boundary, .count = 1};
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
+  const struct pto_tensor t = fixture_managed(rt, 64), of_t = pto_tensor_slice(&t, 0, 8, 8, 1),
+                          empty = fixture_managed(rt, 0);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ioo", &none, &t, &empty), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ii", &of_t, &empty), PTO_OK);
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  for (int i = 0; i < 2; i++) fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
+  fixture_drain(rt);
+  assert_int_equal(fixture_tasks(rt), 2 * 4);
+  pto_recorded_destroy(recorded);
+  return 0;
+}
+
 static int many_launches_in_one_scope(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_tensor in = fixture_bytes(f, 0, 4096), out = fixture_bytes(f, 8192, 4096);
   struct pto_recorded *recorded = fork_of(rt, &in, &out);
@@ -375,6 +433,8 @@ static const struct fixture_case cases[] = {
     {.name = "a recording of nothing", .body = nothing_recorded},
     {.name = "temporaries, parts, initial values, scalars", .body = each_launch_has_temporaries_of_its_own},
     {.name = "temporaries with poison", .body = each_launch_has_temporaries_of_its_own, .poison = true},
+    {.name = "elements of four bits", .body = elements_of_four_bits},
+    {.name = "tensors without elements", .body = tensors_without_elements},
     {.name = "many launches in one scope", .body = many_launches_in_one_scope},
     {.name = "too many launches in one scope",
      .body = too_many_launches_in_one_scope,

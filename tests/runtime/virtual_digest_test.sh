@@ -37,6 +37,18 @@ for program in bgemm paged_attention spmd_sync_start war_reuse scalar_data; do
   done
 done
 
+# The same of cores that wait, with a cache that goes by use, with none, and with times that vary by a seed.
+for program in core_fifo spmd_barrier; do
+  for chip in a2a3,l2=lru tiny tiny,l2_bytes=0; do
+    for options in '--jitter 0%' '--jitter 7%'; do
+      # shellcheck disable=SC2086
+      expected=$(times $program $chip $options)
+      # shellcheck disable=SC2086
+      same "$program on $chip, $options, other workers" "$expected" "$(times $program $chip $options --workers 3)"
+    done
+  done
+done
+
 # Under valgrind addresses, threads and speed are others.  (A sanitizer's build does not run there.)
 if command -v valgrind >/dev/null && ! ldd "$build/ptosim" | grep -qE 'lib(a|t|ub)san'; then
   for program in vector_example bgemm; do

@@ -61,6 +61,7 @@ static void after_manual_scope(struct fixture *f) {
   assert_int_equal(picture->scopes[1].depth, 1);
   assert_int_equal(picture->scopes[1].tasks, 3);
   expect_task(1, "logged", PTO_TASK_COMPLETED); /* its number and kernel outlive its payload */
+  assert_int_equal(task_of(1)->calls_left, 0);
   expect_text("its oldest, task 1 (logged, COMPLETED)");
   expect_text("waits for the end of scope 1 (depth 1, manual, keeps 3 tasks and 0 bytes of ring 1)");
   assert_null(find_link("task0", "scope0")); /* no task waits for it */
@@ -133,6 +134,19 @@ static void after_alloc(struct fixture *f) {
   assert_string_equal(picture->doing_kernels, "alloc");
 }
 
+/* Each core of 50 clusters has a task that has not run. */
+enum { MANY_CLUSTERS = 50 };
+static int more_cores_than_a_picture(struct pto_runtime *rt, struct fixture *f) {
+  for (uint64_t i = 0; i < 3 * MANY_CLUSTERS; i++)
+    FIXTURE_DO(rt, .label = i, .roles = i < MANY_CLUSTERS ? FIXTURE_AIC : FIXTURE_AIV0);
+  return too_large(rt, f);
+}
+static void after_many_cores(struct fixture *f) {
+  take(f, PTO_EHEAP);
+  assert_int_equal(picture->listed_core_count, PTO_PICTURE_CORES);
+  assert_int_equal(picture->cores_more, 3 * MANY_CLUSTERS - PTO_PICTURE_CORES);
+}
+
 /* ---- capacities ---- */
 
 static int more_regions_than_room(struct pto_runtime *rt, struct fixture *f) {
@@ -195,8 +209,14 @@ static int fail_alone(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_launch launch = {.aiv0 = &failing};
   return pto_submit(rt, &launch, NULL, 0, NULL);
 }
+static void check_what_is_none(void) {
+  assert_string_equal(pto_picture_reason_name(PTO_PICTURE_REASON_COUNT), "?");
+  assert_string_equal(pto_picture_reason_text(PTO_PICTURE_REASON_COUNT), "?");
+  assert_string_equal(pto_task_state_name(99), "?");
+}
 static void after_failure_alone(struct fixture *f) {
   take(f, PTO_EKERNEL);
+  check_what_is_none();
   assert_false(pto_stopped_has_waits(picture));
 }
 
@@ -236,6 +256,13 @@ static const struct fixture_case cases[] = {
      .status = PTO_EWINDOW,
      .window = 4,
      .after = after_nested},
+    {.name = "of more cores than a picture has room for the rest is counted",
+     .body = more_cores_than_a_picture,
+     .status = PTO_EHEAP,
+     .after = after_many_cores,
+     .window = 512,
+     .heap_bytes = 4096,
+     .clusters = MANY_CLUSTERS},
     {.name = "outputs that no heap could hold wait for no task",
      .body = too_large,
      .status = PTO_EHEAP,

@@ -195,10 +195,37 @@ WRONG_AIC(push_nothing, pto_core_push(args, PTO_ROLE_AIV1, bytes, 0))
 WRONG_AIC(push_too_much, pto_core_push(args, PTO_ROLE_AIV1, bytes, PTO_CORE_FIFO_BYTES - 7))
 WRONG(pop_from_3, pto_core_pop(args, 3, bytes, 8))
 WRONG(turn_unasked, pto_core_turn(args))
+static int private_of_another_size(const struct pto_kernel_args *args) {
+  void *memory, *again;
+  int status = pto_core_private(args, 8, NULL, &memory);
+  if (status == 0) status = pto_core_private(args, 8, NULL, &again);
+  if (status != 0 || memory != again) return status;
+  return pto_core_private(args, 16, NULL, &memory);
+}
+static int private_too_large(const struct pto_kernel_args *args) {
+  void *memory;
+  return pto_core_private(args, UINT64_C(1) << 61, NULL, &memory);
+}
+static int shared_too_large(const struct pto_kernel_args *args) {
+  void *memory;
+  return pto_core_shared(args, 5, UINT64_C(1) << 61, &memory);
+}
 WRONG_AIC(plain_wait, pto_core_wait(args, 0))
 WRONG_AIC(plain_signal, pto_core_signal(args, AIV0, 0))
 WRONG_AIC(plain_barrier, pto_core_barrier(args))
 WRONG_AIC(plain_work, pto_core_work(args, &(struct pto_cost){.vector_elems = 1}))
+WRONG_AIC(plain_signal_block, pto_core_signal_block(args, 0, AIV0, 0))
+WRONG_AIC(plain_turn, pto_core_turn(args))
+WRONG_AIC(plain_yield, pto_core_yield(args, false))
+WRONG_AIC(plain_now, pto_core_now(args, &(uint64_t){0}))
+static int plain_shared(const struct pto_kernel_args *args) {
+  void *memory;
+  return args->core->role == PTO_ROLE_AIC ? pto_core_shared(args, 1, 8, &memory) : 0;
+}
+static int plain_private(const struct pto_kernel_args *args) {
+  void *memory;
+  return args->core->role == PTO_ROLE_AIC ? pto_core_private(args, 8, NULL, &memory) : 0;
+}
 
 static int pop_another_size(const struct pto_kernel_args *args) {
   uint8_t element[24] = {0};
@@ -384,6 +411,42 @@ static const struct waiting_case cases[] = {
      .run = plain_work,
      .plain_roles = AIC,
      FAILED("cube_part", "pto_core_work", "PTO_KERNEL_WAITS")},
+    {.name = "memory of a core has one size",
+     .run = private_of_another_size,
+     .roles = AIC,
+     FAILED("cube_part", "pto_core_private: no 16 bytes")},
+    {.name = "memory of a core that cannot be had is told",
+     .run = private_too_large,
+     .roles = AIC,
+     FAILED("cube_part", "pto_core_private: no 2305843009213693952 bytes")},
+    {.name = "memory of a block that cannot be had is told",
+     .run = shared_too_large,
+     .roles = AIC,
+     FAILED("cube_part", "pto_core_shared: no 2305843009213693952 bytes for key 5")},
+    {.name = "a signal to a block of a kernel that does not declare it is refused",
+     .run = plain_signal_block,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_signal_block", "PTO_KERNEL_WAITS")},
+    {.name = "a turn of a kernel that does not declare it is refused",
+     .run = plain_turn,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_turn", "PTO_KERNEL_WAITS")},
+    {.name = "a yield of a kernel that does not declare it is refused",
+     .run = plain_yield,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_yield", "PTO_KERNEL_WAITS")},
+    {.name = "a question for the time of a kernel that does not declare it is refused",
+     .run = plain_now,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_now", "PTO_KERNEL_WAITS")},
+    {.name = "memory of the block of a kernel that does not declare it is refused",
+     .run = plain_shared,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_shared", "PTO_KERNEL_WAITS")},
+    {.name = "memory of its own of a kernel that does not declare it is refused",
+     .run = plain_private,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_private", "PTO_KERNEL_WAITS")},
 };
 
 int main(void) { return waiting_run_cases("waiting errors", cases, PTO_ARRAY_LENGTH(cases)); }

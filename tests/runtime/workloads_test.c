@@ -97,7 +97,7 @@ static void digest_of(const char *program, const char *options, char *digest, si
 
 static void test_variants_that_merge_blocks_in_one_order_leave_the_same_bytes(void **state) {
   static const char *const variants[] = {"paged_attention_manual", "paged_attention_ringbuffer",
-                                         "batch_paged_attention"};
+                                         "batch_paged_attention", "spmd_paged_attention"};
   static const char *const inputs[] = {
       "--set lens=33,17",
       "--set lens=33,64,128,15 --set dtype=fp16",
@@ -121,6 +121,29 @@ static void test_one_block_a_task_is_paged_attention_itself(void **state) {
   digest_of("paged_attention", "--set lens=33,64,128,15", wanted, sizeof wanted);
   digest_of("paged_attention_unroll", "--set lens=33,64,128,15 --set unroll=1", got, sizeof got);
   assert_string_equal(wanted, got);
+}
+
+/* And one that does not hold it gives other bytes. */
+static void test_a_window_that_holds_the_context_is_paged_attention_itself(void **state) {
+  char wanted[32], got[32], narrow[32];
+  digest_of("paged_attention", "--set lens=33,64,128,15", wanted, sizeof wanted);
+  digest_of("sliding_window_attention", "--set lens=33,64,128,15 --set window=128", got, sizeof got);
+  digest_of("sliding_window_attention", "--set lens=33,64,128,15 --set window=127", narrow, sizeof narrow);
+  assert_string_equal(wanted, got);
+  assert_string_not_equal(wanted, narrow);
+}
+
+/* Three widths under either kind of scopes: what is found and what is written down are one graph. */
+static void test_a_layer_has_the_same_bytes_for_any_width_and_scopes(void **state) {
+  static const char *const places[] = {"--engine threads --chip a2a3", "--engine virtual --chip tiny"};
+  static const char *const cases[] = {"auto8", "auto24", "manual", "manual8", "manual24"};
+  char wanted[32], got[32], options[256];
+  digest_of("qwen3_decode", "--case auto", wanted, sizeof wanted);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    snprintf(options, sizeof options, "--case %s %s", cases[i], places[i % 2]);
+    digest_of("qwen3_decode", options, got, sizeof got);
+    if (strcmp(wanted, got) != 0) fail_msg("qwen3_decode %s: %s instead of %s", options, got, wanted);
+  }
 }
 
 /* The edge to the creator beside that to the last writer is what makes counts those of the existing runtime: small
@@ -246,6 +269,8 @@ int main(void) {
       cmocka_unit_test(test_every_case_states_its_counts_and_stands_in_the_table_with_them),
       cmocka_unit_test(test_variants_that_merge_blocks_in_one_order_leave_the_same_bytes),
       cmocka_unit_test(test_one_block_a_task_is_paged_attention_itself),
+      cmocka_unit_test(test_a_layer_has_the_same_bytes_for_any_width_and_scopes),
+      cmocka_unit_test(test_a_window_that_holds_the_context_is_paged_attention_itself),
       cmocka_unit_test(test_under_pto_counts_have_creator_edges),
       cmocka_unit_test(test_a_single_block_sends_one_message_a_task),
       cmocka_unit_test(test_the_ring_buffer_program_comes_round_and_waits),

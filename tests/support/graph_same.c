@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <tests/support/graph_same.h>
 
+#include <graph/build/sizes.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,21 @@ static bool is_same_node(struct pair *p, uint32_t index) {
   return true;
 }
 
+/* The same names at the same places.  Their order is that of values, which the two may number otherwise. */
+static bool is_same_sizes(struct pair *p) {
+  const struct pto_graph_sizes *x = &p->a->sizes;
+  if (x->place_count != p->b->sizes.place_count) return false;
+  for (uint32_t i = 0; i < x->place_count; i++) {
+    const struct pto_graph_size_place *place = &x->places[i];
+    const struct pto_graph_open_size *size = &x->sizes[place->size];
+    const struct pto_graph_open_size *other =
+        pto_graph_size_in(p->b, p->match[place->value], place->attribute, place->item);
+    if (!other || strcmp(size->name, other->name) != 0 || size->most != other->most || size->follows != other->follows)
+      return false;
+  }
+  return true;
+}
+
 static bool compare(struct pair *p) {
   snprintf(p->why, 256, "counts of values, nodes, inputs or outputs");
   if (p->a->value_count != p->b->value_count || p->a->node_count != p->b->node_count ||
@@ -93,6 +110,8 @@ static bool compare(struct pair *p) {
   }
   for (uint32_t i = 0; i < p->a->node_count; i++)
     if (!is_same_node(p, i)) return false;
+  snprintf(p->why, 256, "open sizes");
+  if (!is_same_sizes(p)) return false;
   for (uint32_t i = 0; i < p->a->output_count; i++) {
     snprintf(p->why, 256, "output %" PRIu32, i);
     if (!meet(p, p->a->outputs[i], p->b->outputs[i]) ||

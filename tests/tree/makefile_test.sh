@@ -7,7 +7,7 @@ set -u
 top=$(realpath "$(dirname "$0")/../..")
 tree=$(mktemp -d) || exit 1
 trap 'rm -rf "$tree"' EXIT
-unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS SAN BUILD WERROR TESTS COVERAGE PTO_BUILD_DIR
+unset MAKEFLAGS MFLAGS MAKELEVEL CC CFLAGS SAN BUILD WERROR TESTS COVERAGE PTO_BUILD_DIR
 passed=0 failed=0
 
 holds() { # WHAT COMMAND…

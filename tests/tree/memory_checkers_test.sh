@@ -28,7 +28,7 @@ else
   run=(valgrind -q --tool=memcheck --error-exitcode=99 "$build/ptosim")
 fi
 # shellcheck disable=SC2086
-${CC:-cc} -std=c17 -O0 -g -fPIC -shared -Wall -Wextra -Wno-unused-parameter -Iinclude $flags \
+${CC:-cc} -std=c17 -O0 -gdwarf-4 -fPIC -shared -Wall -Wextra -Wno-unused-parameter -Iinclude $flags \
   -o "${work:?}/planted.so" "$source" || exit 1
 
 run() { # MISTAKE OPTIONS…

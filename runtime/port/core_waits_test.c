@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentence of what cores wait for, kind by kind; what engines find is in sim/rendezvous/rendezvous_test.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pto/pto.h>
+#include <runtime/port/core_port.h>
+#include <runtime/port/core_waits.h>
+
+#define WHO .task_number = 7, .kernel = "sum", .who = {.block_index = 2, .core = 4, .role = PTO_ROLE_AIV0}
+#define OTHER(how) .has_other = true, .other = {.block_index = 1, .core = 5, .role = PTO_ROLE_AIV1, .state = how}
+
+static const struct {
+  struct pto_core_wait wait;
+  const char *sentence; /* behind who waits */
+} cases[] = {
+    {{WHO, .waits_for = PTO_WAITS_FOR_NOTHING}, ""},
+    {{WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = 3}, "for a signal at flag 3"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_ROOM, .room_bytes = 64, OTHER(PTO_SEAT_SENT)},
+     "for room for 64 bytes in the FIFO to AIV1 on core 5, which has not begun"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_ELEMENT, OTHER(PTO_SEAT_RETURNED)},
+     "for an element from AIV1 on core 5, which has returned"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 6, .arrived = 1, .expected = 3, OTHER(PTO_SEAT_BEGUN)},
+     "at barrier 6 with 1 of 3, without block 1 AIV1 on core 5, which waits"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 6}, "at barrier 6, without a block that has returned"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_TURN, OTHER(PTO_SEAT_BEGUN)},
+     "for its turn after block 1 AIV1 on core 5, which waits"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_TURN}, "for its turn"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_CHANGE}, "for a change of memory that it polls"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_PEER, .peer = {.call = PTO_PEER_PUT, .peer = 1, .bytes = 32}},
+     "for its put of 32 bytes to rank 1"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_PEER, .peer = {.call = PTO_PEER_GET, .peer = 2, .bytes = 16}},
+     "for its get of 16 bytes from rank 2"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_PEER,
+      .peer = {.call = PTO_PEER_SIGNAL, .comm = 1, .signal = 9, .compare = PTO_IF_EQ, .value = -4, .found = 3}},
+     "for signal 9 = -4 of comm 1, which is 3"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_PEER,
+      .peer = {.call = PTO_PEER_SIGNAL, .signal = 9, .compare = PTO_IF_GE, .value = 1}},
+     "for signal 9 >= 1 of comm 0, which is 0"},
+};
+
+static void each_kind_has_its_sentence(void **state) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    char wanted[512], text[512];
+    snprintf(wanted, sizeof wanted, "task 7 (sum) block 2 AIV0 on core 4 waits %s", cases[i].sentence);
+    assert_int_equal(pto_core_wait_describe(&cases[i].wait, text, sizeof text), strlen(wanted));
+    assert_string_equal(text, wanted);
+  }
+}
+
+static void a_role_that_is_none_has_no_name(void **state) {
+  assert_string_equal(pto_role_name(PTO_ROLE_AIV1), "AIV1");
+  assert_string_equal(pto_role_name(PTO_ROLE_COUNT), "?");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_kind_has_its_sentence),
+      cmocka_unit_test(a_role_that_is_none_has_no_name),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
