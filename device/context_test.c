@@ -181,7 +181,7 @@ static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct 
 }
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
-  static const char *const engines[] = {"threads", "virtual", "observe", "explore"};
+  static const char *const engines[] = {"threads", "virtual", "observe", "observed virtual", "explore"};
   const struct pto_context_watch watch = {tell_created, tell_destroyed, &told};
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
     const struct pto_context_options options = {
@@ -196,7 +196,7 @@ static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_re
     write4(a, 1, 2, 3, 4);
     dispatch1(&times_2, a, b);
     reads4(b, 2, 4, 6, 8);
-    assert_int_equal(counters().transfer_ps != 0, strcmp(engines[e], "virtual") == 0);
+    assert_int_equal(counters().transfer_ps != 0, strstr(engines[e], "virtual") != NULL);
     pto_context_destroy(context);
     assert_true(told.created == 1 && told.destroyed == 1 && told.tasks == 1 && told.recorded == 1);
     told.answer = PTO_ENOTSUP;

@@ -17,13 +17,18 @@ uint64_t pto_device_copy_ps(const struct pto_chip *chip, uint64_t size_bytes) {
                     pto_max_u64(chip->chip_bandwidth_mbps, 1));
 }
 
-enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, NPU_EXPLORED, HOST };
+enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, NPU_OBSERVED_VIRTUAL, NPU_EXPLORED, HOST };
 
 static const struct pto_device_backend backends[] = {
     [NPU_THREADS] = {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads"},
     [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .has_clock = true, .engine = "virtual"},
     /* For tools: kernels run one at a time, on the waiting thread. */
     [NPU_OBSERVED] = {.name = "npu-observed", .is_accelerated = true, .engine = "observe"},
+    /* The same, of a rank of several. */
+    [NPU_OBSERVED_VIRTUAL] = {.name = "npu-observed-virtual",
+                              .is_accelerated = true,
+                              .has_clock = true,
+                              .engine = "observed virtual"},
     /* For tools: the order of its tasks is chosen, so the program's own waits alone may take some of it away. */
     [NPU_EXPLORED] = {.name = "npu-explored", .is_accelerated = true, .leaves_tasks = true, .engine = "explore"},
     /* One cluster on one thread: tasks run one at a time. */

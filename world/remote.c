@@ -9,7 +9,10 @@
 #include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 #include <runtime/base/text.h>
+#include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
+#include <runtime/tensor/region_runs.h>
+#include <runtime/tensor/tensor_make.h>
 #include <sim/rendezvous/waiting_core.h>
 
 /* ---- who calls ---- */
@@ -181,20 +184,36 @@ static unsigned char *window_of(const struct pto_rank *rank, const struct pto_wo
 
 /* ---- put and get ---- */
 
+/* Puts elements where the layout has them, and tells who watches the rank's memory. */
+static void scatter(const struct pto_rank *rank, const struct pto_remote_layout *layout, unsigned char *base,
+                    const unsigned char *packed) {
+  const struct pto_memory_watch *watch = rank->rt ? rank->rt->watch : NULL;
+  if (watch) {
+    const struct pto_kernel_tensor tensor = {(char *)base + layout->addr, layout->shape, layout->strides, layout->ndims,
+                                             layout->dtype};
+    struct pto_region region;
+    pto_region_from_kernel_tensor(&tensor, &region);
+    struct pto_region_runs runs = pto_region_runs(&region);
+    for (uint64_t lo; pto_region_runs_next(&runs, &lo);) watch->host_writes(watch->context, lo, region.run_bytes);
+  }
+  pto_remote_scatter(layout, base, packed);
+}
+
 static void state_move(struct pto_waiting_core *core, uint64_t bytes) {
   core->stated.bytes_in += bytes;
   core->stated.bytes_out += bytes;
 }
 
 /* Within the own window: a copy by the core. */
-static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_remote_layout *to,
-                     const struct pto_remote_layout *from, unsigned char *to_base, const unsigned char *from_base) {
+static int copy_here(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank,
+                     const struct pto_remote_layout *to, const struct pto_remote_layout *from, unsigned char *to_base,
+                     const unsigned char *from_base) {
   const uint64_t bytes = pto_remote_bytes(from);
   const bool computes = pto_core_computes(args);
   unsigned char *packed = malloc(bytes && computes ? bytes : 1);
   if (!packed) return no_memory(args, call);
   if (computes) pto_remote_gather(from, from_base, packed);
-  if (computes) pto_remote_scatter(to, to_base, packed);
+  if (computes) scatter(rank, to, to_base, packed);
   free(packed);
   return pto_core_work(args, &(struct pto_cost){.bytes_in = bytes, .bytes_out = bytes});
 }
@@ -213,7 +232,7 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
   pto_rank_record_access(rank, core, PTO_REMOTE_WRITE, window.comm->uid, window.peer, &to);
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, own_window(window.comm), NULL);
+  if (window.peer == rank->index) return copy_here(args, call, rank, &to, &from, own_window(window.comm), NULL);
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message =
       pto_rank_message(rank, window.peer, PTO_WORLD_WRITE, pto_core_computes(args) ? bytes : 0);
@@ -249,7 +268,7 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   status = take_own(args, call, rank, "to", to, PTO_REMOTE_WRITE);
   if (status != 0) return status;
   pto_rank_record_access(rank, core, PTO_REMOTE_READ, window.comm->uid, window.peer, &from);
-  if (window.peer == rank->index) return copy_here(args, call, &to, &from, NULL, own_window(window.comm));
+  if (window.peer == rank->index) return copy_here(args, call, rank, &to, &from, NULL, own_window(window.comm));
   const uint64_t bytes = pto_remote_bytes(&from);
   struct pto_world_message *message = pto_rank_message(rank, window.peer, PTO_WORLD_READ, 0);
   if (!message) return no_memory(args, call);
@@ -274,7 +293,7 @@ void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *
   struct pto_rank_put *before = &rank->puts[message->source];
   *before =
       (struct pto_rank_put){before->landed_at == message->began_at ? before->began_at : message->began_at, message->at};
-  if (message->bytes) pto_remote_scatter(&message->layout, window_of(rank, message), message->payload);
+  if (message->bytes) scatter(rank, &message->layout, window_of(rank, message), message->payload);
   note_change(rank);
 }
 
@@ -294,7 +313,7 @@ void pto_rank_take_read(struct pto_rank *rank, const struct pto_world_message *m
 }
 
 void pto_rank_take_answer(struct pto_rank *rank, const struct pto_world_message *message) {
-  if (honour(rank, message->ticket) && message->bytes) pto_remote_scatter(&message->layout, NULL, message->payload);
+  if (honour(rank, message->ticket) && message->bytes) scatter(rank, &message->layout, NULL, message->payload);
 }
 
 /* ---- signals ---- */

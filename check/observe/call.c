@@ -26,7 +26,7 @@ static uint32_t mode_of(const struct pto_observe_call *call, uint32_t i, bool of
 
 static uint64_t mix(uint64_t key, uint64_t value) { return pto_mix64(key ^ value) + UINT64_C(0x9e3779b97f4a7c15); }
 
-static uint64_t form_of(const struct pto_observe_call *call) {
+static uint64_t form_key(const struct pto_observe_call *call) {
   const struct pto_message *first = &call->unit->messages[0];
   uint64_t key = mix(call->unit->count, first->role);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) key = mix(key, (uintptr_t)call->payload->kernels[k]);
@@ -36,6 +36,24 @@ static uint64_t form_of(const struct pto_observe_call *call) {
     for (uint32_t d = 0; d < t->ndims; d++) key = mix(mix(key, t->shape[d]), t->strides[d]);
   }
   return key | 1;
+}
+
+/* The place of the unit's form.  NULL where others fill the table: then no limit of calls applies. */
+static struct pto_observe_form *find_form(struct pto_observation *o, uint64_t key) {
+  struct pto_observe_form *forms = o->forms_memory.addr;
+  for (uint32_t i = 0; i < 64; i++) {
+    struct pto_observe_form *form = &forms[(key + i) % PTO_OBSERVE_FORMS];
+    if (form->key == 0) form->key = key;
+    if (form->key == key) return form;
+  }
+  return NULL;
+}
+
+bool pto_observe_is_wanted(const struct pto_observation *o) {
+  const struct pto_observe_form *form = o->call.form_entry;
+  const uint64_t number = o->call.payload->task_number;
+  if (o->options.has_tasks && (number < o->options.first_task || number > o->options.last_task)) return false;
+  return !o->options.calls_a_form || !form || form->calls < o->options.calls_a_form;
 }
 
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit) {
@@ -52,7 +70,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->has_shared = false;
   call->status = 0;
   call->runs = call->param_count = 0;
-  call->form = form_of(call);
+  call->form_entry = find_form(o, form_key(call));
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
     const uint32_t task_mode = mode_of(call, i, true);
     if (task_mode == PTO_SCALAR) continue;
@@ -63,6 +81,10 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
                                         .element_bytes = pto_dtype_size(payload->tensors[t].dtype),
                                         .name = kernel->params[i].name};
     pto_region_from_kernel_tensor(&payload->tensors[t++], &param->region);
+    if (pto_observe_memory_is_hollow(o->memory, param->region.start)) { /* nothing is there to be looked at */
+      param->region = (struct pto_region){0};
+      param->mode = param->task_mode = PTO_UNUSED;
+    }
   }
 }
 
@@ -79,7 +101,7 @@ _Static_assert((int)PTO_OBSERVE_READ == (int)PTO_INPUT && (int)PTO_OBSERVE_WRITE
 
 /* Says of [lo, hi) what the unit may do with it. */
 static bool declare_bytes(struct pto_observation *o, uint64_t lo, uint64_t hi, uint8_t byte_class) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   while (lo < hi) {
     const uint32_t slot = pto_observe_call_page(m, lo);
     if (slot == PTO_OBSERVE_NO_SLOT) return false;
@@ -93,7 +115,7 @@ static bool declare_bytes(struct pto_observation *o, uint64_t lo, uint64_t hi, u
 
 /* Bytes to be read alone: whole pages of them need no looking at, unless a task forgot to write them. */
 static bool declare_reads(struct pto_observation *o, uint64_t lo, uint64_t hi, uint8_t byte_class) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   uint64_t plain_lo = 0, plain_hi = 0;
   bool is_ok = true;
   for (uint64_t page = lo & ~(m->page_bytes - 1); page < hi && is_ok; page += m->page_bytes) {
@@ -116,7 +138,7 @@ static bool declare_reads(struct pto_observation *o, uint64_t lo, uint64_t hi, u
 
 /* The pages of a region, neighbours together. */
 static bool declare_pages(struct pto_observation *o, const struct pto_region *region) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   struct pto_region_runs runs = pto_region_runs(region);
   struct pto_observe_range pages = {0, 0};
   for (uint64_t lo; pto_region_runs_next(&runs, &lo);) {
@@ -135,7 +157,7 @@ static bool declare_param(struct pto_observation *o, const struct pto_observe_pa
   const uint8_t byte_class = class_of(&o->call, param);
   struct pto_region_runs runs = pto_region_runs(&param->region);
   bool is_ok = true;
-  if ((param->mode & PTO_OUTPUT) || param->region.run_bytes < o->memory.page_bytes)
+  if ((param->mode & PTO_OUTPUT) || param->region.run_bytes < o->memory->page_bytes)
     is_ok = declare_pages(o, &param->region);
   for (uint64_t lo; is_ok && pto_region_runs_next(&runs, &lo);) {
     const uint64_t hi = lo + param->region.run_bytes;
@@ -156,7 +178,7 @@ static bool declare_half(struct pto_observation *o, const struct pto_observe_par
 
 /* Marks the bytes to be read that no task has written. */
 static void mark_unwritten(struct pto_observation *o, uint32_t slot) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   uint8_t *classes = pto_observe_at(m, m->classes, slot);
   if (pto_observe_shadow_is_written(&o->shadow, page, page + m->page_bytes)) return;
@@ -166,7 +188,7 @@ static void mark_unwritten(struct pto_observation *o, uint32_t slot) {
 }
 
 bool pto_observe_declare(struct pto_observation *o) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   struct pto_observe_call *call = &o->call;
   /* What is written first: its pages are looked at whole, also for those that read there. */
   for (int writes = 1; writes >= 0; writes--)
@@ -211,12 +233,12 @@ static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uin
 void pto_observe_make_noise(struct pto_observation *o) {
   struct pto_rng rng = {.state = 1};
   uint8_t *noise = o->noise_memory.addr;
-  for (uint64_t i = 0; i < 2 * o->memory.page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
+  for (uint64_t i = 0; i < 2 * o->memory->page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
 }
 
 /* Each page and pattern has another piece of it. */
 static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page, enum pto_observe_pattern pattern) {
-  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page + pattern) % o->memory.page_bytes;
+  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page + pattern) % o->memory->page_bytes;
 }
 
 static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
@@ -247,7 +269,7 @@ static void first_block(const uint8_t *restrict before, const uint8_t *restrict 
 
 /* What a run begins with. */
 static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *classes = pto_observe_at(m, m->classes, slot);
@@ -263,7 +285,7 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
 
 /* What a run has shown; true where it differs from the first. */
 static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
@@ -286,7 +308,7 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
 
 static void note_differences(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern,
                              struct pto_observe_outcome *outcome) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
@@ -301,15 +323,15 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
 }
 
 void pto_observe_set_before(struct pto_observation *o) {
-  for (uint32_t slot = 0; slot < o->memory.pages.count; slot++) set_page(o, slot, PTO_OBSERVE_NEGATIVE);
+  for (uint32_t slot = 0; slot < o->memory->pages.count; slot++) set_page(o, slot, PTO_OBSERVE_NEGATIVE);
 }
 
 void pto_observe_run_first(struct pto_observation *o) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  o->call.status = pto_engine_observe_run(o->port, 0, 0, 0);
+  o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
-  o->call.local_bytes = pto_engine_observe_local_bytes(o->port);
+  o->call.local_bytes = pto_observed_unit_local_bytes(o->port);
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
@@ -328,19 +350,19 @@ struct again {
 };
 static void run_again(void *context) {
   struct again *again = context;
-  again->status = pto_engine_observe_run(again->o->port, 0xff, again->local.lo, again->local.hi);
+  again->status = pto_observed_unit_run(again->o->port, 0xff, again->local.lo, again->local.hi);
 }
 
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
                                                  struct pto_observe_range local) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   struct pto_observe_outcome outcome = {0};
   struct again again = {o, local, 0};
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
   pto_observe_statics_set(&o->statics);
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
-    pto_engine_observe_abandon(o->port);
+    pto_observed_unit_abandon(o->port);
     outcome.is_caught = outcome.differs = true;
   }
   outcome.status = again.status;
@@ -354,7 +376,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
 }
 
 void pto_observe_restore(struct pto_observation *o) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   pto_observe_statics_restore(&o->statics);
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
@@ -374,7 +396,7 @@ bool pto_observe_must_not_matter(uint8_t byte_class) {
 }
 
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class)) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   uint8_t is_wanted[256];
   for (uint32_t i = 0; i < 256; i++) is_wanted[i] = wanted && wanted((uint8_t)i) ? pto_observe_selects((uint8_t)i) : 0;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
@@ -400,7 +422,7 @@ static int order_places(const void *left, const void *right) {
 }
 
 static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_out) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   struct place *places = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
   bool is_sorted = true;
   for (uint32_t i = 0; i < m->pages.count; i++) {
@@ -415,7 +437,7 @@ static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_ou
 void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
                            void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),
                            void *context) {
-  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_memory *m = o->memory;
   struct pto_observe_span span = {0, 0, 0};
   uint8_t *kinds;
   const struct place *places = sorted_places(o, &kinds);

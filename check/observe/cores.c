@@ -51,7 +51,7 @@ static bool is_any_written(const struct pto_observe_memory *m, uint32_t slot) {
 
 /* The unit's pages that it writes at all. */
 static void find_places(struct pto_observe_cores *c) {
-  const struct pto_observe_memory *m = &c->o->memory;
+  const struct pto_observe_memory *m = c->o->memory;
   c->place_count = 0;
   c->total_bytes = 0;
   for (uint32_t slot = 0; slot < m->pages.count; slot++)
@@ -64,14 +64,14 @@ static void find_places(struct pto_observe_cores *c) {
 
 /* Whether a byte of a page is of other code. */
 static bool is_foreign(const struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t i) {
-  const struct pto_observe_memory *m = &c->o->memory;
+  const struct pto_observe_memory *m = c->o->memory;
   if (place->slot == PTO_OBSERVE_NO_SLOT || pto_observe_pages(m)[place->slot].is_guarded) return false;
   return (pto_observe_at(m, m->classes, place->slot)[i] & PTO_OBSERVE_SKIP) != 0;
 }
 
 static bool is_sum(const struct pto_observe_cores *c, uint64_t at) {
   const struct pto_cores_place *place = pto_cores_place_at(c, at);
-  const struct pto_observe_memory *m = &c->o->memory;
+  const struct pto_observe_memory *m = c->o->memory;
   return place->slot != PTO_OBSERVE_NO_SLOT &&
          (pto_observe_at(m, m->classes, place->slot)[at - place->base] & PTO_OBSERVE_ACCUMULATE);
 }
@@ -256,10 +256,10 @@ static void told(void *context, const struct pto_core_event *event) {
 static struct pto_observe_outcome run(struct pto_observe_cores *c) {
   c->running = PTO_CORE_NO_RECORD;
   for (size_t i = c->page_places; i < c->place_count; i++) c->places[i].live = NULL;
-  pto_engine_observe_schedule(c->o->port, &c->schedule);
+  pto_observed_unit_schedule(c->o->port, &c->schedule);
   struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  pto_engine_observe_schedule(c->o->port, NULL);
-  if (outcome.is_caught && c->o->memory.caught == SIGVTALRM) c->stuck_count++;
+  pto_observed_unit_schedule(c->o->port, NULL);
+  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM) c->stuck_count++;
   return outcome;
 }
 

@@ -65,13 +65,19 @@ struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64
 
 #define SAY PTO_OBSERVE_SAY
 
+void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number) {
+  if (o->rank) SAY(text, "rank %" PRIu32 " ", o->rank->index);
+  SAY(text, "task %" PRIu64, number);
+}
+
 void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label) {
   const struct pto_payload *payload = o->call.payload;
   const struct pto_message *first = &o->call.unit->messages[0];
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const struct pto_kernel *kernel = payload->kernels[label % 4];
-  SAY(text, "task %" PRIu64 " (%s)", payload->task_number, kernel && kernel->name ? kernel->name : "?");
+  pto_observe_say_task(text, o, payload->task_number);
+  SAY(text, " (%s)", kernel && kernel->name ? kernel->name : "?");
   if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
       !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
     SAY(text, " block %u", label / 4);
@@ -96,11 +102,11 @@ static bool is_free(const struct pto_observation *o, uint64_t addr) {
 }
 
 static const struct pto_observe_external *find_external(const struct pto_observation *o, uint64_t lo, uint64_t margin) {
-  const struct pto_observe_external *all = o->memory.externals.memory.addr, *best = NULL;
+  const struct pto_observe_external *all = o->memory->externals.memory.addr, *best = NULL;
   uint64_t best_away = margin + 1;
-  for (uint32_t i = 0; i < o->memory.externals.count; i++) {
+  for (uint32_t i = 0; i < o->memory->externals.count; i++) {
     const uint64_t away = lo < all[i].lo ? all[i].lo - lo : lo >= all[i].hi ? lo - all[i].hi + 1 : 0;
-    if (away > margin || away > best_away) continue;
+    if (all[i].owner != pto_observe_owner(o) || away > margin || away > best_away) continue;
     if (away == best_away && best && all[i].hi - all[i].lo <= best->hi - best->lo) continue; /* the larger holds more */
     best = &all[i];
     best_away = away;
@@ -126,7 +132,7 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
     return;
   }
   if (!buffer) {
-    *object = (struct object){.lo = o->memory.arena.lo, .hi = o->memory.arena.hi};
+    *object = (struct object){.lo = o->arena.lo, .hi = o->arena.hi};
     snprintf(object->name, sizeof object->name, "free memory of the arena");
     return;
   }
@@ -138,21 +144,36 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
   if (!object->name[0]) snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
 }
 
-static void describe(const struct pto_observation *o, uint64_t lo, struct object *object) {
-  uint64_t begin;
+/* Memory of the runtime that `o` is of. */
+static void describe_own(const struct pto_observation *o, uint64_t lo, struct object *object) {
   const struct pto_observe_external *external;
-  if (lo >= o->memory.arena.lo && lo < o->memory.arena.hi) {
+  const struct pto_observe_area *given = pto_observe_memory_given(o->memory, lo);
+  if (lo >= o->arena.lo && lo < o->arena.hi) {
     describe_arena(o, lo, object);
-  } else if ((external = find_external(o, lo, 2 * o->memory.page_bytes)) != NULL) {
-    const char *name = pto_observe_memory_name(&o->memory, external->lo, &begin);
+  } else if (given && given->is_window) {
+    *object = (struct object){.lo = given->lo, .hi = given->hi};
+    snprintf(object->name, sizeof object->name, "%.100s", given->name);
+  } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
+    given = pto_observe_memory_given(o->memory, external->lo);
     *object = (struct object){.lo = external->lo, .hi = external->hi};
-    if (name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", name, external->buffer_number);
+    if (given && given->name)
+      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
+               external->buffer_number);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {
     *object = (struct object){.lo = 0, .hi = UINT64_MAX, .name = "memory at"};
   }
+}
+
+/* Of all who are observed together. */
+static void describe(const struct pto_observation *o, uint64_t lo, struct object *object) {
+  const uint32_t owner = pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o));
+  const struct pto_observation *its = o->group->members[owner];
+  describe_own(its ? its : o, lo, object);
+  const struct pto_observe_area *given = pto_observe_memory_given(o->memory, lo);
+  if (its && its != o && !(given && given->is_window))
+    pto_text_append(object->name, sizeof object->name, " of rank %" PRIu32, owner);
 }
 
 /* Whether describe names this object, which bytes behind its end may be told of too. */
@@ -239,7 +260,7 @@ static void say_effect(struct pto_observe_text *text, const struct pto_observati
                        const struct pto_observe_outcome *effect) {
   if (!effect) return;
   if (effect->is_caught) {
-    const int caught = o->memory.caught;
+    const int caught = o->memory->caught;
     SAY(text, caught == SIGVTALRM ? "with other values there it does not come back"
                                   : "with other values there it ends in a signal");
     return;
@@ -274,15 +295,25 @@ static void name_kernels(const struct pto_payload *payload, char *text, size_t s
   }
 }
 
+/* Of ranks, each of which may have a copy of its own, kernels of one name are one. */
+static uint64_t key_of(const struct pto_observation *o, const struct pto_kernel *kernel) {
+  if (!o->rank || !kernel || !kernel->name) return (uintptr_t)kernel;
+  uint64_t key = 0;
+  for (const char *at = kernel->name; *at; at++) key = pto_mix64(key ^ (uint64_t)*at);
+  return key;
+}
+
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
                      const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
   uint64_t group = pto_mix64(kind + 1);
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ (uintptr_t)payload->kernels[k]);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, payload->kernels[k]));
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
   struct pto_finding finding = {.kind = kind,
                                 .tasks = {payload->task_number, PTO_FINDING_NONE},
                                 .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                .group = group};
+                                .group = group,
+                                .has_ranks = o->rank != NULL,
+                                .ranks = {pto_observe_owner(o), PTO_FINDING_NONE}};
   char places[512];
   if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
   find_place(o, payload->task_number, &finding.places[0]);
@@ -310,7 +341,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
   case PTO_FINDING_WRITE_OUTSIDE:
   case PTO_FINDING_READ_OUTSIDE:
     SAY(text, "which it does not declare");
-    if (!param) break;
+    if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
     say_distance(text, param, lo, hi);
     return NULL;
@@ -377,7 +408,8 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
                              const struct pto_observe_bytes *bytes) {
   struct pto_observe_text text = {""};
   struct object object;
-  SAY(&text, "task %" PRIu64 " (", left->task.task_number);
+  pto_observe_say_task(&text, o, left->task.task_number);
+  SAY(&text, " (");
   name_kernels(&left->task, text.bytes, sizeof text.bytes);
   SAY(&text, ") does not write ");
   describe(o, bytes->ranges[0].lo, &object);
@@ -444,7 +476,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
   const struct pto_kernel *kernel = o->call.payload->kernels[first->role];
   for (uint32_t i = 0; i < first->scalar_count; i++) {
     const uint64_t addr = scalars[i].u64;
-    const bool is_in_arena = addr >= o->memory.arena.lo && addr < o->memory.arena.hi;
+    const bool is_in_arena = addr >= o->arena.lo && addr < o->arena.hi;
     if ((!is_in_arena && !find_external(o, addr, 0)) || is_declared(&o->call, addr)) continue;
     struct pto_observe_text text = {""};
     struct object object;

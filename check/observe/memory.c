@@ -15,6 +15,7 @@
 #define MAX_PAGES (UINT32_C(1) << 19)
 #define HASH_SLOTS (2 * MAX_PAGES)
 #define MAX_AREAS UINT32_C(65536)
+#define MAX_OWNERS UINT32_C(128)
 #define MAX_EXTERNALS (UINT32_C(1) << 22)
 /* Spans of up to so many pages are opened at once, longer ones piece by piece as they are read. */
 #define SPAN_AT_ONCE 64u
@@ -65,6 +66,10 @@ static const struct pto_observe_area *area_of(const struct pto_observe_memory *m
 }
 
 bool pto_observe_memory_has(const struct pto_observe_memory *m, uint64_t addr) { return area_of(m, addr) != NULL; }
+uint32_t pto_observe_memory_owner(const struct pto_observe_memory *m, uint64_t addr, uint32_t otherwise) {
+  const struct pto_observe_area *area = area_of(m, addr);
+  return area ? area->owner : otherwise;
+}
 
 /* Puts whole pages among the areas; what is in one already stays as it is. */
 static void area_insert(struct pto_observe_memory *m, struct pto_observe_area area) {
@@ -98,30 +103,40 @@ static void protect_areas(const struct pto_observe_memory *m, int protection) {
 
 /* ---- init ---- */
 
-static void find_stack(struct pto_observe_memory *m) {
+static bool add_own_stack(struct pto_observe_memory *m) {
   pthread_attr_t attributes;
   void *addr;
   size_t bytes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-  if (pthread_attr_getstack(&attributes, &addr, &bytes) == 0)
-    m->stack = (struct pto_observe_range){(uintptr_t)addr, (uintptr_t)addr + bytes};
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+  const bool has_stack = pthread_attr_getstack(&attributes, &addr, &bytes) == 0;
   pthread_attr_destroy(&attributes);
+  return !has_stack || pto_observe_memory_add_stack(m, (uintptr_t)addr, (uintptr_t)addr + bytes);
 }
 
-bool pto_observe_memory_init(struct pto_observe_memory *m, uint64_t arena_addr, uint64_t arena_bytes) {
+/* Whether the bytes are on a stack, or next to one. */
+static bool is_on_stack(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  for (uint32_t i = 0; i < m->stacks.count; i++) {
+    const struct pto_observe_range *stack = LIST_AT(&m->stacks, struct pto_observe_range, i);
+    if (lo < stack->hi && hi > stack->lo) return true;
+  }
+  return false;
+}
+
+bool pto_observe_memory_init(struct pto_observe_memory *m) {
   memset(m, 0, sizeof *m);
   m->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  m->arena = (struct pto_observe_range){arena_addr, arena_addr + arena_bytes};
   const uint64_t each = (uint64_t)MAX_PAGES * m->page_bytes;
   if (!list_init(&m->areas, MAX_AREAS, sizeof(struct pto_observe_area)) ||
       !list_init(&m->given, MAX_AREAS, sizeof(struct pto_observe_area)) ||
+      !list_init(&m->stacks, MAX_OWNERS, sizeof(struct pto_observe_range)) ||
+      !list_init(&m->hollow, MAX_AREAS, sizeof(struct pto_observe_range)) ||
       !list_init(&m->externals, MAX_EXTERNALS, sizeof(struct pto_observe_external)) ||
       !list_init(&m->ends, MAX_AREAS, sizeof(uint64_t)) || !list_init(&m->loose, MAX_PAGES, sizeof(uint64_t)) ||
       !list_init(&m->spans, MAX_PAGES, sizeof(struct pto_observe_range)) ||
       !list_init(&m->opened, MAX_PAGES, sizeof(struct pto_observe_range)) ||
       !list_init(&m->pages, MAX_PAGES, sizeof(struct pto_observe_page)) ||
       !pto_reserve_init(&m->hash_memory, HASH_SLOTS * sizeof *m->hash) ||
-      !pto_reserve_init(&m->bytes_memory, 5 * each)) {
+      !pto_reserve_init(&m->bytes_memory, 5 * each) || !add_own_stack(m)) {
     pto_observe_memory_fini(m);
     return false;
   }
@@ -131,23 +146,42 @@ bool pto_observe_memory_init(struct pto_observe_memory *m, uint64_t arena_addr, 
   m->classes = m->after + each;
   m->written = m->classes + each;
   m->sel = m->written + each;
-  find_stack(m);
   return true;
 }
 
 void pto_observe_memory_fini(struct pto_observe_memory *m) {
-  if (m->is_observing) pto_observe_memory_end(m);
-  struct pto_observe_list *lists[] = {&m->areas, &m->given, &m->externals, &m->ends,
-                                      &m->loose, &m->spans, &m->opened,    &m->pages};
+  while (m->run_count) pto_observe_memory_end(m);
+  struct pto_observe_list *lists[] = {&m->areas, &m->given, &m->stacks, &m->hollow, &m->externals,
+                                      &m->ends,  &m->loose, &m->spans,  &m->opened, &m->pages};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) pto_reserve_fini(&lists[i]->memory);
   pto_reserve_fini(&m->hash_memory);
   pto_reserve_fini(&m->bytes_memory);
   memset(m, 0, sizeof *m);
 }
 
-bool pto_observe_memory_add(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, const char *name) {
-  return LIST_PUSH(&m->given, struct pto_observe_area,
-                   {pto_align_up(lo, m->page_bytes), hi & ~(m->page_bytes - 1), name});
+bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_area area) {
+  area.lo = pto_align_up(area.lo, m->page_bytes);
+  area.hi &= ~(m->page_bytes - 1);
+  if (!LIST_PUSH(&m->given, struct pto_observe_area, {area.lo, area.hi, area.name, area.owner, area.is_window}))
+    return false;
+  if (!m->run_count) return true;
+  area_insert(m, area);
+  if (!m->is_all_open) protect(area.lo, area.hi, PROT_NONE);
+  return true;
+}
+bool pto_observe_memory_add_stack(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  if (is_on_stack(m, lo, hi)) return true;
+  return LIST_PUSH(&m->stacks, struct pto_observe_range, {lo, hi});
+}
+bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  return LIST_PUSH(&m->hollow, struct pto_observe_range, {lo, hi});
+}
+bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr) {
+  for (uint32_t i = 0; i < m->hollow.count; i++) {
+    const struct pto_observe_range *range = LIST_AT(&m->hollow, struct pto_observe_range, i);
+    if (addr >= range->lo && addr < range->hi) return true;
+  }
+  return false;
 }
 
 /* ---- the call's pages ---- */
@@ -165,13 +199,13 @@ uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr
 /* Of a page that is shared with strangers: which bytes are whose. */
 static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *classes) {
   const uint64_t end = page + m->page_bytes;
-  const bool is_on_stack = page < m->stack.hi && end > m->stack.lo;
+  const bool is_stack = is_on_stack(m, page, end);
   memset(classes, PTO_OBSERVE_SKIP, m->page_bytes);
   for (int inner = 0; inner <= 1; inner++)
     for (uint32_t i = 0; i < m->externals.count; i++) {
       const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i);
       const uint64_t margin = inner ? 0 : PTO_OBSERVE_MARGIN_BYTES;
-      if ((!inner && is_on_stack) || e->lo - margin >= end || e->hi + margin <= page) continue;
+      if ((!inner && is_stack) || e->lo - margin >= end || e->hi + margin <= page) continue;
       const uint64_t lo = pto_max_u64(e->lo - margin, page), hi = pto_min_u64(e->hi + margin, end);
       memset(classes + (lo - page), inner ? 0 : PTO_OBSERVE_FOREIGN, hi - lo);
     }
@@ -380,23 +414,42 @@ bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *cont
 
 /* ---- runs ---- */
 
-int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *error) {
-  if (guard.memory) return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+static void take_handlers(struct pto_observe_memory *m) {
+  struct sigaction action;
   guard.memory = m;
   guard.thread = pthread_self();
-  m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
-  m->is_all_open = m->is_in_call = m->is_trying = false;
-  struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGVTALRM); /* it jumps: not out of the midst of our lists, but when the handler is done */
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &action, &guard.old_actions[i]);
-  m->is_observing = true;
-  area_insert(m, (struct pto_observe_area){m->arena.lo, m->arena.hi & ~(m->page_bytes - 1), NULL});
+}
+
+static void forget_externals(struct pto_observe_memory *m, uint32_t owner) {
+  struct pto_observe_external *all = m->externals.memory.addr;
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < m->externals.count; i++)
+    if (all[i].owner != owner) all[left++] = all[i];
+  m->externals.count = left;
+}
+
+int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena,
+                             struct pto_error *error) {
+  if (guard.memory && guard.memory != m)
+    return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+  if (m->run_count == 0) {
+    m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
+    m->is_all_open = m->is_in_call = m->is_trying = false;
+    take_handlers(m);
+  }
+  m->run_count++;
+  forget_externals(m, owner);
+  area_insert(m, (struct pto_observe_area){.lo = arena.lo, .hi = arena.hi & ~(m->page_bytes - 1), .owner = owner});
   for (uint32_t i = 0; i < m->given.count; i++) area_insert(m, *LIST_AT(&m->given, struct pto_observe_area, i));
   protect_areas(m, PROT_NONE);
+  m->is_all_open = false;
+  m->loose.count = 0;
   return PTO_OK;
 }
 
@@ -407,27 +460,34 @@ static void note_end(struct pto_observe_memory *m, uint64_t page) {
   (void)LIST_PUSH(&m->ends, uint64_t, page);
 }
 
+/* Of external memory: where it begins and ends, and all of it on a stack. */
+static void note_ends(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  const uint64_t mask = m->page_bytes - 1;
+  note_end(m, lo & ~mask);
+  note_end(m, (hi - 1) & ~mask);
+  if (!is_on_stack(m, lo, hi)) return;
+  for (uint64_t page = lo & ~mask; page < hi; page += m->page_bytes) note_end(m, page);
+}
+
 /* Programs register the same memory again and again: once is enough, if it was lately. */
-static bool is_registered(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+static bool is_registered(const struct pto_observe_memory *m, const struct pto_observe_external *external) {
   for (uint32_t i = m->externals.count; i > 0 && m->externals.count - i < LATELY; i--) {
     const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i - 1);
-    if (e->lo == lo && e->hi == hi) return true;
+    if (e->lo == external->lo && e->hi == external->hi && e->owner == external->owner) return true;
   }
   return false;
 }
 
-void pto_observe_memory_register(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, uint64_t buffer_number) {
-  const uint64_t mask = m->page_bytes - 1;
-  if (is_registered(m, lo, hi)) return;
-  (void)LIST_PUSH(&m->externals, struct pto_observe_external, {lo, hi, buffer_number});
-  const struct pto_observe_area inner = {pto_align_up(lo, m->page_bytes), hi & ~mask, NULL};
-  const bool is_on_stack = lo < m->stack.hi && hi > m->stack.lo;
+void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observe_external external) {
+  const uint64_t mask = m->page_bytes - 1, lo = external.lo, hi = external.hi;
+  if (is_registered(m, &external)) return;
+  (void)LIST_PUSH(&m->externals, struct pto_observe_external, {lo, hi, external.buffer_number, external.owner});
+  const struct pto_observe_area inner = {
+      .lo = pto_align_up(lo, m->page_bytes), .hi = hi & ~mask, .owner = external.owner};
   const uint32_t areas = m->areas.count;
-  if (inner.lo < inner.hi && !is_on_stack) area_insert(m, inner);
+  if (inner.lo < inner.hi && !is_on_stack(m, lo, hi)) area_insert(m, inner);
   if (m->areas.count != areas && !m->is_all_open) protect(inner.lo, inner.hi, PROT_NONE);
-  note_end(m, lo & ~mask);
-  note_end(m, (hi - 1) & ~mask);
-  for (uint64_t page = lo & ~mask; is_on_stack && page < hi; page += m->page_bytes) note_end(m, page);
+  note_ends(m, lo, hi);
 }
 
 void pto_observe_memory_open_all(struct pto_observe_memory *m) {
@@ -437,19 +497,37 @@ void pto_observe_memory_open_all(struct pto_observe_memory *m) {
 }
 
 void pto_observe_memory_end(struct pto_observe_memory *m) {
-  if (!m->is_observing) return;
+  if (!m->run_count) return;
   pto_observe_memory_open_all(m);
+  if (--m->run_count) return;
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &guard.old_actions[i], NULL);
   guard.memory = NULL;
-  m->is_observing = false;
 }
 
-const char *pto_observe_memory_name(const struct pto_observe_memory *m, uint64_t addr, uint64_t *begin_out) {
+static void forget_areas(struct pto_observe_list *list, uint32_t owner) {
+  struct pto_observe_area *all = list->memory.addr;
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (all[i].owner != owner || all[i].is_window) all[left++] = all[i];
+  list->count = left;
+}
+
+void pto_observe_memory_forget(struct pto_observe_memory *m, uint32_t owner) {
+  if (m->run_count) pto_observe_memory_open_all(m);
+  forget_areas(&m->areas, owner);
+  forget_areas(&m->given, owner);
+  forget_externals(m, owner);
+  m->ends.count = 0;
+  for (uint32_t i = 0; i < m->externals.count; i++) {
+    const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i);
+    note_ends(m, e->lo, e->hi);
+  }
+}
+
+const struct pto_observe_area *pto_observe_memory_given(const struct pto_observe_memory *m, uint64_t addr) {
   for (uint32_t i = 0; i < m->given.count; i++) {
     const struct pto_observe_area *area = LIST_AT(&m->given, struct pto_observe_area, i);
-    if (addr < area->lo || addr >= area->hi) continue;
-    *begin_out = area->lo;
-    return area->name;
+    if (addr >= area->lo && addr < area->hi) return area;
   }
   return NULL;
 }

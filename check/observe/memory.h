@@ -21,7 +21,11 @@
  * it: that call ends there.  SIGVTALRM, which ends one that does not come back, waits while another of them is handled.
  * The system itself touches nothing that is closed: a system call that is given such memory fails with EFAULT.
  *
- * One in a process; one thread, the control thread.
+ * Several runtimes may share one, as the ranks of a world do, each an owner with its runs: what any of them has is
+ * closed in a call of each, from the first begin to the last end.  A run that is over while others go on leaves its
+ * memory open until the next call.
+ *
+ * One at a time observes in a process; one thread, the control thread.
  */
 #ifndef PTO_CHECK_OBSERVE_MEMORY_H
 #define PTO_CHECK_OBSERVE_MEMORY_H
@@ -53,9 +57,12 @@ struct pto_observe_range {
 struct pto_observe_area {
   uint64_t lo, hi;  /* whole pages */
   const char *name; /* the caller's, for people; NULL */
+  uint32_t owner;
+  bool is_window;
 };
 struct pto_observe_external {
   uint64_t lo, hi, buffer_number;
+  uint32_t owner;
 };
 /* A list in reserved memory. */
 struct pto_observe_list {
@@ -71,9 +78,10 @@ struct pto_observe_page {
 
 struct pto_observe_memory {
   uint64_t page_bytes;
-  struct pto_observe_range arena, stack;
   struct pto_observe_list areas;     /* of struct pto_observe_area, sorted, disjoint */
   struct pto_observe_list given;     /* of struct pto_observe_area: what the caller gave, for all runs */
+  struct pto_observe_list stacks;    /* of struct pto_observe_range: that orchestrations run on */
+  struct pto_observe_list hollow;    /* of struct pto_observe_range: address space without memory, for all runs */
   struct pto_observe_list externals; /* of struct pto_observe_external, in order of registration */
   struct pto_observe_list ends;      /* of uint64_t: pages at the ends of external memory that are shared */
   struct pto_observe_list loose;     /* of uint64_t: pages open since a touch outside of calls */
@@ -83,7 +91,8 @@ struct pto_observe_memory {
   struct pto_reserve hash_memory, bytes_memory;
   uint32_t *hash;                                    /* page → slot */
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
-  bool is_observing, is_all_open, is_in_call, is_full;
+  uint32_t run_count;                                /* that go on; 0: nothing is observed */
+  bool is_all_open, is_in_call, is_full;
   bool is_trying;  /* a repeated call: a signal ends it */
   int caught;      /* that signal */
   uint64_t faults; /* touches of closed pages, for the summary */
@@ -97,15 +106,25 @@ static inline struct pto_observe_page *pto_observe_pages(const struct pto_observ
 }
 
 /* False where the system refuses memory.  fini takes zeroed structs and half-made ones. */
-bool pto_observe_memory_init(struct pto_observe_memory *m, uint64_t arena_addr, uint64_t arena_bytes);
+bool pto_observe_memory_init(struct pto_observe_memory *m);
 void pto_observe_memory_fini(struct pto_observe_memory *m);
 
-/* Between runs: [lo, hi) holds external memory and nothing else that anybody uses; `name` is borrowed. */
-bool pto_observe_memory_add(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, const char *name);
-/* A run begins: nothing is registered, what was given is closed.  PTO_OK or PTO_ESYSTEM. */
-PTO_MUST_CHECK int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *error);
-void pto_observe_memory_register(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, uint64_t buffer_number);
-/* Everything is open again, the handlers are as they were. */
+/* External memory of area.owner, and nothing else that anybody uses; its name is borrowed.  Between its runs; a window
+ * also in one. */
+bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_area area);
+/* Between runs of `owner`: its memory but for windows is no longer there. */
+void pto_observe_memory_forget(struct pto_observe_memory *m, uint32_t owner);
+/* An orchestration runs on this stack, beside the thread's own. */
+bool pto_observe_memory_add_stack(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
+/* A touch there is none of ours: it ends the run. */
+bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
+bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr);
+/* A run of `owner` begins, whose arena is [lo, hi): of its own memory nothing is registered, what was given is closed.
+ * PTO_OK or PTO_ESYSTEM. */
+PTO_MUST_CHECK int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner,
+                                            struct pto_observe_range arena, struct pto_error *error);
+void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observe_external external);
+/* A run is over, and everything is open; with the last one the handlers are as they were. */
 void pto_observe_memory_end(struct pto_observe_memory *m);
 /* For calls that are not looked at. */
 void pto_observe_memory_open_all(struct pto_observe_memory *m);
@@ -123,6 +142,8 @@ bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t 
 uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr);
 /* Whether the page of `addr` is closed between calls. */
 bool pto_observe_memory_has(const struct pto_observe_memory *m, uint64_t addr);
+/* Whose it is then; else `otherwise`. */
+uint32_t pto_observe_memory_owner(const struct pto_observe_memory *m, uint64_t addr, uint32_t otherwise);
 /* Whole pages that the call reads and that need no looking at. */
 void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 /* After the pages are known: opens them. */
@@ -133,7 +154,7 @@ void pto_observe_call_end(struct pto_observe_memory *m);
 /* Calls `run(context)`; false where a signal ended it, or it took `limit_us` of processor time: m->caught. */
 bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us);
 
-/* A name for the memory at `addr`: the caller's; NULL where it gave none. */
-const char *pto_observe_memory_name(const struct pto_observe_memory *m, uint64_t addr, uint64_t *begin_out);
+/* What the caller gave at `addr`; NULL where it gave nothing. */
+const struct pto_observe_area *pto_observe_memory_given(const struct pto_observe_memory *m, uint64_t addr);
 
 #endif

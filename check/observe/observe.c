@@ -15,6 +15,19 @@
 
 /* ---- the run ---- */
 
+static void register_memory(struct pto_observation *o, uint64_t lo, uint64_t hi, uint64_t buffer_number) {
+  struct pto_observe_window window;
+  if (o->rank && o->rank->find_window(o->rank->context, lo, &window)) {
+    const struct pto_observe_area area = {
+        .lo = window.lo, .hi = window.hi, .name = window.name, .owner = pto_observe_owner(o), .is_window = true};
+    const bool is_known = pto_observe_memory_given(o->memory, lo) || pto_observe_memory_is_hollow(o->memory, lo);
+    if (!is_known && window.is_peer) (void)pto_observe_memory_add_hollow(o->memory, window.lo, window.hi);
+    if (!is_known && !window.is_peer) (void)pto_observe_memory_add(o->memory, area);
+    if (window.is_peer) return;
+  }
+  pto_observe_memory_register(o->memory, (struct pto_observe_external){lo, hi, buffer_number, pto_observe_owner(o)});
+}
+
 /* No callback tells what was registered before the run began. */
 static void begin_run(struct pto_observation *o) {
   struct pto_error error;
@@ -22,17 +35,18 @@ static void begin_run(struct pto_observation *o) {
   if (o->is_in_run) return;
   o->is_in_run = true;
   pto_observe_shadow_reset(&o->shadow);
-  if (pto_observe_memory_begin(&o->memory, &error) != PTO_OK) return;
+  if (pto_observe_memory_begin(o->memory, pto_observe_owner(o), o->arena, &error) != PTO_OK) return;
   for (uint32_t i = 0; i < buffers->used; i++) {
     const struct pto_buffer_record *record = &buffers->records[i];
     if (record->id && record->kind == PTO_BUFFER_EXTERNAL && record->size_bytes)
-      pto_observe_memory_register(&o->memory, record->addr, record->addr + record->size_bytes, record->id);
+      register_memory(o, record->addr, record->addr + record->size_bytes, record->id);
   }
 }
 
 static void on_end_run(void *context) {
   struct pto_observation *o = context;
-  pto_observe_memory_end(&o->memory);
+  if (!o->is_in_run) return;
+  pto_observe_memory_end(o->memory);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
@@ -46,32 +60,13 @@ static void on_allocated(void *context, uint64_t buffer_number, uint64_t addr, u
 static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   if (o->is_in_run)
-    pto_observe_memory_register(&o->memory, addr, addr + size_bytes, buffer_number);
+    register_memory(o, addr, addr + size_bytes, buffer_number);
   else if (o->rt->is_running)
     begin_run(o); /* which finds it, as it finds those of before the run */
 }
 static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
-}
-
-/* ---- which calls are observed ---- */
-
-/* The place of the unit's form.  NULL where others fill the table: then no limit of calls applies. */
-static struct pto_observe_form *form_of(struct pto_observation *o) {
-  struct pto_observe_form *forms = o->forms_memory.addr;
-  for (uint32_t i = 0; i < 64; i++) {
-    struct pto_observe_form *form = &forms[(o->call.form + i) % PTO_OBSERVE_FORMS];
-    if (form->key == 0) form->key = o->call.form;
-    if (form->key == o->call.form) return form;
-  }
-  return NULL;
-}
-
-static bool is_wanted(struct pto_observation *o, const struct pto_observe_form *form) {
-  const uint64_t number = o->call.payload->task_number;
-  if (o->options.has_tasks && (number < o->options.first_task || number > o->options.last_task)) return false;
-  return !o->options.calls_a_form || !form || form->calls < o->options.calls_a_form;
 }
 
 /* ---- writes ---- */
@@ -85,7 +80,7 @@ static uint8_t write_kind(uint8_t byte_class) {
 }
 
 static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t *kinds) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   const uint8_t *written = pto_observe_at(m, m->written, slot), *classes = pto_observe_at(m, m->classes, slot);
   for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
     count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
@@ -173,7 +168,8 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (o->call.unit->waits && o->call.status == 0 && (!form || form->calls < FULL_CALLS))
     pto_observe_judge_cores(o, is_whole);
   pto_observe_restore(o);
-  pto_observe_call_end(&o->memory);
+  if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
+  pto_observe_call_end(o->memory);
   o->summary.calls++;
   o->summary.waiting_units += o->call.unit->waits;
   o->summary.runs += o->call.runs;
@@ -181,7 +177,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
 }
 
 static void pass_by(struct pto_observation *o) {
-  pto_observe_memory_open_all(&o->memory);
+  pto_observe_memory_open_all(o->memory);
   pto_observe_run_first(o);
   pto_observe_assume_writes(o);
 }
@@ -191,12 +187,12 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   const uint64_t begin_ns = pto_observe_now_ns();
   begin_run(o);
   pto_observe_describe(o, unit);
-  struct pto_observe_form *form = o->call.form_entry = form_of(o);
-  bool is_observed = is_wanted(o, form), is_whole = false;
+  struct pto_observe_form *form = o->call.form_entry;
+  bool is_observed = o->rehearsal.is_going_on || pto_observe_is_wanted(o), is_whole = false;
   if (is_observed) {
-    pto_observe_call_begin(&o->memory);
+    pto_observe_call_begin(o->memory);
     if (!pto_observe_declare(o)) {
-      pto_observe_call_end(&o->memory);
+      pto_observe_call_end(o->memory);
       o->summary.calls_too_large++;
       is_observed = false;
     }
@@ -207,25 +203,53 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
     is_whole = look_at(o, form);
   else
     pass_by(o);
+  if (o->rehearsal.is_going_on && !is_observed) o->summary.is_short = true; /* what it did cannot be undone */
   if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
   if (form) form->calls++;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += pto_observe_now_ns() - begin_ns;
 }
 
+/* A call that waits, or talks to other ranks: it runs once, while others go on. */
+static void pass(void *context, const struct pto_message *message) {
+  struct pto_observation *o = context;
+  const struct pto_observed_unit unit = {.messages = message, .count = 1};
+  const bool is_remote = (message->payload->kernels[message->role]->flags & PTO_KERNEL_REMOTE) != 0;
+  begin_run(o);
+  if (!is_remote && pto_observe_rehearse(o, message)) return;
+  o->summary.calls_remote += is_remote;
+  pto_observe_describe(o, &unit);
+  pto_observe_assume_writes(o);
+}
+
 /* ---- life ---- */
 
 bool pto_observation_is_left_to_tool(void) { return PTO_HAS_SANITIZER || pto_is_under_valgrind(); }
 
+struct pto_observe_group *pto_observe_group_create(void) {
+  /* Pages of its own, as an observation has. */
+  struct pto_reserve own;
+  if (!pto_reserve_init(&own, sizeof(struct pto_observe_group))) return NULL;
+  struct pto_observe_group *group = own.addr;
+  group->own = own;
+  if (pto_observation_is_left_to_tool() || pto_observe_memory_init(&group->memory)) return group;
+  pto_observe_group_destroy(group);
+  return NULL;
+}
+
+void pto_observe_group_destroy(struct pto_observe_group *group) {
+  if (!group) return;
+  pto_observe_memory_fini(&group->memory);
+  struct pto_reserve own = group->own;
+  pto_reserve_fini(&own);
+}
+
 static bool reserve_all(struct pto_observation *o) {
-  const struct pto_reserve *arena = &o->rt->arena.memory;
-  const uint64_t arena_addr = (uint64_t)(uintptr_t)arena->addr;
-  return pto_observe_memory_init(&o->memory, arena_addr, arena->size_bytes) &&
-         pto_observe_shadow_init(&o->shadow, arena_addr, arena->size_bytes) &&
+  return pto_observe_shadow_init(&o->shadow, o->arena.lo, o->arena.hi - o->arena.lo) &&
          pto_reserve_init(&o->forms_memory, PTO_OBSERVE_FORMS * sizeof(struct pto_observe_form)) &&
-         pto_reserve_init(&o->noise_memory, 2 * o->memory.page_bytes) &&
+         pto_reserve_init(&o->noise_memory, 2 * o->memory->page_bytes) &&
          pto_reserve_init(&o->scratch_memory,
-                          o->memory.page_bytes + 2 * sizeof(uint64_t) * (uint64_t)o->memory.pages.capacity);
+                          o->memory->page_bytes + 2 * sizeof(uint64_t) * (uint64_t)o->memory->pages.capacity);
 }
 
 int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
@@ -243,37 +267,53 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->port = pto_runtime_port(rt);
   o->options = *options;
   o->findings = findings;
+  o->rank = options->rank;
+  o->group = o->rank ? o->rank->group : pto_observe_group_create();
+  o->arena.lo = (uint64_t)(uintptr_t)rt->arena.memory.addr;
+  o->arena.hi = o->arena.lo + rt->arena.memory.size_bytes;
   o->summary.is_watched_by_tool = pto_observation_is_left_to_tool();
   *observation_out = o;
+  if (o->group) o->group->members[pto_observe_owner(o)] = o;
+  if (o->group) o->memory = &o->group->memory;
   if (o->summary.is_watched_by_tool) return PTO_OK;
-  if (!reserve_all(o)) {
+  if (!o->group || !reserve_all(o)) {
     pto_observation_destroy(o);
     *observation_out = NULL;
     return pto_error_set(error, PTO_ENOMEM, "no address space to observe %llu bytes of memory",
                          (unsigned long long)rt->arena.memory.size_bytes);
   }
   pto_observe_make_noise(o);
-  o->observer = (struct pto_engine_observer){.observe = observe, .end_run = on_end_run, .context = o};
+  if (o->rank && o->rank->stack) {
+    const uint64_t stack = (uint64_t)(uintptr_t)o->rank->stack;
+    (void)pto_observe_memory_add_stack(o->memory, stack, stack + o->rank->stack_bytes);
+  }
+  o->observer = (struct pto_engine_observer){.observe = observe, .pass = pass, .end_run = on_end_run, .context = o};
   o->watch = (struct pto_memory_watch){
       .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
-  pto_engine_observe_set(o->port, &o->observer);
+  pto_port_set_observer(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);
   return PTO_OK;
 }
 
 void pto_observation_destroy(struct pto_observation *o) {
   if (!o) return;
-  if (!o->summary.is_watched_by_tool) {
-    pto_engine_observe_set(o->port, NULL);
+  if (!o->summary.is_watched_by_tool && o->memory) {
+    pto_port_set_observer(o->port, NULL);
     pto_runtime_watch(o->rt, NULL);
   }
   pto_observe_tasks_clear(o);
   pto_source_lines_destroy(o->lines);
   pto_observe_cores_destroy(o->cores);
+  pto_observe_rehearsal_fini(&o->rehearsal);
   free(o->tasks);
   free(o->left);
   pto_observe_statics_fini(&o->statics);
-  pto_observe_memory_fini(&o->memory);
+  if (o->is_in_run) pto_observe_memory_end(o->memory);
+  if (o->group) o->group->members[pto_observe_owner(o)] = NULL;
+  if (!o->rank)
+    pto_observe_group_destroy(o->group);
+  else if (!o->summary.is_watched_by_tool)
+    pto_observe_memory_forget(o->memory, pto_observe_owner(o));
   pto_observe_shadow_fini(&o->shadow);
   pto_reserve_fini(&o->forms_memory);
   pto_reserve_fini(&o->noise_memory);
@@ -284,9 +324,27 @@ void pto_observation_destroy(struct pto_observation *o) {
 
 void pto_observation_add_array(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
   const uint64_t lo = (uint64_t)(uintptr_t)addr;
-  if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(&o->memory, lo, lo + size_bytes, name);
+  const struct pto_observe_area area = {.lo = lo, .hi = lo + size_bytes, .name = name, .owner = pto_observe_owner(o)};
+  if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(o->memory, area);
 }
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {
   return o->summary;
+}
+
+void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary) {
+  all->tasks += summary->tasks;
+  all->calls += summary->calls;
+  all->calls_left_out += summary->calls_left_out;
+  all->calls_too_large += summary->calls_too_large;
+  all->waiting_units += summary->waiting_units;
+  all->units_judged += summary->units_judged;
+  all->calls_waiting += summary->calls_waiting;
+  all->calls_remote += summary->calls_remote;
+  all->outputs_left += summary->outputs_left;
+  all->runs += summary->runs;
+  all->kernel_ns += summary->kernel_ns;
+  all->total_ns += summary->total_ns;
+  all->is_watched_by_tool |= summary->is_watched_by_tool;
+  all->is_short |= summary->is_short;
 }

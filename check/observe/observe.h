@@ -2,10 +2,10 @@
 /*
  * Observed accesses: what kernels really touch, found by running each call several times over different bytes.
  *
- * An observation watches the runs of one runtime on the engine "observe" (sim/tools/observe.h).  Each call of a kernel
- * (or all cores of a unit that waits) is run first over the true state; that run counts.  Then it is run again from the
- * same state with other values in every byte that must not matter: what is not declared, what is an OUTPUT, what was
- * never written, local memory.
+ * An observation watches the runs of one runtime on the engine "observe" (sim/engine/observed_unit.h).  Each call of a
+ * kernel (or all cores of a unit that waits) is run first over the true state; that run counts.  Then it is run again
+ * from the same state with other values in every byte that must not matter: what is not declared, what is an OUTPUT,
+ * what was never written, local memory.
  *
  *   written   a byte that differs from what it was, in either run
  *   read      a byte that must not matter, and does: changed alone, it changes what is written or returned
@@ -15,10 +15,15 @@
  * run left, so the program's results are those of any other run.  A read shows by its effect: what is loaded and
  * dropped is no finding; and a byte that is written with what was read there just before is not seen to be written.
  *
+ * Ranks of a world are observed together, on the engine "observed virtual", one observation each: in a call of any the
+ * memory of all is closed, so what it touches of another rank's is told too.  Windows are memory like any other, which
+ * others write as well; in a peer's window a rank has none.  Tasks whose cores wait for each other are rehearsed
+ * (check/observe/rehearsal.c); calls that talk to other ranks are run once, and counted.
+ *
  * Under AddressSanitizer, ThreadSanitizer and valgrind the calls are run once, one at a time, and watched by these.
  *
  * Owns its copies of memory; findings are the caller's list.  One thread, the control thread; one observation at a time
- * in a process (signal handlers, check/observe/memory.h).
+ * in a process, or those of one world (signal handlers, check/observe/memory.h).
  */
 #ifndef PTO_CHECK_OBSERVE_OBSERVE_H
 #define PTO_CHECK_OBSERVE_OBSERVE_H
@@ -27,12 +32,32 @@
 #include <pto/runtime.h>
 
 struct pto_observation;
+struct pto_observe_group;
+
+/* Where a window lies, or the address space of a peer's. */
+struct pto_observe_window {
+  uint64_t lo, hi;
+  bool is_peer;
+  const char *name; /* for people, borrowed until destroy */
+};
+
+/* A rank of a world. */
+struct pto_observe_rank {
+  uint32_t index;
+  struct pto_observe_group *group; /* of all ranks */
+  void *stack;                     /* that its orchestration runs on; NULL: the thread's */
+  uint64_t stack_bytes;
+  /* The window that holds external memory at `addr`; false: none does. */
+  bool (*find_window)(void *context, uint64_t addr, struct pto_observe_window *window);
+  void *context;
+};
 
 /* Zeroed: all of it. */
 struct pto_observe_options {
   bool has_tasks; /* only those numbered first_task … last_task */
   uint64_t first_task, last_task;
-  uint64_t calls_a_form; /* of calls with the same kernels and shapes, so many; 0: all */
+  uint64_t calls_a_form;               /* of calls with the same kernels and shapes, so many; 0: all */
+  const struct pto_observe_rank *rank; /* NULL: of one chip */
 };
 
 struct pto_observe_summary {
@@ -41,6 +66,8 @@ struct pto_observe_summary {
   uint64_t calls_too_large;     /* more pages than there is room for: not looked at */
   uint64_t waiting_units;       /* of `calls`: looked at as a whole */
   uint64_t units_judged;        /* of these: what orders their cores was looked at too */
+  uint64_t calls_waiting;       /* of ranks: of kernels that wait for other cores, not looked at */
+  uint64_t calls_remote;        /* the same: that talk to other ranks */
   uint64_t outputs_left;        /* parameters of tasks that were not written in whole, found or not */
   uint64_t runs;                /* of calls that were looked at, the first included */
   uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */
@@ -51,7 +78,13 @@ struct pto_observe_summary {
 /* Whether a checker watches this process, so that nothing is compared. */
 bool pto_observation_is_left_to_tool(void);
 
-/* Between runs of `rt`, whose engine must be "observe" (else PTO_EINVAL).  `findings` is borrowed until destroy. */
+/* What the observations of a world's ranks share; NULL: no memory.  Destroyed after them. */
+struct pto_observe_group *pto_observe_group_create(void);
+/* Takes NULL too. */
+void pto_observe_group_destroy(struct pto_observe_group *group);
+
+/* Between runs of `rt`, whose engine must be one that can be observed (else PTO_EINVAL).  `findings` is borrowed until
+ * destroy, and so is options->rank. */
 PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
                                           struct pto_findings *findings, struct pto_observation **observation_out,
                                           struct pto_error *error);
@@ -63,5 +96,7 @@ void pto_observation_destroy(struct pto_observation *observation);
 void pto_observation_add_array(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *observation);
+/* The numbers of both. */
+void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary);
 
 #endif

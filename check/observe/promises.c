@@ -46,7 +46,7 @@ static bool is_as_first(const struct pto_observation *o, const struct pto_observ
   struct pto_region_runs runs = pto_region_runs(&param->region);
   for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
     for (uint64_t at = lo; at < lo + param->region.run_bytes; at++)
-      if (*(const uint8_t *)(uintptr_t)(at + away) != left_by_first(&o->memory, at)) {
+      if (*(const uint8_t *)(uintptr_t)(at + away) != left_by_first(o->memory, at)) {
         *first_difference = at;
         return false;
       }

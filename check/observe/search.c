@@ -51,7 +51,7 @@ static bool is_undeclared(uint8_t c) {
 static bool is_shared(uint8_t c) { return (c & PTO_OBSERVE_SHARED) && !(c & PTO_OBSERVE_UNWRITTEN); }
 
 static void selected_kinds(const struct pto_observation *o, uint32_t slot, uint8_t *kinds) {
-  memcpy(kinds, pto_observe_at(&o->memory, o->memory.sel, slot), o->memory.page_bytes);
+  memcpy(kinds, pto_observe_at(o->memory, o->memory->sel, slot), o->memory->page_bytes);
 }
 
 static void take_piece(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
@@ -92,7 +92,7 @@ static uint32_t piece_of(const struct search *s, uint64_t element) {
 }
 
 static void select_range(struct pto_observation *o, struct pto_observe_range range) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   while (range.lo < range.hi) {
     const uint32_t slot = pto_observe_call_find(m, range.lo);
     const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
@@ -116,7 +116,7 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
   if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, PTO_OBSERVE_NO_LOCAL);
-  if (outcome.is_caught && s->o->memory.caught == SIGVTALRM) s->stuck_count++;
+  if (outcome.is_caught && s->o->memory->caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
 }
@@ -171,7 +171,7 @@ static void find_ends(struct search *s) {
 static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs,
                    struct pto_observe_bytes *found, struct pto_observe_outcome *effect) {
   struct search s = {.o = o, .pattern = pattern, .found = found};
-  const uint64_t bytes = (uint64_t)o->memory.pages.count * o->memory.page_bytes;
+  const uint64_t bytes = (uint64_t)o->memory->pages.count * o->memory->page_bytes;
   if (runs) runs = pto_max_u64(RUNS_MIN, pto_min_u64(runs, BYTES_MAX / pto_max_u64(bytes, 1)));
   pto_observe_each_span(o, selected_kinds, take_piece, &s);
   const bool is_read = s.element_count && matters(&s, 0, s.element_count);
@@ -267,7 +267,7 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
 /* Bytes that other units may write: of what the unit writes itself (an element of which some byte changed), it may read
  * all. */
 static void select_shared(struct pto_observation *o) {
-  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_memory *m = o->memory;
   uint64_t element_bytes = 1;
   for (uint32_t i = 0; i < o->call.param_count; i++)
     element_bytes = pto_max_u64(element_bytes, o->call.params[i].element_bytes);

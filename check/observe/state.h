@@ -7,6 +7,7 @@
  *   check/observe/shadow.c  who has written what of the arena
  *   check/observe/statics.c static variables of kernels
  *   check/observe/call.c    what a unit declares, its runs, what they show
+ *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
  *   check/observe/promises.c modes, flags, placement
  *   check/observe/search.c  which bytes are read
  *   check/observe/cores.c   what orders the cores of a unit
@@ -27,8 +28,9 @@
 #include <report/findings/source_lines.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
+#include <pto/world.h>
 #include <runtime/tensor/region_runs.h>
-#include <sim/tools/observe.h>
+#include <sim/engine/observed_unit.h>
 
 /* A tensor parameter of the unit. */
 struct pto_observe_param {
@@ -63,8 +65,7 @@ struct pto_observe_call {
   uint64_t local_bytes; /* of each core's local memory, that may matter */
   int status;           /* of the first run */
   uint64_t first_ns;
-  uint64_t form;                       /* its kernels and shapes */
-  struct pto_observe_form *form_entry; /* NULL: there is no room for it */
+  struct pto_observe_form *form_entry; /* its kernels and shapes; NULL: there is no room for it */
   uint64_t runs;                       /* so far */
 };
 
@@ -94,6 +95,38 @@ struct pto_observe_left {
 
 struct pto_observe_cores;
 
+/* Bytes that a rehearsed unit changed, as they were. */
+struct pto_observe_undo {
+  uint64_t addr, size_bytes;
+  uint8_t before[48];
+};
+
+/* Calls that were rehearsed together or left out together, of which some did not begin yet. */
+struct pto_observe_begun {
+  uint64_t number; /* of the task */
+  uint32_t block;  /* UINT32_MAX: all */
+  uint32_t calls_left;
+  uint64_t *why_not; /* what counts them; NULL: they were rehearsed */
+};
+
+/* Tasks whose cores wait for each other, and that run in virtual time. */
+struct pto_observe_rehearsal {
+  struct pto_port *port; /* an engine "observe" of its own; NULL: none was needed yet */
+  bool is_going_on;
+  struct pto_message *messages;
+  size_t message_count, message_capacity;
+  struct pto_observe_undo *undo;
+  size_t undo_count, undo_capacity;
+  struct pto_observe_begun *begun;
+  size_t begun_count, begun_capacity;
+};
+
+struct pto_observe_group {
+  struct pto_reserve own; /* the memory of this struct */
+  struct pto_observe_memory memory;
+  const struct pto_observation *members[PTO_MAX_RANKS]; /* by owner; NULL: it has none now */
+};
+
 struct pto_observation {
   struct pto_reserve own; /* the memory of this struct */
   struct pto_runtime *rt;
@@ -101,7 +134,10 @@ struct pto_observation {
   struct pto_observe_options options;
   struct pto_findings *findings;
   struct pto_source_lines *lines; /* NULL: none was needed yet */
-  struct pto_observe_memory memory;
+  struct pto_observe_range arena;
+  const struct pto_observe_rank *rank; /* NULL: of one chip */
+  struct pto_observe_group *group;     /* of the ranks, or its own */
+  struct pto_observe_memory *memory;   /* the group's */
   struct pto_observe_shadow shadow;
   struct pto_engine_observer observer;
   struct pto_memory_watch watch;
@@ -109,7 +145,8 @@ struct pto_observation {
   struct pto_observe_call call;
   struct pto_observe_statics statics;
   struct pto_observe_cores *cores; /* NULL: no unit that waits was met yet */
-  struct pto_observe_task *tasks;  /* begun and not over */
+  struct pto_observe_rehearsal rehearsal;
+  struct pto_observe_task *tasks; /* begun and not over */
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
   size_t left_count, left_capacity;
@@ -140,6 +177,9 @@ struct pto_observe_outcome {
 /* Values for bytes that must not matter: each differs from the true one. */
 enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
+/* Which of all who are observed together it is. */
+static inline uint32_t pto_observe_owner(const struct pto_observation *o) { return o->rank ? o->rank->index : 0; }
+
 /* check/observe/call.c */
 /* Processor time of this thread. */
 uint64_t pto_observe_now_ns(void);
@@ -147,6 +187,8 @@ uint64_t pto_observe_now_ns(void);
 void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
+/* Whether the options ask for the unit that was described. */
+bool pto_observe_is_wanted(const struct pto_observation *o);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */
 bool pto_observe_declare(struct pto_observation *o);
 /* The run that counts; its end is kept in `after`. */
@@ -172,7 +214,7 @@ bool pto_observe_must_not_matter(uint8_t byte_class);
 void pto_observe_set_before(struct pto_observation *o);
 /* Memory as the first run left it. */
 void pto_observe_restore(struct pto_observation *o);
-/* What is declared to be written counts as written: for units that are not looked at. */
+/* What is declared to be written counts as written: for units that are not looked at, after describe. */
 void pto_observe_assume_writes(struct pto_observation *o);
 
 /* How many bytes from `at` < end on are the same. */
@@ -212,6 +254,13 @@ void pto_observe_cores_destroy(struct pto_observe_cores *cores);
 /* check/observe/core_findings.c: the unit's first run ended because cores wait for ever. */
 void pto_observe_report_stuck(struct pto_observation *o);
 
+/* check/observe/rehearsal.c: a call of a task whose kernels wait for each other is about to begin in virtual time. True
+ * where the task was observed; else it is counted, and what was described is gone. */
+bool pto_observe_rehearse(struct pto_observation *o, const struct pto_message *message);
+/* In a rehearsal: keeps what the unit has changed, after its last run. */
+void pto_observe_rehearsal_note(struct pto_observation *o);
+void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
+
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
 /* Whether another unit of the task has written one of these bytes. */
@@ -229,6 +278,8 @@ struct pto_observe_text {
   char bytes[PTO_SENTENCE_SIZE];
 };
 #define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
+/* "task 17", of several ranks "rank 2 task 17". */
+void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number);
 /* "task 17 (softmax) block 3 AIV1", with what tells its units apart. */
 void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label);
 /* "bytes [64, 80) of array y (buffer 5)"; what they lie in into `object`. */

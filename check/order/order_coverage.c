@@ -12,9 +12,16 @@ static bool waits_for_cores(const struct pto_trace_task *task, bool is_rank) {
   return false;
 }
 
+static bool talks_to_ranks(const struct pto_trace_task *task) {
+  bool talks = false;
+  for (int role = 0; role < 3; role++) talks |= task->kernels[role] && (task->kernels[role]->flags & PTO_KERNEL_REMOTE);
+  return talks;
+}
+
 static void cover_task(const struct pto_trace *trace, const struct pto_trace_task *task, bool is_rank,
                        struct pto_coverage *coverage) {
-  const char *observe = is_rank ? NULL : "check --observe", *explore = is_rank ? NULL : "explore";
+  const char *observe = is_rank && talks_to_ranks(task) ? NULL : "check --observe",
+             *explore = is_rank ? NULL : "explore";
   uint64_t held = 0, accesses = 0, tensors = 0;
   for (uint32_t i = 0; i < task->param_count; i++) {
     const struct pto_trace_param *param = pto_trace_log_at(&trace->params, task->first_param + i);

@@ -6,23 +6,13 @@
 
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
-#include <sim/tools/observe.h>
+#include <sim/engine/observed_unit.h>
 
 struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed) {
   struct pto_observe_summary all = observed->so_far;
   if (!observed->observation) return all;
   const struct pto_observe_summary last = pto_observation_summary(observed->observation);
-  all.calls += last.calls;
-  all.calls_left_out += last.calls_left_out;
-  all.calls_too_large += last.calls_too_large;
-  all.waiting_units += last.waiting_units;
-  all.units_judged += last.units_judged;
-  all.outputs_left += last.outputs_left;
-  all.runs += last.runs;
-  all.kernel_ns += last.kernel_ns;
-  all.total_ns += last.total_ns;
-  all.is_watched_by_tool |= last.is_watched_by_tool;
-  all.is_short |= last.is_short;
+  pto_observe_summary_add(&all, &last);
   return all;
 }
 

@@ -243,7 +243,10 @@ int pto_tools_observe(const struct pto_session_options *options, const struct pt
   struct pto_error error;
   if (pto_sized_take(&asked, sizeof asked, request, "request", &error))
     return pto_error_tell(&error, sentence, sentence_size);
-  const struct pto_observe_options observe = {asked.has_tasks, asked.first_task, asked.last_task, asked.calls_a_form};
+  const struct pto_observe_options observe = {.has_tasks = asked.has_tasks,
+                                              .first_task = asked.first_task,
+                                              .last_task = asked.last_task,
+                                              .calls_a_form = asked.calls_a_form};
   struct pto_observed *observed = calloc(1, sizeof *observed);
   if (!observed) return out_of_memory(sentence, sentence_size);
   int code = pto_observed_open(observed, options, &observe);

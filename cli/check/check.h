@@ -23,7 +23,7 @@ int pto_check_order(const struct pto_run_options *options);
 int pto_check_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                     uint32_t rank_count);
 
-/* On the engine "observe". */
+/* On the engine "observe", on several ranks "observed virtual". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
 
 /* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/skewed.h).  `page`: where its

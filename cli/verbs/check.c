@@ -43,18 +43,17 @@ static const struct pto_option_spec extra[] = {
     {0}};
 
 static void help(const struct pto_run_options *options) {
-  puts(
-      "ptosim check PROGRAM [OPTION...]\n\n"
-      "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells every pair "
-      "of\n"
-      "conflicting accesses that nothing orders under the rules of --deps, with the line to add; and, as notes, "
-      "explicit\n"
-      "dependencies that others imply.  On several ranks it tells what they do to each other's windows, too.\n\n"
-      "With --observe it runs one kernel at a time, each several times over different bytes, and tells what kernels "
-      "touch\n"
-      "and do not declare.  With --advise it runs the program with ring after ring.  Neither takes an engine or writes "
-      "files\n"
-      "of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
+  puts("ptosim check PROGRAM [OPTION...]\n\n"
+       "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells every pair "
+       "of\n"
+       "conflicting accesses that nothing orders under the rules of --deps, with the line to add; and, as notes, "
+       "explicit\n"
+       "dependencies that others imply.  On several ranks it tells what they do to each other's windows, too.\n\n"
+       "With --observe it runs one kernel at a time, each several times over different bytes, and tells what kernels "
+       "touch\n"
+       "and do not declare, on several ranks too.  With --advise it runs the program with ring after ring.  Neither "
+       "takes\n"
+       "an engine or writes files of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
   pto_run_options_help(PTO_VERB_check, extra);
   puts("\nFindings (a note leaves the verdict alone), by how they are decided:");
   for (uint32_t decided = 0; decided < PTO_DECIDED_COUNT; decided++) {
@@ -83,11 +82,9 @@ static int check(const struct check_options *options) {
   const char *refused = options->observes  ? pto_run_options_refused(&options->run, PTO_TAKER_OBSERVE)
                         : options->advises ? pto_run_options_refused(&options->run, PTO_TAKER_ADVISE)
                                            : NULL;
-  if (refused && options->observes && strcmp(refused, "ranks") == 0)
-    return pto_complain(PTO_EXIT_USAGE,
-                        "check: --observe does not take --ranks: it runs each kernel several times, and other "
-                        "ranks would hear of each; without it check holds puts and gets against what "
-                        "tasks declare");
+  if (refused && options->observes && strcmp(refused, "no-compute") == 0)
+    return pto_complain(PTO_EXIT_USAGE, "check: --observe does not take --no-compute: it compares what kernels touch, "
+                                        "and then none is run");
   if (refused)
     return pto_complain(PTO_EXIT_USAGE, "check: %s does not take --%s", options->observes ? "--observe" : "--advise",
                         refused);

@@ -25,6 +25,9 @@
   X(HOST_READS, host_reads, "", "host read", "host reads")                                                             \
   X(HOST_WRITES, host_writes, "", "host write", "host writes")                                                         \
   X(CALLS, calls, "what ", "kernel call touches", "kernel calls touch")                                                \
+  X(REMOTE_CALLS, remote_calls, "", "call that talks to other ranks", "calls that talk to other ranks")                \
+  X(WAITING_TOUCH, waiting_calls_touch, "what ", "call that waits for other cores touches",                            \
+    "calls that wait for other cores touch")                                                                           \
   X(TOUCHED, touched_by_tasks, "what ", "task touches beside what it declares",                                        \
     "tasks touch beside what they declare")                                                                            \
   X(WITHOUT_TENSORS, tasks_without_tensors, "", "task that declares no tensor", "tasks that declare no tensor")        \

@@ -147,7 +147,7 @@ static bool is_between_tasks(const struct pto_finding *finding) {
 static bool narrow(const struct pto_findings *findings, const struct pto_finding *finding, char *text, size_t size) {
   const char *command = findings->command;
   const uint64_t *tasks = finding->tasks;
-  if (strncmp(command, check_verb, strlen(check_verb)) != 0 || finding->has_ranks) return false;
+  if (strncmp(command, check_verb, strlen(check_verb)) != 0) return false;
   if (has_word(command, "--observe")) {
     if (!is_of_its_task(finding) || has_word(command, "--observe-tasks")) return false;
     const uint64_t other = tasks[1] == PTO_FINDING_NONE ? tasks[0] : tasks[1];
@@ -157,7 +157,7 @@ static bool narrow(const struct pto_findings *findings, const struct pto_finding
       snprintf(text + length, size - (size_t)length, "-%" PRIu64, last);
     return true;
   }
-  if (!is_between_tasks(finding)) return false;
+  if (!is_between_tasks(finding) || finding->has_ranks) return false; /* `why` is of one chip */
   snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, command + strlen(check_verb), tasks[0], tasks[1]);
   return true;
 }

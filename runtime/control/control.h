@@ -123,7 +123,7 @@ struct pto_memory_watch {
   void (*allocated)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
   /* External memory, of at least one byte. */
   void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
-  /* The orchestration is about to write an element. */
+  /* The orchestration, or a put or a get of several ranks, is about to write. */
   void (*host_writes)(void *context, uint64_t addr, uint64_t size_bytes);
   void *context;
 };

@@ -71,6 +71,10 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
                               struct pto_error *error) {
   return fake_create("virtual", config, port_out, error);
 }
+int pto_engine_observed_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                                       struct pto_error *error) {
+  return fake_create("observed virtual", config, port_out, error);
+}
 
 /* The stand-in's runtime is its port. */
 int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,

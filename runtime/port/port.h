@@ -187,7 +187,8 @@ struct pto_port_ops {
    * NULL: no wish. */
   void (*bind_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
-  bool is_observe; /* the engine of observers (sim/tools/observe.h) */
+  const struct pto_observed_ops
+      *observed; /* how its kernel calls are watched (sim/engine/observed_unit.h); NULL: not */
 };
 
 #define PTO_PORT_RESOLVER UINT32_MAX

@@ -38,6 +38,7 @@ struct pto_engine_config {
   X(virtual, "virtual", true, "exact virtual time")
 #define PTO_TOOL_ENGINE_LIST(X)                                                                                        \
   X(observe, "observe", false, "one kernel at a time, as often as an observer likes")                                  \
+  X(observed_virtual, "observed virtual", true, "virtual time, and kernels as often as an observer likes")             \
   X(explore, "explore", false, "one step at a time, in an order that a chooser decides")                               \
   X(delayed_threads, "delayed threads", false, "threads with delays that a seed plants")
 
@@ -55,10 +56,10 @@ PTO_TOOL_ENGINE_LIST(X)
 #define PTO_ENGINE_NAMES PTO_ENGINE_LIST(PTO_ENGINE_NAME)
 #define PTO_ENGINE_MEANINGS PTO_ENGINE_LIST(PTO_ENGINE_MEANING)
 
-/* Whether the time of an engine for users is virtual. */
+/* Whether the time of an engine is virtual. */
 static inline bool pto_engine_is_virtual(const char *name) {
 #define X(id, text, is_virtual, meaning) ((is_virtual) && strcmp(name, text) == 0) ||
-  return PTO_ENGINE_LIST(X) false;
+  return PTO_ENGINE_LIST(X) PTO_TOOL_ENGINE_LIST(X) false;
 #undef X
 }
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include <sim/tools/observe.h>
+/*
+ * The engine "observe" (sim/engine/observed_unit.h): kernels run one unit at a time, in the order in which they were
+ * sent.
+ *
+ * The cores of a unit that waits are fibers, and whichever of them can go on and has the lowest number does, unless a
+ * schedule says another way.  Without an observer each unit runs once.  Time is real and not measured.
+ *
+ * One thread, the control thread, but for the watchdog's.  All memory is reserved at creation.
+ */
+#include <sim/engine/observed_unit.h>
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <sim/chips/timing.h>
 #include <sim/engine/solo.h>
 
 /* What a core is in the unit that runs. */
@@ -39,14 +45,6 @@ struct engine_observe {
 static struct engine_observe *engine_of(struct pto_port *port) { return (struct engine_observe *)(void *)port; }
 
 /* ---- kernels ---- */
-
-static void prepare_local(struct pto_core *view, uint8_t fill, uint64_t begin, uint64_t end) {
-  const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
-  const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
-  madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
-  end = pto_min_u64(end, view->local.size_bytes);
-  if (begin < end) memset((char *)view->local.addr + begin, fill, end - begin);
-}
 
 static void run_alone(struct engine_observe *engine, const struct pto_message *message) {
   struct observed_core *core = &engine->cores[message->core];
@@ -138,12 +136,12 @@ static void run_together(struct engine_observe *engine) {
   }
 }
 
-int pto_engine_observe_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
+static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
   struct engine_observe *engine = engine_of(port);
   int first_status = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t core = engine->unit.messages[i].core;
-    prepare_local(&engine->views[core], fill, fill_begin, fill_end);
+    pto_observed_call_fill_local(&engine->views[core], fill, fill_begin, fill_end);
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
@@ -163,7 +161,7 @@ int pto_engine_observe_run(struct pto_port *port, uint8_t fill, uint64_t fill_be
   return first_status;
 }
 
-void pto_engine_observe_abandon(struct pto_port *port) {
+static void engine_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_leave(&engine->solo);
   if (!engine->unit.waits) return;
@@ -180,29 +178,12 @@ void pto_engine_observe_abandon(struct pto_port *port) {
   pto_waiting_cores_reset(&engine->solo.waiting);
 }
 
-/* The end of the last page that is resident: prepare_local leaves none. */
-static uint64_t touched_bytes(const struct pto_local_memory *local) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  unsigned char is_resident[256];
-  uint64_t touched = 0;
-  for (uint64_t at = 0; at < local->size_bytes; at += sizeof is_resident * page) {
-    const uint64_t bytes = pto_min_u64(sizeof is_resident * page, local->size_bytes - at);
-    if (mincore((char *)local->addr + at, bytes, is_resident) != 0) return 0;
-    for (uint64_t i = 0; i * page < bytes; i++)
-      if (is_resident[i] & 1) touched = at + (i + 1) * page;
-  }
-  return pto_min_u64(touched, local->size_bytes);
-}
-
-uint64_t pto_engine_observe_local_bytes(struct pto_port *port) {
+static uint64_t engine_local_bytes(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   uint64_t most = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
-    struct pto_kernel_args args;
-    pto_message_args(message, &engine->views[message->core], &args);
-    most = pto_max_u64(most, pto_timing_cost(message->payload->kernels[message->role], &args).local_bytes);
-    most = pto_max_u64(most, touched_bytes(&engine->views[message->core].local));
+    most = pto_max_u64(most, pto_observed_call_local_bytes(message, &engine->views[message->core]));
   }
   return most;
 }
@@ -241,7 +222,7 @@ static void run_unit(struct engine_observe *engine) {
   if (engine->observer)
     engine->observer->observe(engine->observer->context, &engine->unit);
   else
-    pto_engine_observe_run(&engine->port, 0, 0, 0);
+    engine_run(&engine->port, 0, 0, 0);
   PTO_ASSERT(engine->run_count > 0);
 }
 
@@ -292,6 +273,20 @@ static void engine_destroy(struct pto_port *port) {
   pto_reserve_fini(&memory);
 }
 
+static void engine_set(struct pto_port *port, const struct pto_engine_observer *observer) {
+  engine_of(port)->observer = observer;
+}
+
+static void engine_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule) {
+  engine_of(port)->schedule = schedule;
+  engine_of(port)->solo.waiting.watch = schedule ? &schedule->watch : NULL;
+}
+
+static const struct pto_observed_ops observed = {.set = engine_set,
+                                                 .run = engine_run,
+                                                 .abandon = engine_abandon,
+                                                 .local_bytes = engine_local_bytes,
+                                                 .schedule = engine_schedule};
 static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .end_run = engine_end_run,
                                         .dispatch = engine_dispatch,
@@ -300,17 +295,7 @@ static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .kernel_message = engine_kernel_message,
                                         .find_waits = engine_find_waits,
                                         .destroy = engine_destroy,
-                                        .is_observe = true};
-
-bool pto_port_is_observed(const struct pto_port *port) { return port->ops->is_observe; }
-void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
-  engine_of(port)->observer = observer;
-}
-
-void pto_engine_observe_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule) {
-  engine_of(port)->schedule = schedule;
-  engine_of(port)->solo.waiting.watch = schedule ? &schedule->watch : NULL;
-}
+                                        .observed = &observed};
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {

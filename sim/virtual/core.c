@@ -295,7 +295,9 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
   struct pto_trace_span *span = record_span(cores, &slot->message, cores->now, end);
   if (PTO_UNLIKELY(cores->segments != NULL)) record_call(cores, &slot->message, load, end, is_stream);
   if (is_special && !cores->calls_at_begin)
-    slot->status = cores->skips_kernels ? 0 : open_call(cores, index, slot);
+    slot->status = cores->skips_kernels       ? 0
+                   : cores->observed.observer ? pto_virtual_cores_observe(cores, &slot->message)
+                                              : open_call(cores, index, slot);
   else
     slot->status = pto_solo_run(&cores->solo, &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
@@ -439,7 +441,7 @@ bool pto_virtual_cores_go_on(struct pto_virtual_cores *cores, uint32_t index) {
 
 void pto_virtual_cores_settle(struct pto_virtual_cores *cores) {
   pto_kernel_calls_finish(&cores->kernel_calls);
-  cores->calls_at_begin = !cores->skips_kernels;
+  cores->calls_at_begin = !cores->skips_kernels && !cores->observed.observer;
 }
 
 /* The next message of the core to begin. */
@@ -450,6 +452,8 @@ static inline const struct pto_message *front_of(const struct pto_virtual_cores 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
+  const struct pto_engine_observer *observer = cores->observed.observer;
+  if (PTO_UNLIKELY(observer != NULL)) observer->pass(observer->context, front_of(cores, index));
   pto_waiting_core_start(waiting, front_of(cores, index), &cores->views[index]);
   if (cores->l2.pieces) {
     struct pto_kernel_args args;

@@ -30,6 +30,9 @@
  * With several workers (kernel_calls.h) the call is made between the event that begins it and the one that ends it, by
  * any thread, as long as no kernel waits and the orchestration does not poll memory.
  *
+ * With an observer (sim/engine/observed_unit.h) it makes the calls that begin, one by one; those that wait are only
+ * told to it.
+ *
  * Owns its memory (reserved at init, nothing allocated later).  One thread, but for such calls.
  */
 #ifndef PTO_SIM_VIRTUAL_CORE_H
@@ -37,6 +40,7 @@
 
 #include <runtime/trace/segment.h>
 #include <sim/chips/timing.h>
+#include <sim/engine/observed_unit.h>
 #include <sim/engine/solo.h>
 #include <sim/kernel_times/call_times.h>
 #include <sim/virtual/event_queue.h>
@@ -97,6 +101,15 @@ struct pto_virtual_transfer {
   struct pto_l2_share share;   /* of a kernel that waits, where the L2 goes by use */
 };
 
+/* The call that an observer makes. */
+struct pto_virtual_observed {
+  const struct pto_engine_observer *observer; /* NULL: there is none */
+  const struct pto_message *message;
+  uint32_t run_count;
+  int status;                               /* of its first run, */
+  char sentence[PTO_VIRTUAL_SENTENCE_SIZE]; /* and what that left */
+};
+
 struct pto_virtual_cores {
   struct pto_event_queue ends, begins;    /* by core index; an end is also the next resume of a kernel that waits */
   struct pto_streams streams, l2_streams; /* none where kernels keep the share of their begin */
@@ -131,7 +144,7 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  bool calls_at_begin; /* kernels are; else they are not called at all, or other threads may be in them */
+  bool calls_at_begin; /* kernels are; else an observer calls them, none does, or other threads may be in them */
   bool skips_kernels;  /* they take their time and are not called */
   bool is_special;     /* kernels are skipped, or their times are not known at their begin, or vary */
   struct pto_jitter jitter;
@@ -142,6 +155,7 @@ struct pto_virtual_cores {
   struct pto_reserve memory;
   struct pto_solo solo;
   struct pto_kernel_calls kernel_calls; /* of several threads; zeroed: there is one */
+  struct pto_virtual_observed observed;
 };
 
 /* What kernels that wait do to the cores. */
@@ -182,6 +196,14 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
 bool pto_virtual_cores_go_on(struct pto_virtual_cores *cores, uint32_t core);
 /* From now on, until the next reset, calls are made at their begin; those that are open have returned. */
 void pto_virtual_cores_settle(struct pto_virtual_cores *cores);
+/* With an observer: it makes the call; the status of the first run, whose sentence is in solo.message. */
+int pto_virtual_cores_observe(struct pto_virtual_cores *cores, const struct pto_message *message);
+/* For the observer: a run of that call, as pto_observed_unit_run. */
+int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, uint8_t fill, uint64_t fill_begin,
+                                   uint64_t fill_end);
+/* As pto_observed_siblings. */
+uint32_t pto_virtual_cores_siblings(const struct pto_virtual_cores *cores, const struct pto_message *message,
+                                    struct pto_message *all, uint32_t capacity);
 /* Ends the streams that end first, of one instant those of the L2 cache; their kernels' ends are known then. */
 void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores);
 /* Takes the earliest begin, and all others of that instant. */

@@ -73,6 +73,7 @@ struct engine_virtual {
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
   struct pto_rank_clock *rank;      /* NULL: the chip is alone */
+  struct pto_port_ops observed_ops; /* of engine observed virtual: the others, and `observed` */
   struct pto_reserve memory;        /* holds this struct too */
 };
 
@@ -409,7 +410,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
     pto_scheduler_add_segment(&engine->cores, 0, (enum pto_activity)PTO_MARK_BEGIN, 0, engine->handshake_ps,
                               engine->scheduler_count, engine->cores.core_count);
   /* A meter tells calls of the one thread. */
-  engine->cores.calls_at_begin = !port->skips_kernels && (port->worker_count == 1 || port->meter);
+  const bool is_one_thread = port->worker_count == 1 || port->meter;
+  engine->cores.calls_at_begin = !port->skips_kernels && is_one_thread && !engine->cores.observed.observer;
   engine->cores.is_special = !engine->cores.calls_at_begin || engine->cores.shares_anew || engine->cores.jitter.ppm > 0;
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct scheduler *scheduler = &engine->schedulers[i];
@@ -434,7 +436,9 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
 /* The last clocks stay readable through elapsed_ps. */
 static void engine_end_run(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
+  const struct pto_engine_observer *observer = engine->cores.observed.observer;
   leave_scheduler(engine, engine->has_more);
+  if (observer) observer->end_run(observer->context);
   if (engine->rank) engine->rank->end_run(engine->rank, engine_elapsed_ps(port));
 }
 
@@ -473,6 +477,31 @@ static void engine_destroy(struct pto_port *port) {
   struct pto_reserve memory = engine->memory;
   pto_reserve_fini(&memory);
 }
+
+/* ---- with an observer ---- */
+
+static void engine_set_observer(struct pto_port *port, const struct pto_engine_observer *observer) {
+  engine_of(port)->cores.observed.observer = observer;
+}
+static int engine_run_unit(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
+  return pto_virtual_cores_run_observed(&engine_of(port)->cores, fill, fill_begin, fill_end);
+}
+static void engine_abandon_unit(struct pto_port *port) { pto_solo_leave(&engine_of(port)->cores.solo); }
+static uint64_t engine_local_bytes(struct pto_port *port) {
+  const struct pto_virtual_cores *cores = &engine_of(port)->cores;
+  return pto_observed_call_local_bytes(cores->observed.message, &cores->views[cores->observed.message->core]);
+}
+static uint32_t engine_siblings(struct pto_port *port, const struct pto_message *message, struct pto_message *all,
+                                uint32_t capacity) {
+  return pto_virtual_cores_siblings(&engine_of(port)->cores, message, all, capacity);
+}
+static const struct pto_observed_ops observed = {.set = engine_set_observer,
+                                                 .run = engine_run_unit,
+                                                 .abandon = engine_abandon_unit,
+                                                 .local_bytes = engine_local_bytes,
+                                                 .siblings = engine_siblings};
+
+/* ---- the port ---- */
 
 #define OPS(dispatch_, poll_, wire_)                                                                                   \
   {                                                                                                                    \
@@ -556,8 +585,8 @@ static void assign_cores(struct engine_virtual *engine, const struct pto_chip *c
   }
 }
 
-int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
-                              struct pto_error *error) {
+static int create(const struct pto_engine_config *config, bool is_observed, struct pto_port **port_out,
+                  struct pto_error *error) {
   const struct pto_chip *chip = config->chip;
   struct pto_reserve memory = {0};
   if (!pto_reserve_init(&memory, lay_out(chip, NULL)))
@@ -566,6 +595,12 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip, config->rank != NULL);
+  if (is_observed) {
+    engine->observed_ops = *engine->port.ops;
+    engine->observed_ops.observed = &observed;
+    engine->port.ops = &engine->observed_ops;
+    engine->port.looks_at_memory = true;
+  }
   const int status = pto_virtual_cores_init(&engine->cores, &engine->port, config, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
@@ -578,4 +613,16 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   engine->cores.solo.waiting.rank = config->rank;
   *port_out = &engine->port;
   return PTO_OK;
+}
+
+int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
+  return create(config, false, port_out, error);
+}
+
+int pto_engine_observed_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                                       struct pto_error *error) {
+  struct pto_engine_config its = *config;
+  its.workers = 1;
+  return create(&its, true, port_out, error);
 }

@@ -62,7 +62,7 @@ static void expect_row(const struct pto_coverage *coverage, enum pto_coverage_ki
 
 static void expect_rows(const struct pto_trace *trace, bool is_rank, uint64_t waiting_tasks) {
   struct pto_coverage coverage = {0};
-  const char *observe = is_rank ? NULL : "check --observe";
+  const char *observe = "check --observe";
   pto_order_cover(trace, is_rank, &coverage);
   expect_row(&coverage, PTO_COVERAGE_ACCESSES, 5, 0, NULL);
   expect_row(&coverage, PTO_COVERAGE_HOST_READS, 1, 0, NULL);

@@ -114,12 +114,25 @@ static void test_explore_tells_the_orders_and_whether_there_are_more(void **stat
 
 static void test_ranks_have_the_sum_and_nothing_is_known_of_a_run_that_does_not_begin(void **state) {
   EXPECT(0, "check all_reduce --ranks 3", {"accesses", 9, 0, NULL}, {"touched_by_tasks", 0, 3, NULL});
+  EXPECT(0, "check planted_windows.so --case set_for_add --set bug=0", {"accesses", 14, 0, NULL},
+         {"touched_by_tasks", 0, 7, "check --observe"});
   EXPECT(0, "explore all_reduce --ranks 3 --schedules 3", {"runs", 3, 0, NULL}, {"orders", 0, SOME, NULL},
          {"seeds", 1, SOME, "--seed N"});
   pto_ptosim_run("check bgemm --set x=1 --observe --json -");
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   assert_true(json_is_null(json_object_get(root, "coverage")));
   json_decref(root);
+}
+
+/* Rank 0 has a gather and 3 digests, each other one a task that gives. */
+static void test_calls_that_talk_to_other_ranks_are_left_by_observe(void **state) {
+  if (!pto_ptosim_reports_faults) skip();
+  EXPECT(0, "check --observe planted_windows.so --case set_for_add --set bug=0", {"calls", 3, 0, NULL},
+         {"remote_calls", 0, 4, "check"}, {"task_order", 0, 7, "check"}, {"seeds", 1, SOME, "--seed N"});
+  assert_int_equal(pto_ptosim_run("check --observe all_reduce --ranks 3 --no-compute"), 2);
+  assert_non_null(strstr(pto_ptosim_last.err, "it compares what kernels touch, and then none is run"));
+  assert_int_equal(pto_ptosim_run("check --observe all_reduce --ranks 3 --observe-tasks 0-1"), 2);
+  assert_non_null(strstr(pto_ptosim_last.err, "there is no task 1: no rank has more than 1"));
 }
 
 int main(void) {
@@ -131,6 +144,7 @@ int main(void) {
       cmocka_unit_test(test_moves_of_the_host_and_contexts_are_counted),
       cmocka_unit_test(test_observe_tells_the_calls_that_it_was_not_to_look_at),
       cmocka_unit_test(test_explore_tells_the_orders_and_whether_there_are_more),
+      cmocka_unit_test(test_calls_that_talk_to_other_ranks_are_left_by_observe),
       cmocka_unit_test(test_ranks_have_the_sum_and_nothing_is_known_of_a_run_that_does_not_begin),
   };
   return cmocka_run_group_tests_name("cli_coverage", tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # ptosim check on programs with one mistake between ranks, and on their clean twins: each mistake is found, with what it is and who makes it,
-# with and without kernels; no twin is accused by run or by check.  Prints one line.  A word as argument takes the mistakes that contain it.
+# with and without kernels, or by --observe; no twin is accused by run, by check or by --observe.  Prints one line.  A word as argument takes
+# the mistakes that contain it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
@@ -25,16 +26,26 @@ finds() {
 
 is_clean() {
   "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --no-compute >"$work/text" 2>&1 &&
-    "$ptosim" check "$@" --deps pto >"$work/text" 2>&1
+    "$ptosim" check "$@" --deps pto >"$work/text" 2>&1 && "$ptosim" check "$@" --observe >"$work/text" 2>&1
 }
 
-# pair NAME SENTENCE BUGGY CLEAN OPTION…: the sentence is an extended regular expression of what check has to say.
+# observes SENTENCE OPTION…: the same of --observe; where a sanitizer does the looking, what it says is its own.
+observes() {
+  local sentence=$1 code
+  shift
+  "$ptosim" check "$@" --observe >"$work/text" 2>&1
+  code=$?
+  grep -Eq 'not compared|Sanitizer' "$work/text" && return
+  [ $code = 1 ] && tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence"
+}
+
+# pair HOW NAME SENTENCE BUGGY CLEAN OPTION…: the sentence is an extended regular expression of what check has to say.
 pair() {
-  local name=$1 sentence=$2 buggy=$3 clean=$4
-  shift 4
+  local how=$1 name=$2 sentence=$3 buggy=$4 clean=$5
+  shift 5
   case $name in *"$only"*) ;; *) return ;; esac
   programs=$((programs + 1)) mistakes=$((mistakes + 1))
-  if finds "$sentence" "$@" --set "$buggy"; then found=$((found + 1)); else echo "$name is not found:"; cut -c1-600 "$work/text"; fi
+  if $how "$sentence" "$@" --set "$buggy"; then found=$((found + 1)); else echo "$name is not found:"; cut -c1-600 "$work/text"; fi
   if [ "$clean" ]; then programs=$((programs + 1)); fi
   if [ "$clean" ] && ! is_clean "$@" --set "$clean"; then
     accused=$((accused + 1))
@@ -42,12 +53,13 @@ pair() {
     cut -c1-600 "$work/text"
   fi
 }
-window() { pair "$1" "$2" bug=1 bug=0 "$build/planted/planted_windows.so" --case "$1"; }
-hang() { pair "$1" "$2" "mistake=$1" "${3-}" "$build/planted/planted_moe_hang.so" --chip a2a3; }
+window() { pair finds "$1" "$2" bug=1 bug=0 "$build/planted/planted_windows.so" --case "$1"; }
+touches() { pair observes "$1" "$2" bug=1 bug=0 "$build/planted/planted_touches.so" --case "$1"; }
+hang() { pair finds "$1" "$2" "mistake=$1" "${3-}" "$build/planted/planted_moe_hang.so" --chip a2a3; }
 
 only=${1-}
 # Where lines are not read, as with PLAIN=1, a place is a file and an offset.
-line='(planted_windows\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
+line='(planted_(windows\.c|talk\.h):[0-9]+( \(planted_talk\.h:[0-9]+\))?|[^ ]+\+0x[0-9a-f]+)'
 window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*$line.* has returned without notifying it"
 window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
 window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*left over'
@@ -70,6 +82,16 @@ window wait_without_group 'failed: rank 0: .*pto_core_wait_signal: signal 0 of c
 window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 of the window of rank 1 in comm 0; rank 3 task 40 \(talk "barrier"\) puts'
 window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at $line.*, writes bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 window put_beyond "write outside: rank 0 task 0 \(talk \"give\"\), submitted at $line.*, puts bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
+# What kernels touch of windows and of other ranks' memory, and their tasks do not declare.
+of_window='of the window of rank [0-3] in comm 0'
+touches peer_slot "read outside: rank [0-3] task 1 \(digest_more\) reads bytes \[128, 192\) $of_window, which it does not declare: right behind param 0 x .*and 3 more"
+touches whole_window "read outside: rank [0-3] task 1 \(digest_more\) reads bytes \[128, 1024\) $of_window.*and 3 more"
+touches beyond_part "write outside: rank ([0-3]) task 0 \(fill_count\) writes bytes .* of the window of rank \1 in comm 0, .*: right behind param 0 z .*and 3 more"
+touches through_input "write input: rank [0-3] task 1 \(sum\) writes bytes .* $of_window, through param 0 x \(input\).*; declare param 0 INOUT"
+touches left_part "not written: rank [0-3] task 0 \(fill_count\) does not write bytes \[128, 192\) $of_window, which param 0 z \(output\) declares.*and 3 more"
+touches left_for_reader "read unwritten: rank [0-3] task 1 \(digest\) reads bytes \[64, 128\) $of_window, which task 0 declares to write and leaves"
+touches old_sum "read output: rank [0-3] task 1 \(add\) reads bytes \[512, 576\) $of_window, as they were before"
+touches other_rank 'read outside: rank 1 task 1 \(follow\) reads bytes \[64, 68\) of array x \(buffer [0-9]+\) of rank 0, which it does not declare'
 # Sixteen ranks that stall in the first exchange: what rank 7 did.
 line='(planted_moe_hang\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
 waits='16 of 16 ranks wait for ever; rank 0 task 1 \(dispatch_meta "moe.dispatch_meta"\)'

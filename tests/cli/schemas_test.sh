@@ -58,6 +58,7 @@ writes 'ranks that do not begin' pto-ranks run all_reduce --ranks 3 --chip tiny,
 writes 'a check with findings' pto-check check paged_attention --deps pto
 writes 'a check of a run that fails' pto-check check errors/user
 writes 'accesses that are watched' pto-observe check strided_views --observe
+writes 'accesses of ranks that are watched' pto-observe check tensor_parallel_mlp --ranks 2 --observe
 writes 'a check of a run that does not begin' pto-observe check bgemm --set x=1 --observe
 writes 'sizes that are advised' pto-advise check war_reuse --advise
 writes 'why' pto-why why inplace_update 0 1 --deps pto

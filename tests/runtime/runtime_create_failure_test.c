@@ -45,7 +45,8 @@ static uint32_t refuse_each(uint32_t *countdown, const struct pto_config *config
   return 0;
 }
 
-static const char *const engines[] = {"threads", "virtual", "observe", "explore", "delayed threads"};
+static const char *const engines[] = {"threads",          "virtual", "observe",
+                                      "observed virtual", "explore", "delayed threads"};
 
 static void test_every_reservation_may_be_refused(void **state) {
   for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {

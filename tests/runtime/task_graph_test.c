@@ -109,7 +109,7 @@ static void a_task_left_out_is_found_out(void **state) {
 }
 
 static void our_runtime_finds_these_edges_and_leaves_the_right_result(void **state) {
-  static const char *const engines[] = {"threads", "virtual", "observe"};
+  static const char *const engines[] = {"threads", "virtual", "observe", "observed virtual"};
   for (size_t p = 0; p < PTO_ARRAY_LENGTH(task_patterns); p++)
     for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
       const struct pto_config config = {.size = sizeof config, .engine = engines[e], .chip = "a2a3", .workers = 2};
