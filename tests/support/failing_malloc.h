@@ -18,10 +18,13 @@
 
 #define PTO_HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
 
-static uint32_t fail_countdown;                     /* the n-th allocation from now on fails; 0: none */
-static bool fail_stays;                             /* and so do all that follow */
-static __attribute__((unused)) int64_t live_blocks; /* not every test looks at them */
-static uint64_t allocation_count;
+#define UNUSED                                                                                                         \
+  __attribute__((unused)) /* not every test looks at all of them, and none where there is no such allocator */
+static UNUSED uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
+static UNUSED bool fail_stays;         /* and so do all that follow */
+static UNUSED int64_t live_blocks;
+static UNUSED uint64_t allocation_count;
+#undef UNUSED
 
 #if PTO_HAS_FAILING_MALLOC
 void *__libc_malloc(size_t size);
