@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/control/runtime_state.h>
 #include <tests/support/runtime_fixture.h>
 
@@ -58,7 +59,7 @@ static int begin_with_values(struct pto_runtime *rt, struct fixture *f) {
     fixture_expect(rt, pto_submit(rt, &launch, &fills, 1, NULL), PTO_OK);
     if (is_recorded) break;
     const uint8_t *bytes = (const uint8_t *)(uintptr_t)pto_buffer_registry_lookup(&rt->buffers, &t.buffer)->addr;
-    for (uint32_t i = 0; i < 64; i++) assert_int_equal(bytes[i], 0);
+    for (uint32_t i = 0; i < 64 && !PTO_HAS_SANITIZER; i++) assert_int_equal(bytes[i], 0); /* which may not be read */
   }
   fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
   fixture_expect(rt, pto_submit_recorded(rt, recorded, &whole, NULL), PTO_OK);

@@ -5,6 +5,8 @@
  */
 #include <sim/rendezvous/rendezvous.h>
 
+#include <runtime/base/sanitizer.h>
+
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -235,7 +237,7 @@ static void test_memory_of_a_block_is_of_one_size_and_may_not_be_had(void **stat
   assert_ptr_equal(pto_rendezvous_shared(&table, b, 7, 64), memory);
   assert_null(pto_rendezvous_shared(&table, b, 7, 128));
   assert_null(pto_rendezvous_shared(&table, b, 8, UINT64_MAX));
-  assert_null(pto_rendezvous_shared(&table, b, 8, UINT64_C(1) << 61));
+  if (!PTO_HAS_SANITIZER) assert_null(pto_rendezvous_shared(&table, b, 8, UINT64_C(1) << 61)); /* a mistake for one */
   assert_non_null(pto_rendezvous_shared(&table, b, 8, 64));
   leave(a);
   leave(b);
@@ -472,6 +474,7 @@ static void test_of_more_waits_than_the_picture_holds_the_rest_is_counted(void *
   char end[32];
   snprintf(end, sizeof end, "; and %" PRIu32 " more", more);
   assert_string_equal(text + strlen(text) - strlen(end), end);
+  pto_rendezvous_break_deadlock(&wide);
   for (uint32_t block = 0; block < BLOCKS; block++)
     for (uint32_t role = 0; role < 3; role++) pto_rendezvous_return(&wide, members[block][role], false);
   pto_rendezvous_fini(&wide);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
 #include <tests/support/waiting_fixture.h>
 
 #define AIC PTO_ROLE_BIT(PTO_ROLE_AIC)
@@ -202,13 +203,13 @@ static int private_of_another_size(const struct pto_kernel_args *args) {
   if (status != 0 || memory != again) return status;
   return pto_core_private(args, 16, NULL, &memory);
 }
-static int private_too_large(const struct pto_kernel_args *args) {
+static __attribute__((unused)) int private_too_large(const struct pto_kernel_args *args) {
   void *memory;
   return pto_core_private(args, UINT64_C(1) << 61, NULL, &memory);
 }
 static int shared_too_large(const struct pto_kernel_args *args) {
   void *memory;
-  return pto_core_shared(args, 5, UINT64_C(1) << 61, &memory);
+  return pto_core_shared(args, 5, UINT64_MAX, &memory);
 }
 WRONG_AIC(plain_wait, pto_core_wait(args, 0))
 WRONG_AIC(plain_signal, pto_core_signal(args, AIV0, 0))
@@ -415,14 +416,16 @@ static const struct waiting_case cases[] = {
      .run = private_of_another_size,
      .roles = AIC,
      FAILED("cube_part", "pto_core_private: no 16 bytes")},
+#if !PTO_HAS_SANITIZER /* so much is a mistake for one */
     {.name = "memory of a core that cannot be had is told",
      .run = private_too_large,
      .roles = AIC,
      FAILED("cube_part", "pto_core_private: no 2305843009213693952 bytes")},
+#endif
     {.name = "memory of a block that cannot be had is told",
      .run = shared_too_large,
      .roles = AIC,
-     FAILED("cube_part", "pto_core_shared: no 2305843009213693952 bytes for key 5")},
+     FAILED("cube_part", "pto_core_shared: no 18446744073709551615 bytes for key 5")},
     {.name = "a signal to a block of a kernel that does not declare it is refused",
      .run = plain_signal_block,
      .plain_roles = AIC,
