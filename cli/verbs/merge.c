@@ -71,15 +71,16 @@ static int run_verb(const struct pto_shard_lines *lines, int argc, char **argv) 
 
 /* ---- texts of other programs ---- */
 
-static void print_counts(const struct pto_shard_lines *lines) {
+/* The sums of an object of counts that the results have, if they do: "TITLE12 passed, 0 failed". */
+static void print_sums(const struct pto_shard_lines *lines, const char *key, const char *title) {
   const char *name;
-  json_t *first = json_object_get(lines->items ? lines->items_found[0].result : NULL, "counts"), *value;
+  json_t *first = json_object_get(lines->items ? lines->items_found[0].result : NULL, key), *value;
   int used = 0;
   json_object_foreach(first, name, value) {
     json_int_t sum = 0;
     for (uint64_t i = 0; i < lines->items; i++)
-      sum += json_integer_value(json_object_get(json_object_get(lines->items_found[i].result, "counts"), name));
-    used += printf("%s%" JSON_INTEGER_FORMAT " %s", used ? ", " : "", sum, name);
+      sum += json_integer_value(json_object_get(json_object_get(lines->items_found[i].result, key), name));
+    used += printf("%s%" JSON_INTEGER_FORMAT " %s", used ? ", " : title, sum, name);
   }
   if (used) putchar('\n');
 }
@@ -94,7 +95,8 @@ static int print_texts(const struct pto_shard_lines *lines) {
     fputs(text, stdout);
     if (json_is_true(json_object_get(lines->items_found[i].result, "is_bad"))) code = PTO_EXIT_FINDINGS;
   }
-  print_counts(lines);
+  print_sums(lines, "passed_by_path", "| passed by path: ");
+  print_sums(lines, "counts", "");
   return code;
 }
 

@@ -351,7 +351,7 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
       {"graph --model gpt2 --set depth=3", "no option \"depth\""},
       {"graph --model gpt2 --set layers=0", "no number from 1 to 48"},
       {"graph --model gpt2 --set width=65 --set heads=2", "no multiple of the heads"},
-      {"graph " ALL " --set layers=1", "--set is for --model"},
+      {"graph " ALL " --set layers=1", "it has no open sizes, which --set would give"},
       {"graph " ALL " --input x=a.npy", "--input is for --run"},
       {"graph " ALL " --run --input q=a.npy", "no input called \"q\""},
       {"graph " ALL " --run --input x=/nowhere.npy", "/nowhere.npy"},

@@ -73,8 +73,7 @@ void pto_case_file_run(const struct pto_case_file *file, FILE *to, struct pto_ca
 
 static void print_paths(const struct pto_case_counts *total) {
   for (uint32_t i = 0; i < PTO_CASE_PATHS; i++)
-    printf("%s %s %u", i ? "," : "| conformance cases that passed by path:", pto_conformance_paths[i].name,
-           total->on_path[i]);
+    printf("%s%u %s", i ? ", " : "| passed by path: ", total->on_path[i], pto_conformance_paths[i].name);
   putchar('\n');
 }
 

@@ -226,6 +226,6 @@ static int run_virtual(const struct pto_graph *graph, const void *const *inputs,
 
 const struct pto_conformance_path pto_conformance_paths[] = {
     {"reference", run_reference},   {"text", run_text},       {"open sizes", run_open},
-    {"open, doubled", run_doubled}, {"threads", run_threads}, {"virtual", run_virtual}};
+    {"doubled sizes", run_doubled}, {"threads", run_threads}, {"virtual", run_virtual}};
 const uint32_t pto_conformance_path_count = PTO_ARRAY_LENGTH(pto_conformance_paths);
 _Static_assert(PTO_ARRAY_LENGTH(pto_conformance_paths) == PTO_CASE_PATHS, "a path more: reports count it");

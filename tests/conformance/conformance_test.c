@@ -50,10 +50,13 @@ static void run_item(struct pto_share *share, const struct pto_case_list *list, 
   const double begin = pto_clock_seconds();
   pto_case_file_run(&list->files[index], to, &counts);
   fclose(to);
+  json_t *by_path = json_object();
+  for (uint32_t i = 0; i < PTO_CASE_PATHS; i++)
+    (void)json_object_set_new(by_path, pto_conformance_paths[i].name, json_integer(counts.on_path[i]));
   pto_share_put(share, index, pto_clock_seconds() - begin,
-                json_pack("{s:o, s:{s:i, s:i, s:i}, s:b}", "text", pto_shard_text(text), "counts", "passed",
-                          (int)counts.passed, "failed", (int)counts.failed, "skipped", (int)counts.skipped, "is_bad",
-                          counts.failed > 0));
+                json_pack("{s:o, s:{s:i, s:i, s:i}, s:o, s:b}", "text", pto_shard_text(text), "counts", "passed",
+                          (int)counts.passed, "failed", (int)counts.failed, "skipped", (int)counts.skipped,
+                          "passed_by_path", by_path, "is_bad", counts.failed > 0));
   free(text);
 }
 
