@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 #include <runtime/port/core_port.h>
 
@@ -16,6 +17,8 @@
 #define MOST_RANGES 4u
 /* Further from a parameter than this, how far says nothing. */
 #define FAR_BYTES (UINT64_C(1) << 20)
+/* Parameters of tasks, from the last one back, that are asked for a buffer's shape. */
+#define MOST_PARAMS UINT64_C(65536)
 /* How far back a buffer is looked for whose room bytes of the arena may be. */
 #define MOST_ROOM_BYTES (UINT64_C(4) << 20)
 
@@ -90,6 +93,9 @@ void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observ
 struct object {
   char name[160];
   uint64_t lo, hi;
+  uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
+  const struct pto_runtime *rt;
+  const struct pto_array *array; /* that begins at `lo`; NULL: none is known */
 };
 
 /* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
@@ -137,10 +143,12 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
     return;
   }
   *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
-  if (is_free(o, lo))
+  if (is_free(o, lo)) {
     snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
-  else
-    pto_runtime_name_bytes(o->rt, lo, object->name, sizeof object->name);
+    return;
+  }
+  object->buffer_number = buffer->number;
+  pto_runtime_name_bytes(o->rt, lo, object->name, sizeof object->name);
   if (!object->name[0]) snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
 }
 
@@ -155,7 +163,8 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct ob
     snprintf(object->name, sizeof object->name, "%.100s", given->name);
   } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
     given = pto_observe_memory_given(o->memory, external->lo);
-    *object = (struct object){.lo = external->lo, .hi = external->hi};
+    *object = (struct object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
+    if (given && given->array && (uint64_t)(uintptr_t)given->array->data == external->lo) object->array = given->array;
     if (given && given->name)
       snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
                external->buffer_number);
@@ -171,6 +180,7 @@ static void describe(const struct pto_observation *o, uint64_t lo, struct object
   const uint32_t owner = pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o));
   const struct pto_observation *its = o->group->members[owner];
   describe_own(its ? its : o, lo, object);
+  object->rt = (its ? its : o)->rt;
   const struct pto_observe_area *given = pto_observe_memory_given(o->memory, lo);
   if (its && its != o && !(given && given->is_window))
     pto_text_append(object->name, sizeof object->name, " of rank %" PRIu32, owner);
@@ -183,7 +193,55 @@ static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct o
   return other.lo == object->lo && strcmp(other.name, object->name) == 0;
 }
 
-/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
+/* What an object's elements are. */
+struct shape {
+  uint32_t dtype, ndims;
+  const uint64_t *extents;
+};
+
+/* Of a buffer: as the last parameter has it that is all of the buffer, dense.  False: not known. */
+static bool find_shape(const struct object *object, struct shape *shape) {
+  const struct pto_trace_log *params = &object->rt->trace.params;
+  if (object->array) *shape = (struct shape){object->array->dtype, object->array->ndims, object->array->shape};
+  if (object->array) return true;
+  for (uint64_t i = params->count; object->buffer_number && i-- > 0 && params->count - i <= MOST_PARAMS;) {
+    const struct pto_trace_param *param = pto_trace_log_at(params, i);
+    const struct pto_tensor *t = &param->tensor;
+    if (param->buffer_number != object->buffer_number) continue;
+    uint64_t count = 1;
+    bool is_whole = t->start_offset == 0;
+    for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;
+    *shape = (struct shape){t->dtype, t->ndims, t->shape};
+    if (is_whole && count * pto_dtype_size(t->dtype) == object->hi - object->lo) return true;
+  }
+  return false;
+}
+
+static void say_element(struct pto_observe_text *text, const struct shape *shape, uint64_t index) {
+  uint64_t at[PTO_MAX_DIMS];
+  for (uint32_t d = shape->ndims; d-- > 0; index /= shape->extents[d]) at[d] = index % shape->extents[d];
+  for (uint32_t d = 0; d < shape->ndims; d++) SAY(text, "%s%" PRIu64, d ? "," : "[", at[d]);
+  SAY(text, "]");
+}
+
+/* " (elements [4,8] to [7,8] of f32[16,16])", from the first byte to the last one. */
+static void say_elements(struct pto_observe_text *text, const struct object *object, uint64_t lo, uint64_t hi) {
+  struct shape shape;
+  if (lo < object->lo || hi > object->hi || !find_shape(object, &shape)) return;
+  if (shape.ndims == 0 || pto_dtype_is_four_bit(shape.dtype)) return;
+  const uint64_t size = pto_dtype_size(shape.dtype);
+  const uint64_t first = (lo - object->lo) / size, last = (hi - 1 - object->lo) / size;
+  SAY(text, last > first ? " (elements " : " (element ");
+  say_element(text, &shape, first);
+  if (last > first) SAY(text, " to ");
+  if (last > first) say_element(text, &shape, last);
+  SAY(text, " of %s[", pto_dtype_name(shape.dtype));
+  for (uint32_t d = 0; d < shape.ndims; d++) SAY(text, "%s%" PRIu64, d ? "," : "", shape.extents[d]);
+  SAY(text, "])");
+}
+
+/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5 (elements …)": those from `first` on that lie in one
+ * object; the next.
  */
 static uint32_t say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                            const struct pto_observe_bytes *bytes, uint32_t first, const struct object *object) {
@@ -199,6 +257,7 @@ static uint32_t say_ranges(struct pto_observe_text *text, const struct pto_obser
   }
   if (count > MOST_RANGES) SAY(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
   SAY(text, " of %s", object->name);
+  say_elements(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
   return i;
 }
 

@@ -162,8 +162,7 @@ void pto_observe_memory_fini(struct pto_observe_memory *m) {
 bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_area area) {
   area.lo = pto_align_up(area.lo, m->page_bytes);
   area.hi &= ~(m->page_bytes - 1);
-  if (!LIST_PUSH(&m->given, struct pto_observe_area, {area.lo, area.hi, area.name, area.owner, area.is_window}))
-    return false;
+  if (!LIST_PUSH(&m->given, struct pto_observe_area, area)) return false;
   if (!m->run_count) return true;
   area_insert(m, area);
   if (!m->is_all_open) protect(area.lo, area.hi, PROT_NONE);

@@ -55,8 +55,9 @@ struct pto_observe_range {
   uint64_t lo, hi;
 };
 struct pto_observe_area {
-  uint64_t lo, hi;  /* whole pages */
-  const char *name; /* the caller's, for people; NULL */
+  uint64_t lo, hi;               /* whole pages */
+  const char *name;              /* the caller's, for people; NULL */
+  const struct pto_array *array; /* the caller's; NULL: it is none */
   uint32_t owner;
   bool is_window;
 };

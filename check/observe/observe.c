@@ -322,10 +322,20 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_reserve_fini(&own);
 }
 
-void pto_observation_add_array(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
-  const uint64_t lo = (uint64_t)(uintptr_t)addr;
-  const struct pto_observe_area area = {.lo = lo, .hi = lo + size_bytes, .name = name, .owner = pto_observe_owner(o)};
+static void add_area(struct pto_observation *o, struct pto_observe_area area) {
+  area.owner = pto_observe_owner(o);
   if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(o->memory, area);
+}
+
+void pto_observation_add_memory(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
+  const uint64_t lo = (uint64_t)(uintptr_t)addr;
+  add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = name});
+}
+
+void pto_observation_add_array(struct pto_observation *o, const struct pto_array *array, uint64_t margin_bytes) {
+  const uint64_t lo = (uint64_t)(uintptr_t)array->data - margin_bytes;
+  const uint64_t hi = lo + pto_align_up(array->size_bytes, margin_bytes) + 2 * margin_bytes;
+  add_area(o, (struct pto_observe_area){.lo = lo, .hi = hi, .name = array->name, .array = array});
 }
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {

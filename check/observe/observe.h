@@ -29,6 +29,7 @@
 #define PTO_CHECK_OBSERVE_OBSERVE_H
 
 #include <report/findings/findings.h>
+#include <pto/program.h>
 #include <pto/runtime.h>
 
 struct pto_observation;
@@ -91,9 +92,13 @@ PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct p
 /* Before the runtime is destroyed.  Takes NULL too. */
 void pto_observation_destroy(struct pto_observation *observation);
 
-/* Before a run: whole pages that hold an external array of the program, with nothing else in them.  `name` is borrowed
+/* Before a run: whole pages that hold external memory of the program, with nothing else in them.  `name` is borrowed
  * until destroy.  Without this, external memory is observed too, but up to 64 bytes past its ends. */
-void pto_observation_add_array(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
+void pto_observation_add_memory(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
+/* The same for an array, which lies between `margin_bytes` of its own before and behind it; it is borrowed until
+ * destroy, and sentences know its elements. */
+void pto_observation_add_array(struct pto_observation *observation, const struct pto_array *array,
+                               uint64_t margin_bytes);
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *observation);
 /* The numbers of both. */

@@ -70,7 +70,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   }
   const int status = observe(member, rt, error);
   if (status) return status;
-  pto_observation_add_array(member->observation, memory, memory_bytes, "device memory");
+  pto_observation_add_memory(member->observation, memory, memory_bytes, "device memory");
   member->rt = rt;
   member->all->context_count++;
   return PTO_OK;
@@ -110,8 +110,7 @@ static int watch(struct pto_ranks_observed *observed, uint32_t index, uint64_t m
   }
   if (observe(member, session->rt, &observed->ranks.error)) return end(observed, PTO_EXIT_FAILED);
   for (uint32_t i = 0; margin && (array = pto_program_run_array(session->run, i)) != NULL; i++)
-    pto_observation_add_array(member->observation, (char *)array->data - margin,
-                              pto_align_up(array->size_bytes, margin) + 2 * margin, array->name);
+    pto_observation_add_array(member->observation, array, margin);
   return PTO_EXIT_OK;
 }
 

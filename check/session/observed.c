@@ -27,7 +27,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   }
   const int status = pto_observation_create(rt, &observed->options, &observed->findings, &observed->observation, error);
   if (status) return status;
-  pto_observation_add_array(observed->observation, memory, memory_bytes, "device memory");
+  pto_observation_add_memory(observed->observation, memory, memory_bytes, "device memory");
   observed->rt = rt;
   observed->context_count++;
   return PTO_OK;
@@ -60,8 +60,7 @@ static int watch(struct pto_observed *observed) {
                              &session->result.error))
     return session->result.exit_code = PTO_EXIT_FAILED;
   for (uint32_t i = 0; margin && (array = pto_program_run_array(session->run, i)) != NULL; i++)
-    pto_observation_add_array(observed->observation, (char *)array->data - margin,
-                              pto_align_up(array->size_bytes, margin) + 2 * margin, array->name);
+    pto_observation_add_array(observed->observation, array, margin);
   return PTO_EXIT_OK;
 }
 

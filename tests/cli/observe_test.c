@@ -35,7 +35,8 @@ static void test_findings_leave_with_1_and_are_one_line_a_mistake(void **state) 
   if (strstr(pto_ptosim_last.out, "not compared")) skip();
   assert_int_equal(code, 1);
   assert_non_null(strstr(pto_ptosim_last.out,
-                         "not written: task 0 (one) does not write bytes [4, 64) of array buffer1 (buffer 2), which "
+                         "not written: task 0 (one) does not write bytes [4, 64) of array buffer1 (buffer 2) (elements "
+                         "[1] to [15] of u32[1600]), which "
                          "param 1 z (output) declares; submitted at "));
   assert_non_null(strstr(pto_ptosim_last.out, " (and 99 more like it)\n"));
   assert_non_null(strstr(pto_ptosim_last.out, "  100 found\n"));

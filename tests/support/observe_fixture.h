@@ -161,7 +161,7 @@ static inline void run(const struct planted *planted, uint64_t mistake, const st
     const char *name;
   } arrays[] = {{w.a, "a"}, {w.b, "b"}, {w.out, "out"}};
   for (int i = 0; i < 3; i++)
-    pto_observation_add_array(observation, (char *)arrays[i].addr - MARGIN, ARRAY_BYTES + 2 * MARGIN, arrays[i].name);
+    pto_observation_add_memory(observation, (char *)arrays[i].addr - MARGIN, ARRAY_BYTES + 2 * MARGIN, arrays[i].name);
   result->status = pto_run(rt, orchestrate, (void *)(uintptr_t)planted);
   if (result->status) print_error("%s\n", pto_last_error(rt));
   result->summary = pto_observation_summary(observation);
