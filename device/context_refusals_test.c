@@ -233,6 +233,9 @@ static void test_what_the_library_does_not_know_is_refused(void **state) {
   assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_OK);
   assert_int_equal(pto_context_info(context).clusters, 2);
   close_context();
+  options.runtime = (struct pto_config){.chip = "a3"};
+  assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_ESYSTEM);
+  assert_non_null(strstr(sentence, "a3"));
 }
 
 /* ---- empty arguments ---- */

@@ -205,7 +205,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
     pass_by(o);
   if (o->rehearsal.is_going_on && !is_observed) o->summary.is_short = true; /* what it did cannot be undone */
   if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
-  if (form) form->calls++;
+  if (form) form->calls += is_observed;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += pto_observe_now_ns() - begin_ns;
 }

@@ -103,6 +103,8 @@ static struct pto_coverage coverage_of(const struct told *told) {
   return coverage;
 }
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 static void print(const struct told *told) {
   const struct pto_observe_summary *summary = &told->summary;
   const struct pto_coverage coverage = coverage_of(told);
@@ -113,13 +115,19 @@ static void print(const struct told *told) {
     printf("  not compared: each kernel ran once, one at a time, under the tool that watches this process and reports "
            "for itself\n");
   } else {
-    printf("  observed %" PRIu64 " kernel calls of %" PRIu64 " tasks", summary->calls, told->tasks);
-    if (rank_count) printf(" on %" PRIu32 " ranks", rank_count);
-    printf(" in %" PRIu64 " runs, %.1f times what the kernels take alone\n", summary->runs, factor_of(summary));
+    printf("  observed %" PRIu64 " kernel call%s of %" PRIu64 " task%s", summary->calls, plural(summary->calls),
+           told->tasks, plural(told->tasks));
+    if (rank_count) printf(" on %" PRIu32 " rank%s", rank_count, plural(rank_count));
+    if (summary->calls)
+      printf(" in %" PRIu64 " runs, %.1f times what the kernels take alone", summary->runs, factor_of(summary));
+    putchar('\n');
     if (summary->outputs_left && pto_findings_is_clean(told->findings))
       printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
   }
-  if (pto_findings_is_clean(told->findings))
+  if (pto_findings_is_clean(told->findings) && !summary->calls && !summary->is_watched_by_tool &&
+      told->exit_code != PTO_EXIT_FAILED)
+    puts("  nothing was observed");
+  else if (pto_findings_is_clean(told->findings))
     puts(told->exit_code == PTO_EXIT_FAILED ? "  the run failed; until then nothing was found" : "  nothing found");
   else
     printf("  %" PRIu64 " found\n", told->findings->total);
@@ -181,7 +189,10 @@ int pto_check_observe(const struct pto_run_options *options, const struct pto_ob
   json_path = options->json_path;
   rank_count = options->ranks ? options->ranks : pto_ranks_wanted(&asked);
   pto_fault_report_take(last_words, NULL);
-  if (!rank_count) pto_fault_report_set_describer(pto_describe_call, &observed.session);
+  if (rank_count)
+    pto_fault_report_set_describer(pto_describe_call_of_rank, &ranked.ranks);
+  else
+    pto_fault_report_set_describer(pto_describe_call, &observed.session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   if (!rank_count) {
     const bool is_open = pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK;

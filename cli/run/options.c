@@ -390,15 +390,33 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
-/* A word of the command that does the run again, in quotes where a shell would see more in it. */
-static void note_again(struct pto_run_options *options, const char *name, const char *value) {
+/* In quotes where a shell would see more in the word than it is. */
+static void put_word(FILE *to, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+-@%";
-  const char *quote = value && value[strspn(value, plain)] ? "'" : "";
-  char *longer;
-  if (!options->again) return;
-  if (asprintf(&longer, "%s %s%s%s%s%s%s", options->again, name ? "--" : "", name ? name : "", name && value ? " " : "",
-               quote, value ? value : "", quote) < 0)
-    longer = NULL;
+  if (word[0] && !word[strspn(word, plain)]) {
+    fputs(word, to);
+    return;
+  }
+  fputc('\'', to);
+  for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, to);
+  fputc('\'', to);
+}
+
+/* A word of the command that does the run again. */
+static void note_again(struct pto_run_options *options, const char *name, const char *value) {
+  char *longer = NULL;
+  size_t size = 0;
+  FILE *to = options->again ? open_memstream(&longer, &size) : NULL;
+  if (to) {
+    fprintf(to, "%s%s%s", options->again, name ? " --" : "", name ? name : "");
+    if (value) fputc(' ', to);
+    if (value) put_word(to, value);
+    const bool is_whole = !ferror(to);
+    if (fclose(to) != 0 || !is_whole) {
+      free(longer);
+      longer = NULL;
+    }
+  }
   free(options->again);
   options->again = longer;
 }

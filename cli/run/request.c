@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/predict/gains.h>
+#include <check/ranks/ranks.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
@@ -112,6 +113,19 @@ void pto_describe_call(void *context, const struct pto_message *message, const v
     char name[128];
     pto_runtime_name_bytes(rt, (uintptr_t)message->payload->tensors[i].addr, name, sizeof name);
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "its tensors are ", name[0] ? name : "?");
+  }
+}
+
+void pto_describe_call_of_rank(void *context, const struct pto_message *message, const void *address, char *text,
+                               size_t size) {
+  const struct pto_ranks *ranks = context;
+  for (uint32_t i = 0; ranks->sessions && message && i < ranks->rank_count; i++) {
+    const struct pto_runtime *rt = pto_session_runtime(&ranks->sessions[i]);
+    if (!rt || !pto_runtime_has_message(rt, message)) continue;
+    const int length = snprintf(text, size, "its rank is %" PRIu32 "; ", i);
+    if (length > 0 && (size_t)length < size)
+      pto_describe_call(&ranks->sessions[i], message, address, text + length, size - (size_t)length);
+    return;
   }
 }
 

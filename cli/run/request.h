@@ -21,6 +21,10 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
  * tensors, of the session's runtime. */
 void pto_describe_call(void *session, const struct pto_message *message, const void *address, char *text, size_t size);
 
+/* The same of a struct pto_ranks, with the rank whose kernel it is. */
+void pto_describe_call_of_rank(void *ranks, const struct pto_message *message, const void *address, char *text,
+                               size_t size);
+
 /* What cannot be written afterwards is said before: PTO_OK, or PTO_EINVAL with the sentence. */
 PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error);
 /* Writes --output, of a run that ended well, and --trace, --dot, --deps-json and --waits-dot, of any that has run.  A

@@ -276,6 +276,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   pto_fault_report_take(last_words, run);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);
+  pto_fault_report_set_describer(pto_describe_call_of_rank, &ranks);
   ranks.wants_account = run->options->stats || run->options->exports[PTO_EXPORT_page];
   ranks.wants_gains = ranks.wants_account && !run->options->no_gains;
   ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];

@@ -143,30 +143,30 @@ static bool is_between_tasks(const struct pto_finding *finding) {
   }
 }
 
-/* Whether `text` is another command than the one that was given. */
+/* Whether `text` is another command than the one that was given: not where it is too long. */
 static bool narrow(const struct pto_findings *findings, const struct pto_finding *finding, char *text, size_t size) {
   const char *command = findings->command;
   const uint64_t *tasks = finding->tasks;
+  int length;
   if (strncmp(command, check_verb, strlen(check_verb)) != 0) return false;
   if (has_word(command, "--observe")) {
     if (!is_of_its_task(finding) || has_word(command, "--observe-tasks")) return false;
     const uint64_t other = tasks[1] == PTO_FINDING_NONE ? tasks[0] : tasks[1];
     const uint64_t first = pto_min_u64(tasks[0], other), last = pto_max_u64(tasks[0], other);
-    int length = snprintf(text, size, "%s --observe-tasks %" PRIu64, command, first);
+    length = snprintf(text, size, "%s --observe-tasks %" PRIu64, command, first);
     if (last > first && length > 0 && (size_t)length < size)
-      snprintf(text + length, size - (size_t)length, "-%" PRIu64, last);
-    return true;
+      length += snprintf(text + length, size - (size_t)length, "-%" PRIu64, last);
+  } else {
+    if (!is_between_tasks(finding) || finding->has_ranks) return false;
+    length =
+        snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, command + strlen(check_verb), tasks[0], tasks[1]);
   }
-  if (!is_between_tasks(finding) || finding->has_ranks) return false; /* `why` is of one chip */
-  snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, command + strlen(check_verb), tasks[0], tasks[1]);
-  return true;
+  return length > 0 && (size_t)length < size;
 }
 
 const char *pto_finding_again(const struct pto_findings *findings, const struct pto_finding *finding, char *text,
                               size_t size) {
-  if (!findings->command) return NULL;
-  if (!narrow(findings, finding, text, size)) snprintf(text, size, "%s", findings->command);
-  return text;
+  return findings->command && narrow(findings, finding, text, size) ? text : findings->command;
 }
 
 /* ---- for people, and as JSON ---- */

@@ -136,7 +136,7 @@ bool pto_findings_counts_alone(const struct pto_findings *findings, const struct
 bool pto_findings_is_first(const struct pto_findings *findings, size_t index);
 static inline bool pto_findings_is_clean(const struct pto_findings *findings) { return findings->total == 0; }
 /* The command for a shell that shows the finding again, and less else where there is such a one: `why` of its two
- * tasks, --observe of its own.  Returns `text`, or NULL where no command is known.
+ * tasks, --observe of its own.  `text` or findings->command; NULL where no command is known.
  */
 const char *pto_finding_again(const struct pto_findings *findings, const struct pto_finding *finding, char *text,
                               size_t size);

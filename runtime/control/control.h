@@ -105,6 +105,8 @@ const void *pto_runtime_left_open(const struct pto_runtime *rt);
 /* The label, or "buffer 5", of the buffer that has the byte; "" where none has.  Any process forked off will do.
  * Returns `text`. */
 const char *pto_runtime_name_bytes(const struct pto_runtime *rt, uint64_t addr, char *text, size_t size);
+/* Whether the message is of a task of this runtime. */
+bool pto_runtime_has_message(const struct pto_runtime *rt, const struct pto_message *message);
 /* The label of the task whose kernel was sent by this message, and has not returned; NULL: it has none. */
 const char *pto_runtime_message_label(const struct pto_runtime *rt, const struct pto_message *message);
 

@@ -9,6 +9,11 @@ const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, 
   return is_its ? cold->label : NULL;
 }
 
+bool pto_runtime_has_message(const struct pto_runtime *rt, const struct pto_message *message) {
+  const struct pto_reserve *memory = &rt->payloads.memory;
+  return (uintptr_t)message->payload - (uintptr_t)memory->addr < memory->size_bytes;
+}
+
 const char *pto_runtime_message_label(const struct pto_runtime *rt, const struct pto_message *message) {
   const bool is_ticket = message->ticket < PTO_RING_COUNT * rt->rings.window;
   return is_ticket ? pto_runtime_slot_label(rt, message->ticket, message->payload->task_number) : NULL;

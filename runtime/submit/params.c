@@ -140,6 +140,7 @@ static bool has_equal_layout(const struct pto_tensor *a, const struct pto_tensor
 static struct pto_param_work *param_of_access(struct pto_submit_work *submit, const struct pto_access *access) {
   struct pto_param_work *work = submit->params;
   while (work->index != (access->tag & PTO_TAG_PARAM_MASK)) work++;
+  PTO_ASSERT(work < submit->params + submit->work_count);
   return work;
 }
 
@@ -368,6 +369,7 @@ void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, u
       if (submit->params[i].is_allocated_now)
         payload->tensors[i].addr = (void *)(uintptr_t)submit->params[i].record->addr;
   if (!submit->held_count) return;
+  PTO_ASSERT(payload);
   uint32_t *held = payload->held, held_count = 0;
   for (uint32_t i = 0; i < submit->work_count; i++) {
     const struct pto_buffer_record *record = submit->params[i].record;

@@ -221,7 +221,7 @@ static int take_list(struct pto_topology *topology, const char *list, uint32_t t
     char *end;
     const unsigned long first = strtoul(at, &end, 10);
     unsigned long last = first;
-    const bool is_number = end != at && *at >= '0' && *at <= '9';
+    const bool is_number = end != at && *at >= '0'; /* no blank and no sign in front, which strtoul takes */
     if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9') last = strtoul(end + 1, &end, 10);
     if (!is_number || last < first || (*end && (*end != ',' || !end[1])))
       return pto_error_set(error, PTO_EINVAL, "placement: '%s' is neither none, spread nor CPUs such as 0,2-3", list);

@@ -173,9 +173,11 @@ static void wake(struct pto_rendezvous_table *table, struct pto_rendezvous_seat 
 }
 
 static void wake_polling(struct pto_rendezvous_table *table) {
-  for (uint32_t i = 0; table->polling_count > 0; i++)
+  for (uint32_t i = 0; table->polling_count > 0; i++) {
+    PTO_ASSERT(i < rendezvous_count(table));
     for (uint32_t role = 0; table->payloads[i] && role < PTO_ROLE_COUNT; role++)
       if (table->items[i].seats[role].waits_for == PTO_WAITS_FOR_CHANGE) wake(table, &table->items[i].seats[role]);
+  }
 }
 
 void pto_rendezvous_change(struct pto_rendezvous_table *table) {

@@ -47,6 +47,9 @@ if $has_lines; then
 fi
 if $crashes; then
   holds 'a crash in a kernel names its label and its tensors' run 3 'SIGSEGV .*its label is "to crash"; its tensors are field' kernel
+  of_rank() { "$build/ptosim" "$@" "$program" --set mistake=kernel --ranks 2 2>&1 | grep -q 'its rank is 0; its label is "to crash"; its tensors are field'; }
+  holds 'on several ranks the rank too' of_rank run
+  holds 'and where it is observed' of_rank check --observe
   holds 'a crash in the orchestration is one outside of kernels' run 3 'SIGSEGV .* outside of any kernel' crash
   if $has_lines; then
     holds 'a crash in a kernel names function, file and line' run 3 "in crash \($(at crash)\)" kernel
