@@ -18,6 +18,14 @@
 
 static bool is_name(const char *name) { return name && name[0] && pto_utf8_is_valid(name); }
 
+/* Options share their names with "label" in files. */
+static bool is_taken(const struct pto_operation *o, uint32_t option) {
+  const char *name = o->options[option].name;
+  for (uint32_t i = 0; i < option; i++)
+    if (strcmp(o->options[i].name, name) == 0) return true;
+  return strcmp(name, "label") == 0;
+}
+
 static int check_lists(const struct pto_operation *o, struct pto_error *error) {
   if (o->operand_count < 1 || o->operand_count > PTO_OPERATION_MOST || !o->operands)
     return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\" has %u operands, not 1 to %u", o->name,
@@ -28,11 +36,16 @@ static int check_lists(const struct pto_operation *o, struct pto_error *error) {
   if (o->result_count < 1 || o->result_count > PTO_OPERATION_RESULTS)
     return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\" has %u results, not 1 to %u", o->name, o->result_count,
                          PTO_OPERATION_RESULTS);
-  for (uint32_t i = 0; i < o->operand_count; i++)
-    if (!is_name(o->operands[i].name))
+  for (uint32_t i = 0; i < o->operand_count; i++) {
+    const struct pto_operation_operand *operand = &o->operands[i];
+    if (!is_name(operand->name))
       return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": operand %u has no name", o->name, i);
+    if (operand->max_rank > PTO_MAX_DIMS || operand->min_rank > (operand->max_rank ? operand->max_rank : PTO_MAX_DIMS))
+      return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": operand %u has ranks %u to %u, not of 0 to %d",
+                           o->name, i, operand->min_rank, operand->max_rank, PTO_MAX_DIMS);
+  }
   for (uint32_t i = 0; i < o->option_count; i++)
-    if (!is_name(o->options[i].name) || strcmp(o->options[i].name, "label") == 0)
+    if (!is_name(o->options[i].name) || is_taken(o, i))
       return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": option %u has no name of its own", o->name, i);
   return PTO_OK;
 }

@@ -114,7 +114,7 @@ static bool follows(const struct pto_graph_builder *builder, const struct pto_gr
 int pto_builder_check_sizes(struct pto_graph_builder *builder, const uint32_t *numbers) {
   struct pto_graph_sizes *sizes = &builder->sizes;
   bool is_known[PTO_GRAPH_MAX_SIZES] = {false};
-  uint32_t decided_by = 0; /* the reshape that has decided a size */
+  uint32_t decided_by = 0, decided = 0; /* the reshape that has decided a size, and that size */
   if (sizes->place_count == 0) return PTO_OK;
   qsort(sizes->places, sizes->place_count, sizeof *sizes->places, compare_places);
   for (uint32_t p = 0; p < sizes->place_count; p++)
@@ -124,12 +124,17 @@ int pto_builder_check_sizes(struct pto_graph_builder *builder, const uint32_t *n
     if (p > 0 && compare_places(place - 1, place) == 0)
       return pto_builder_refuse(builder, PTO_EINVAL, "build: one place has two sizes, \"%.60s\" and \"%.60s\"",
                                 name_at(builder, p - 1), name_at(builder, p));
+    if (decided_by && decided_by == place->value && decided == place->size)
+      return pto_builder_refuse(builder, PTO_EINVAL,
+                                "build: size \"%.60s\" is in no input's shape, and stands twice in its reshape",
+                                name_at(builder, p));
     if (!numbers[place->value] || is_known[place->size]) continue;
     if (!follows(builder, place) || decided_by == place->value)
       return pto_builder_refuse(
           builder, PTO_EINVAL, "build: size \"%.60s\" is in no input's shape, and %s", name_at(builder, p),
           decided_by == place->value ? "its reshape has another such size" : "does not follow from a reshape");
     decided_by = place->value;
+    decided = place->size;
     is_known[place->size] = sizes->sizes[place->size].follows = true;
   }
   return PTO_OK;

@@ -75,11 +75,13 @@ static void drop(struct pto_graph_instances *of, struct pto_graph_bound *bound) 
   *bound = of->bound[--of->bound_count];
 }
 
-static void drop_oldest(struct pto_graph_instances *of) {
+/* False: all are being dispatched. */
+static bool drop_oldest(struct pto_graph_instances *of) {
   struct pto_graph_bound *oldest = NULL;
   for (size_t i = 0; i < of->bound_count; i++)
     if (of->bound[i].users == 0 && (!oldest || of->bound[i].last_use < oldest->last_use)) oldest = &of->bound[i];
   if (oldest) drop(of, oldest);
+  return oldest != NULL;
 }
 
 static int make(const struct pto_graph *graph, const uint64_t *values, struct pto_graph_bound **bound_out,
@@ -88,7 +90,8 @@ static int make(const struct pto_graph *graph, const uint64_t *values, struct pt
   struct pto_graph *plain = NULL;
   const int status = pto_graph_bind_values(graph, values, &plain, error);
   if (status) return status;
-  if (of->bound_count >= PTO_OPEN_GRAPHS) drop_oldest(of);
+  while (of->bound_count >= PTO_OPEN_GRAPHS && drop_oldest(of)) {
+  }
   uint64_t *copy = malloc(graph->sizes.count * sizeof *copy);
   struct pto_graph_bound *bound =
       copy ? pto_grow(&of->bound, &of->bound_count, &of->bound_capacity, sizeof *bound) : NULL;

@@ -10,8 +10,8 @@
  * dtype that is no narrower.  The order of a float sum or product is that of kernels/rows/loops.h: groups of 16
  * elements from where it begins, each by doubling, then joined to what there is so far.  So y[i] depends on the
  * elements that it joins alone: a sum's error is within (⌈(i + 1) / 16⌉ + 4) · 2^-24 of the sum of their magnitudes, a
- * product's within (i + 1) · 2^-24 of itself, where no partial product leaves the range of normal numbers.  y may
- * overwrite x.  Any thread.
+ * product's within (1 + 2^-24)^i − 1 of itself, before the store, where no partial product leaves the range of normal
+ * numbers.  y may overwrite x.  Any thread.
  *
  * To add one: a line in PTO_SCAN_LIST of kernels/rows/loops.h, and its kernel below.
  */

@@ -85,10 +85,10 @@ static int read_options(struct pto_program_run *run, struct layer *l) {
   if (status == PTO_OK) status = paged_read_sizes(run, p);
   if (status == PTO_OK) status = paged_make_lens(run, p);
   if (status != PTO_OK) return status;
-  if (p->dim % 2 != 0 || p->group_heads % p->q_tile != 0)
-    return pto_program_fail(run, "dim %llu is odd, or the %llu heads of a KV head are no multiple of %llu",
-                            (unsigned long long)p->dim, (unsigned long long)p->group_heads,
-                            (unsigned long long)p->q_tile);
+  if (p->dim % 2 != 0) return pto_program_fail(run, "dim %llu is odd", (unsigned long long)p->dim);
+  if (p->group_heads % p->q_tile != 0)
+    return pto_program_fail(run, "the %llu heads of a KV head are no multiple of %llu",
+                            (unsigned long long)p->group_heads, (unsigned long long)p->q_tile);
   /* Eight values on the way from x to out are rounded to T, each by at most 2⁻¹¹ or 2⁻⁸ of itself. */
   if (p->dtype == PTO_FLOAT16) pto_program_tolerance(run, 0x1p-8, 0x1p-8);
   if (p->dtype == PTO_BFLOAT16) pto_program_tolerance(run, 0x1p-5, 0x1p-5);

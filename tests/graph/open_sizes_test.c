@@ -522,6 +522,9 @@ static void test_sizes_that_cannot_be_are_refused_where_they_stand(void **state)
        "build: size \"n\" is in no input's shape, and does not follow from a reshape"},
       {"inputs { x: f32[6]; } nodes { y = reshape(x, newShape=[dyn(\"n\", 2),dyn(\"m\", 3)]); } outputs { y; } }",
        "build: size \"m\" is in no input's shape, and its reshape has another such size"},
+      {"inputs { x: f32[dyn(\"n\", 8),8]; } nodes { y = reshape(x, newShape=[dyn(\"s\", 8),dyn(\"s\", 8)]); } "
+       "outputs { y; } }",
+       "build: size \"s\" is in no input's shape, and stands twice in its reshape"},
       {"inputs { x: f32[4]; } nodes { y = softmax(x, axis=dyn(\"n\", 0)); } outputs { y; } }",
        "set_size: option axis of softmax has no sizes"},
       {"inputs { x: f32[4]; } nodes { y = abs(x, label=dyn(\"n\", 1)); } outputs { y; } }", "label is 1, not a text"},

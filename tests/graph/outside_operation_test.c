@@ -400,8 +400,9 @@ static void test_calls_are_refused_as_those_of_the_specification(void **state) {
 
 static void test_what_is_not_whole_is_not_registered(void **state) {
   static const struct pto_operation_operand nameless = {0};
-  static const struct pto_operation_option label = {"label", 0};
-  struct pto_operation wrong[10];
+  static const struct pto_operation_operand ranked = {.name = "x", .min_rank = 3, .max_rank = 2};
+  static const struct pto_operation_option label = {"label", 0}, twice[] = {{"t", 0}, {"t", 1}};
+  struct pto_operation wrong[12];
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
     wrong[i] = fused_product;
     wrong[i].name = "another";
@@ -418,6 +419,10 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
   wrong[8].options = &label;
   wrong[8].option_count = 1;
   wrong[9].name = "softmax";
+  wrong[10].operands = &ranked;
+  wrong[10].operand_count = 1;
+  wrong[11].options = twice;
+  wrong[11].option_count = 2;
   static const char *const expected[] = {"an operation has the interface 2, and this library 1",
                                          "an operation has no name",
                                          "operation \"another\" has no function `infer`",
@@ -427,7 +432,9 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
                                          "operation \"another\" has 0 results, not 1 to 4",
                                          "operation \"another\": operand 0 has no name",
                                          "operation \"another\": option 0 has no name of its own",
-                                         "there is an operation \"softmax\" already, the specification's"};
+                                         "there is an operation \"softmax\" already, the specification's",
+                                         "operation \"another\": operand 0 has ranks 3 to 2, not of 0 to 8",
+                                         "operation \"another\": option 1 has no name of its own"};
   const uint32_t count = pto_graph_operation_count();
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
     assert_int_equal(pto_operation_register(&wrong[i], sentence, sizeof sentence), PTO_EINVAL);
