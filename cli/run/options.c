@@ -390,33 +390,29 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
-/* In quotes where a shell would see more in the word than it is. */
-static void put_word(FILE *to, const char *word) {
+/* As a shell takes it for one word: in quotes where it would see more in it.  The caller's; NULL without memory. */
+static char *shell_word(const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+-@%";
-  if (word[0] && !word[strspn(word, plain)]) {
-    fputs(word, to);
-    return;
+  if (word[0] && !word[strspn(word, plain)]) return strdup(word);
+  char *text = malloc(4 * strlen(word) + 3), *to = text;
+  if (!text) return NULL;
+  *to++ = '\'';
+  for (; *word; word++) {
+    if (*word == '\'') to = stpcpy(to, "'\\'"); /* ends the quotes, and a quote; the next one begins them again */
+    *to++ = *word;
   }
-  fputc('\'', to);
-  for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, to);
-  fputc('\'', to);
+  strcpy(to, "'");
+  return text;
 }
 
 /* A word of the command that does the run again. */
 static void note_again(struct pto_run_options *options, const char *name, const char *value) {
-  char *longer = NULL;
-  size_t size = 0;
-  FILE *to = options->again ? open_memstream(&longer, &size) : NULL;
-  if (to) {
-    fprintf(to, "%s%s%s", options->again, name ? " --" : "", name ? name : "");
-    if (value) fputc(' ', to);
-    if (value) put_word(to, value);
-    const bool is_whole = !ferror(to);
-    if (fclose(to) != 0 || !is_whole) {
-      free(longer);
-      longer = NULL;
-    }
-  }
+  char *word = value ? shell_word(value) : NULL, *longer = NULL;
+  if (options->again && (!value || word) &&
+      asprintf(&longer, "%s%s%s%s%s", options->again, name ? " --" : "", name ? name : "", word ? " " : "",
+               word ? word : "") < 0)
+    longer = NULL;
+  free(word);
   free(options->again);
   options->again = longer;
 }
