@@ -187,7 +187,8 @@ static int take_values(const struct pto_graph *graph, const struct pto_graph_siz
     while (s < sizes->count && strcmp(sizes->sizes[s].name, name) != 0) s++;
     if (s == sizes->count) return pto_error_set(error, PTO_EINVAL, "the graph has no size \"%.60s\"", name);
     if (sizes->sizes[s].follows)
-      return pto_error_set(error, PTO_EINVAL, "size \"%.60s\" follows from others, and is not given", name);
+      return pto_error_set(error, PTO_EINVAL,
+                           "size \"%.60s\" is not given: a reshape decides it, or no output needs it", name);
     if (values[s]) return pto_error_set(error, PTO_EINVAL, "size \"%.60s\" is given twice", name);
     if (given[i].value == 0)
       return pto_error_set(error, PTO_EINVAL, "size \"%.60s\" is 0, not 1 to %" PRIu64, name, sizes->sizes[s].most);
@@ -205,7 +206,9 @@ int pto_graph_bind(struct pto_graph *graph, const struct pto_graph_size *given, 
   struct pto_error error = {0};
   uint64_t values[PTO_GRAPH_MAX_SIZES] = {0};
   int status = take_values(graph, given, given_count, values, &error);
+  pthread_mutex_lock(&graph->instances->lock); /* of fusion */
   if (status == PTO_OK) status = pto_graph_bind_values(graph, values, bound_out, &error);
+  pthread_mutex_unlock(&graph->instances->lock);
   if (status == PTO_OK) {
     (*bound_out)->origin = graph;
     atomic_fetch_add_explicit(&graph->references, 1, memory_order_relaxed); /* the caller has one */

@@ -72,7 +72,7 @@ static int infer(struct pto_inference *inference) {
   const int status = operation->infer(&call);
   sentence[sizeof sentence - 1] = '\0';
   if (status)
-    return pto_error_set(inference->error, status < 0 ? status : PTO_EINVAL, "%s",
+    return pto_error_set(inference->error, PTO_EINVAL, "%s",
                          sentence[0] ? sentence : "its inference refuses the operands");
   for (uint32_t i = 0; i < operation->result_count; i++) {
     for (uint32_t d = results[i].ndims; d < PTO_MAX_DIMS; d++) results[i].shape[d] = 0;

@@ -12,11 +12,17 @@
 #include <graph/build/op_attributes.h>
 #include <graph/build/outside.h>
 #include <runtime/base/closest.h>
-#include <runtime/base/utf8.h>
 
 /* ---- adding one ---- */
 
-static bool is_name(const char *name) { return name && name[0] && pto_utf8_is_valid(name); }
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/* A word of files in text form, which no other meaning has. */
+static bool is_name(const char *name) {
+  if (!name || !is_letter(name[0])) return false;
+  for (const char *c = name + 1; *c; c++)
+    if (!is_letter(*c) && !(*c >= '0' && *c <= '9') && *c != '_') return false;
+  return true;
+}
 
 /* Options share their names with "label" in files. */
 static bool is_taken(const struct pto_operation *o, uint32_t option) {
@@ -39,14 +45,17 @@ static int check_lists(const struct pto_operation *o, struct pto_error *error) {
   for (uint32_t i = 0; i < o->operand_count; i++) {
     const struct pto_operation_operand *operand = &o->operands[i];
     if (!is_name(operand->name))
-      return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": operand %u has no name", o->name, i);
+      return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": operand %u has no name of letters, digits and _",
+                           o->name, i);
     if (operand->max_rank > PTO_MAX_DIMS || operand->min_rank > (operand->max_rank ? operand->max_rank : PTO_MAX_DIMS))
       return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": operand %u has ranks %u to %u, not of 0 to %d",
                            o->name, i, operand->min_rank, operand->max_rank, PTO_MAX_DIMS);
   }
   for (uint32_t i = 0; i < o->option_count; i++)
     if (!is_name(o->options[i].name) || is_taken(o, i))
-      return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\": option %u has no name of its own", o->name, i);
+      return pto_error_set(error, PTO_EINVAL,
+                           "operation \"%.60s\": option %u has no name of its own, of letters, digits and _", o->name,
+                           i);
   return PTO_OK;
 }
 
@@ -55,7 +64,7 @@ static int check(const struct pto_operation *o, struct pto_error *error) {
   if (o->abi != PTO_OPERATION_ABI)
     return pto_error_set(error, PTO_EINVAL, "an operation has the interface %u, and this library %u", o->abi,
                          PTO_OPERATION_ABI);
-  if (!is_name(o->name)) return pto_error_set(error, PTO_EINVAL, "an operation has no name");
+  if (!is_name(o->name)) return pto_error_set(error, PTO_EINVAL, "an operation has no name of letters, digits and _");
   const char *missing = !o->infer ? "infer" : !o->lower ? "lower" : !o->reference ? "reference" : NULL;
   if (missing) return pto_error_set(error, PTO_EINVAL, "operation \"%.60s\" has no function `%s`", o->name, missing);
   return check_lists(o, error);

@@ -14,5 +14,5 @@ int pto_graph_reference_outside(const struct pto_graph_node *node, const struct 
   for (uint32_t i = 0; i < node->result_count; i++)
     made[i] = (struct pto_operation_tensor){results[i].desc, results[i].values, results[i].whole};
   pto_outside_numbers(operation, node->options, numbers);
-  return operation->reference(&(struct pto_operation_reference){given, numbers, made});
+  return operation->reference(&(struct pto_operation_reference){given, numbers, made}) ? PTO_ENOMEM : PTO_OK;
 }

@@ -68,20 +68,17 @@ static struct pto_graph_bound *find(const struct pto_graph *graph, const uint64_
   return NULL;
 }
 
-/* The last takes its place. */
-static void drop(struct pto_graph_instances *of, struct pto_graph_bound *bound) {
-  pto_graph_destroy(bound->graph); /* waits for its dispatches */
-  free(bound->values);
-  *bound = of->bound[--of->bound_count];
-}
-
-/* False: all are being dispatched. */
-static bool drop_oldest(struct pto_graph_instances *of) {
+/* Takes out the one used least recently where there are too many; NULL: there are not, or all are being dispatched. */
+static struct pto_graph *take_surplus(struct pto_graph_instances *of) {
   struct pto_graph_bound *oldest = NULL;
+  if (of->bound_count <= PTO_OPEN_GRAPHS) return NULL;
   for (size_t i = 0; i < of->bound_count; i++)
     if (of->bound[i].users == 0 && (!oldest || of->bound[i].last_use < oldest->last_use)) oldest = &of->bound[i];
-  if (oldest) drop(of, oldest);
-  return oldest != NULL;
+  if (!oldest) return NULL;
+  struct pto_graph *graph = oldest->graph;
+  free(oldest->values);
+  *oldest = of->bound[--of->bound_count];
+  return graph;
 }
 
 static int make(const struct pto_graph *graph, const uint64_t *values, struct pto_graph_bound **bound_out,
@@ -90,8 +87,6 @@ static int make(const struct pto_graph *graph, const uint64_t *values, struct pt
   struct pto_graph *plain = NULL;
   const int status = pto_graph_bind_values(graph, values, &plain, error);
   if (status) return status;
-  while (of->bound_count >= PTO_OPEN_GRAPHS && drop_oldest(of)) {
-  }
   uint64_t *copy = malloc(graph->sizes.count * sizeof *copy);
   struct pto_graph_bound *bound =
       copy ? pto_grow(&of->bound, &of->bound_count, &of->bound_capacity, sizeof *bound) : NULL;
@@ -120,6 +115,11 @@ int pto_open_graph_begin(struct pto_graph *graph, struct pto_context *context, c
     bound->users++;
     bound->last_use = ++graph->instances->bound_uses;
     *plain_out = bound->graph;
+  }
+  for (struct pto_graph *surplus; (surplus = take_surplus(graph->instances)) != NULL;) {
+    pthread_mutex_unlock(&graph->instances->lock);
+    pto_graph_destroy(surplus); /* waits for its dispatches, and other threads' calls do not */
+    pthread_mutex_lock(&graph->instances->lock);
   }
   pthread_mutex_unlock(&graph->instances->lock);
   return status ? pto_context_refuse(context, inputs->what, &error) : PTO_OK;

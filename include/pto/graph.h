@@ -118,9 +118,10 @@ struct pto_graph_size {
 PTO_API uint32_t pto_graph_size_count(const struct pto_graph *graph);
 PTO_API struct pto_graph_size pto_graph_size_at(const struct pto_graph *graph, uint32_t index);
 /* The plain graph of a template with every size at a value from 1 to its most: its calls, checked anew.  It shares the
- * data of constants, and may outlive the template.  PTO_OK; PTO_EINVAL for a size that is unknown, missing, given twice
- * or out of range, and for values with which a call is refused; PTO_ENOMEM.  The sentence goes to `sentence`
- * (sentence_size bytes, may be NULL). */
+ * data of constants in host memory, and moves them to a device of its own accord: dispatches of the template have one
+ * copy there for all values.  It may outlive the template.  PTO_OK; PTO_EINVAL for a size that is unknown, missing,
+ * given twice or out of range, and for values with which a call is refused; PTO_ENOMEM.  The sentence goes to
+ * `sentence` (sentence_size bytes, may be NULL). */
 PTO_API PTO_MUST_CHECK int pto_graph_bind(struct pto_graph *graph, const struct pto_graph_size *values,
                                           uint32_t value_count, struct pto_graph **bound_out, char *sentence,
                                           size_t sentence_size);

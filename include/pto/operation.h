@@ -81,8 +81,8 @@ struct pto_operation_reference {
 };
 
 struct pto_operation {
-  uint32_t abi; /* PTO_OPERATION_ABI */
-  const char *name;
+  uint32_t abi;     /* PTO_OPERATION_ABI */
+  const char *name; /* as those of operands and options: letters, digits and _, first a letter */
   const struct pto_operation_operand *operands;
   const struct pto_operation_option *options;
   uint32_t operand_count, option_count, result_count;

@@ -402,7 +402,7 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
   static const struct pto_operation_operand nameless = {0};
   static const struct pto_operation_operand ranked = {.name = "x", .min_rank = 3, .max_rank = 2};
   static const struct pto_operation_option label = {"label", 0}, twice[] = {{"t", 0}, {"t", 1}};
-  struct pto_operation wrong[12];
+  struct pto_operation wrong[14];
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
     wrong[i] = fused_product;
     wrong[i].name = "another";
@@ -423,18 +423,23 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
   wrong[10].operand_count = 1;
   wrong[11].options = twice;
   wrong[11].option_count = 2;
-  static const char *const expected[] = {"an operation has the interface 2, and this library 1",
-                                         "an operation has no name",
-                                         "operation \"another\" has no function `infer`",
-                                         "operation \"another\" has no function `lower`",
-                                         "operation \"another\" has no function `reference`",
-                                         "operation \"another\" has 9 operands, not 1 to 8",
-                                         "operation \"another\" has 0 results, not 1 to 4",
-                                         "operation \"another\": operand 0 has no name",
-                                         "operation \"another\": option 0 has no name of its own",
-                                         "there is an operation \"softmax\" already, the specification's",
-                                         "operation \"another\": operand 0 has ranks 3 to 2, not of 0 to 8",
-                                         "operation \"another\": option 1 has no name of its own"};
+  wrong[12].name = "a b";
+  wrong[13].name = "2nd";
+  static const char *const expected[] = {
+      "an operation has the interface 2, and this library 1",
+      "an operation has no name of letters, digits and _",
+      "operation \"another\" has no function `infer`",
+      "operation \"another\" has no function `lower`",
+      "operation \"another\" has no function `reference`",
+      "operation \"another\" has 9 operands, not 1 to 8",
+      "operation \"another\" has 0 results, not 1 to 4",
+      "operation \"another\": operand 0 has no name of letters, digits and _",
+      "operation \"another\": option 0 has no name of its own, of letters, digits and _",
+      "there is an operation \"softmax\" already, the specification's",
+      "operation \"another\": operand 0 has ranks 3 to 2, not of 0 to 8",
+      "operation \"another\": option 1 has no name of its own, of letters, digits and _",
+      "an operation has no name of letters, digits and _",
+      "an operation has no name of letters, digits and _"};
   const uint32_t count = pto_graph_operation_count();
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
     assert_int_equal(pto_operation_register(&wrong[i], sentence, sizeof sentence), PTO_EINVAL);
