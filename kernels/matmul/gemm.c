@@ -290,7 +290,9 @@ static void plan(struct block *block, const struct pto_core *core) {
                         (b->row_stride <= DIRECT_STRIDE && c->rows <= DIRECT_STRIPS * block->most_strip));
   const bool is_sums = gemm->alpha == 1.0f && c->col_stride == 1 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
   const bool is_finished = gemm->is_added || gemm->is_clamped;
-  block->is_c_direct = is_sums && (!is_finished || (c->dtype == PTO_FLOAT32 && is_added_in_c(gemm)));
+  const bool are_bounds_ordered = !gemm->is_clamped || gemm->least <= gemm->most; /* none is a NaN */
+  block->is_c_direct =
+      is_sums && (!is_finished || (c->dtype == PTO_FLOAT32 && is_added_in_c(gemm) && are_bounds_ordered));
   block->is_finished_in_c = block->is_c_direct && is_finished;
 }
 

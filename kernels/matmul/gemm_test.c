@@ -6,6 +6,7 @@
 #include <kernels/matmul/gemm.h>
 #include <kernels/matmul/gemm_block.h>
 #include <kernels/api/list.h>
+#include <kernels/levels/loops.h>
 #include <tests/support/kernel_call.h>
 
 #include <setjmp.h>
@@ -295,6 +296,31 @@ static void test_an_empty_inner_size_gives_zero_or_the_added_value(void **state)
   }
 }
 
+/* The oracle is the clamp of elements, whatever stands in sums and bounds. */
+static void test_bounds_are_those_of_clamp_in_every_set(void **state) {
+  (void)state;
+  static const float values[] = {NAN, INFINITY, -INFINITY, 0, 1, -1, 0.5f, 6, 7, -0.25f, 1e-40f};
+  static const float bounds[][2] = {{0, 6}, {-0.0f, 0}, {-1, 0.5f}, {-INFINITY, INFINITY}, {NAN, 1}, {0, NAN}, {1, -1}};
+  const uint64_t m = 29, n = 33;
+  for (uint64_t i = 0; i < m; i++) a[i] = values[i % PTO_ARRAY_LENGTH(values)];
+  for (uint64_t j = 0; j < n; j++) b[j] = 1;
+  EACH_SET(set, PTO_FLOAT32)
+  for (size_t k = 0; k < PTO_ARRAY_LENGTH(bounds); k++) {
+    struct pto_gemm gemm = product(matrix(a, m, 1), matrix(b, 1, n), matrix(c, m, n));
+    gemm.is_clamped = true;
+    gemm.least = bounds[k][0];
+    gemm.most = bounds[k][1];
+    run(set, &gemm);
+    struct pto_chunk chunk = {
+        .count = m, .a = a, .out = d, .scalar = {.f32 = gemm.least}, .scalar2 = {.f32 = gemm.most}};
+    pto_loops_best()->op[PTO_OP_clamp][PTO_CLASS_F32](&chunk);
+    for (uint64_t i = 0; i < m * n; i++)
+      if (memcmp(&c[i], &d[i / n], sizeof *c) != 0 && !(isnan(c[i]) && isnan(d[i / n])))
+        fail_msg("set %u, %g between %g and %g is %g, not %g", set, (double)a[i / n], (double)gemm.least,
+                 (double)gemm.most, (double)c[i], (double)d[i / n]);
+  }
+}
+
 /* All four pairs of signs, both ways that an operand may lie, on every core. */
 static void test_integer_products_are_exact_in_every_set(void **state) {
   (void)state;
@@ -430,6 +456,7 @@ int main(void) {
       cmocka_unit_test(test_the_best_set_is_what_kernels_get),
       cmocka_unit_test(test_nan_and_infinity_stay_in_their_row_and_column),
       cmocka_unit_test(test_an_empty_inner_size_gives_zero_or_the_added_value),
+      cmocka_unit_test(test_bounds_are_those_of_clamp_in_every_set),
       cmocka_unit_test(test_a_beta_of_zero_takes_nothing_of_c_but_keeps_its_infinities),
       cmocka_unit_test(test_integer_products_are_exact_in_every_set),
       cmocka_unit_test(test_integer_sums_wrap),
