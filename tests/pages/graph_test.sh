@@ -49,7 +49,22 @@ open_size_is_refused() {
   (cd "$work" && leaves_with 2 "$program" graph tokens.webnn --set batch=3 --run) >"$work/refused"
   grep -q 'length' "$work/refused" && grep -Fqx -- "    $(cat "$work/refused")" docs/graph.md
 }
+# fusion_table MODEL: its row in docs/lowering.md.
+explained() { "$program" graph --model "$1" --explain --chip a2a3 "${@:2}" --json -; }
+fusion_table() {
+  explained "$1" --no-fusion >"$work/single.json" && explained "$1" >"$work/fused.json" &&
+    row=$("$python" - "$1" "$work/single.json" "$work/fused.json" <<'END'
+import json, sys
+single, fused = (json.load(open(name))["explained"] for name in sys.argv[2:])
+both = lambda figure, unit="": f"{figure(single)} → {figure(fused)}{unit}"
+print(f"| `{sys.argv[1]}` |", both(lambda e: e["tasks"]), "|", both(lambda e: e["edges"]), "|",
+      both(lambda e: f"{sum(n['bytes_in'] + n['bytes_out'] for n in e['nodes'] if 'bytes_in' in n) / 1e6:.1f}", " MB"), "|",
+      both(lambda e: f"{e['virtual_us'] - e['transfer_us']:.1f}", " µs"), "|")
+END
+    ) && grep -Fqx -- "$row" docs/lowering.md || { echo "$row"; return 1; }
+}
 program=$(realpath "$build/ptosim")
+python=$(command -v python3)
 
 holds 'the text form of the page runs as the reference does' example_runs
 holds 'it comes back through JSON' example_comes_back
@@ -60,4 +75,9 @@ holds 'one that is missing is refused as the page says' open_size_is_refused
 holds 'docs/tables/operations.txt is what scripts/update_graph_ops makes' printed_is_kept
 holds 'it has every operation' every_operation
 holds 'every operation becomes tasks' each_becomes_something
+if [ -n "$python" ]; then
+  for model in llama mobilenet_v2; do holds "docs/lowering.md says what fusion does to $model" fusion_table "$model"; done
+else
+  echo 'without the table of docs/lowering.md: there is no python3'
+fi
 holds_total
