@@ -60,7 +60,8 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
                                          .ranks = rank_count,
                                          .chip = config->chip,
                                          .made_chip = config->made_chip,
-                                         .threads = thread_count};
+                                         .threads = thread_count,
+                                         .rank_threads = pto_subject_wants_thread(options)};
   int status = pto_world_create_across(&world, ranks->processes, &ranks->world, ranks->error.sentence,
                                        sizeof ranks->error.sentence);
   if (status) {
