@@ -276,7 +276,7 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   session->result.program = session->subject.name;
   if (session->subject.program->ranks && !session->asked.rank) {
     pto_error_set(&session->result.error, PTO_ENOTSUP,
-                  "%s is for several ranks, which `ptosim run`, `check`, `explore`, `suite` and `what-if` have",
+                  "%s is for several ranks, which `ptosim run`, `check`, `why`, `explore`, `suite` and `what-if` have",
                   session->subject.name);
     return end(session, PTO_EXIT_USAGE);
   }
