@@ -213,7 +213,7 @@ static const struct pto_option_spec specs[] = {
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
-     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run) | TAKER(check) | TAKER(why) | OBSERVE | MANY_RUNS | TAKER(what_if)},
+     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run) | TAKER(check) | TAKER(why) | OBSERVE | MANY_RUNS | PREDICT},
     {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
      NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
     {"comm-stats", NULL, "of several ranks: says what they moved, how fast, and who waited for whom", FLAG(comm_stats),

@@ -73,6 +73,7 @@ writes 'an operation' pto-op op test softmax
 writes 'what there is' pto-op op support add
 writes 'numbers of chips' pto-chips list chips a2a3 tiny
 writes 'a prediction' pto-predict predict vector_example --runs 2
+writes 'a prediction of ranks' pto-predict predict tensor_parallel_mlp --ranks 2 --runs 2
 cat >"$work/rows.csv" <<'END'
 row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,set,base,run,chip
 base,,,,,,makespan,8.2,2,,,,mine,,spmd,tests/regress/plain.ini
