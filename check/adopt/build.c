@@ -120,15 +120,15 @@ static void kernels_fini(struct kernels *k) {
 /* Without kernels the list stays empty. */
 static int kernels_init(struct kernels *k, const struct pto_adopted *adopted, bool has_kernels,
                         struct pto_error *error) {
-  const size_t most = adopted->kernel_count + 1u;
+  const size_t most = has_kernels ? adopted->kernel_count + 1u : 1;
   size_t include_count = 1, used = 0;
-  for (uint32_t i = 0; i < adopted->kernel_count; i++) include_count += adopted->kernels[i].source.include_count;
+  for (size_t i = 0; i + 1 < most; i++) include_count += adopted->kernels[i].source.include_count;
   *k = (struct kernels){.sources = calloc(most, sizeof *k->sources),
                         .built = calloc(most, sizeof *k->built),
                         .paths = calloc(most, sizeof *k->paths),
                         .include_paths = calloc(include_count, sizeof *k->include_paths),
                         .includes = calloc(include_count, sizeof *k->includes),
-                        .source_of = calloc(most, sizeof *k->source_of)};
+                        .source_of = calloc(adopted->kernel_count + 1u, sizeof *k->source_of)};
   if (!k->sources || !k->built || !k->paths || !k->include_paths || !k->includes || !k->source_of)
     return pto_error_set(error, PTO_ENOMEM, "%.400s: out of memory", adopted->path);
   for (uint32_t i = 0; i < adopted->kernel_count && has_kernels; i++) {

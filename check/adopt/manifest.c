@@ -154,10 +154,11 @@ static void read_scalar(struct pto_json_reader *reader, json_t *array, struct pt
   scalar->name = read_name(reader, object, "name");
   const char *text = pto_json_read_string(reader, object, "bits");
   if (reader->status) return;
+  scalar->is_rank = strcmp(text, "rank") == 0;
   const size_t digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
-  if (digits == 0 || digits > 16 || text[2 + digits])
-    pto_json_read_refuse(reader, "\"bits\" is \"%.60s\", expected 0x and 1 to 16 hexadecimal digits", text);
-  else
+  if (!scalar->is_rank && (digits == 0 || digits > 16 || text[2 + digits]))
+    pto_json_read_refuse(reader, "\"bits\" is \"%.60s\", expected 0x and 1 to 16 hexadecimal digits, or rank", text);
+  else if (!scalar->is_rank)
     scalar->bits = strtoull(text, NULL, 16);
 }
 

@@ -69,6 +69,7 @@ struct pto_adopted_tensor {
 struct pto_adopted_scalar {
   const char *name;
   uint64_t bits;
+  bool is_rank; /* "rank": the number of the rank that runs it, 0 on one chip */
 };
 
 struct pto_adopted {

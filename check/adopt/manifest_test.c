@@ -63,6 +63,7 @@ static void test_good(void **state) {
   assert_int_equal(adopted.tensors[1].role, PTO_ARRAY_INOUT);
   assert_int_equal(adopted.tensors[2].role, PTO_ARRAY_OUTPUT);
   assert_true(adopted.scalars[0].bits == UINT64_C(0xffff000000000001));
+  assert_false(adopted.scalars[0].is_rank);
   assert_int_equal(adopted.window, 64);
   assert_int_equal(adopted.heap_bytes, 2048);
   assert_int_equal(adopted.list_chunks, 7);
@@ -100,9 +101,9 @@ static void test_mistakes(void **state) {
       {"'float32'", "'fp4e2m1'",
        "folder/m.json: tensors[2]: \"golden\" is given and fp4e2m1 has no tolerance; \"judge\" must be \"test\""},
       {"'0xfFff000000000001'", "'0x10000000000000000'",
-       "folder/m.json: scalars[0]: \"bits\" is \"0x10000000000000000\", expected 0x and 1 to 16 hexadecimal digits"},
+       "folder/m.json: scalars[0]: \"bits\" is \"0x10000000000000000\", expected 0x and 1 to 16 hexadecimal digits, or rank"},
       {"'0xfFff000000000001'", "'12'",
-       "folder/m.json: scalars[0]: \"bits\" is \"12\", expected 0x and 1 to 16 hexadecimal digits"},
+       "folder/m.json: scalars[0]: \"bits\" is \"12\", expected 0x and 1 to 16 hexadecimal digits, or rank"},
       {"'golden': '/data/y.bin'", "'bytes': 'y.bin'",
        "folder/m.json: \"judge\" is \"golden\", expected a \"golden\" of at least one tensor"},
       {"'judge': 'golden'", "'judge': 'test'",

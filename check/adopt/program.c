@@ -85,9 +85,11 @@ static int prepare(struct pto_program_run *run) {
   pto_compat_destroy(p->compat);
   p->compat = NULL;
   for (uint32_t i = 0; i < adopted->tensor_count && !status; i++) status = declare(p, run, i);
-  for (uint32_t i = 0; i < adopted->scalar_count; i++)
-    p->arguments[adopted->tensor_count + i] =
-        (struct pto_compat_argument){.is_scalar = true, .scalar = adopted->scalars[i].bits};
+  for (uint32_t i = 0; i < adopted->scalar_count; i++) {
+    const struct pto_adopted_scalar *scalar = &adopted->scalars[i];
+    p->arguments[adopted->tensor_count + i] = (struct pto_compat_argument){
+        .is_scalar = true, .scalar = scalar->is_rank ? pto_program_rank(run) : scalar->bits};
+  }
   if (status) return status;
   const struct pto_compat_binding binding = {.kernels = p->build.kernels,
                                              .kernel_count = adopted->kernel_count,

@@ -54,8 +54,8 @@ static void name_kernels(const struct pto_timeline_stats *timeline, struct pto_f
       snprintf(forecast->kernels[i], sizeof forecast->kernels[i], "%s", timeline->kernels[i].kernel->name);
 }
 
-/* What the run came to, and what it consists of. */
-static int account(struct pto_session *session, struct pto_forecast *forecast) {
+/* What the run consists of, of one of several ranks too. */
+static int add_account(struct pto_session *session, struct pto_forecast *forecast) {
   struct pto_error error;
   const struct pto_run_result *result = &session->result;
   struct pto_critical_path path;
@@ -67,23 +67,22 @@ static int account(struct pto_session *session, struct pto_forecast *forecast) {
     pto_error_set(&error, PTO_ENOTSUP, "%" PRIu64 " records of the run did not fit into its logs", timeline->dropped);
     return pto_session_end(session, PTO_EXIT_FAILED, &error);
   }
-  forecast->makespan_ps = makespan_of(session);
-  forecast->window_ps = session->chip.is_graph_prebuilt ? 0 : result->stats.orchestration_ps;
-  forecast->tasks = result->stats.tasks;
-  forecast->kernel_tasks = count_kernel_tasks(pto_session_trace(session));
-  forecast->edges = result->stats.edges;
-  forecast->calls = timeline->calls;
+  if (!session->chip.is_graph_prebuilt)
+    forecast->window_ps = pto_max_u64(forecast->window_ps, result->stats.orchestration_ps);
+  forecast->tasks += result->stats.tasks;
+  forecast->kernel_tasks += count_kernel_tasks(pto_session_trace(session));
+  forecast->edges += result->stats.edges;
+  forecast->calls += timeline->calls;
   for (int kind = 0; kind < 2; kind++) {
-    forecast->busy_ps[kind] = timeline->busy[kind];
-    forecast->cores[kind] = timeline->core_count[kind];
-    forecast->used[kind] = timeline->used_count[kind];
+    forecast->busy_ps[kind] += timeline->busy[kind];
+    forecast->cores[kind] += timeline->core_count[kind];
+    forecast->used[kind] += timeline->used_count[kind];
   }
-  name_kernels(timeline, forecast);
-  forecast->path_ps = path.length;
-  forecast->origin_ps[PTO_ORIGIN_MEASURED] = result->stats.measured_ps;
-  forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] = result->stats.interpolated_ps;
-  forecast->origin_ps[PTO_ORIGIN_MODELLED] = result->stats.modelled_ps;
-  forecast->origin_ps[PTO_ORIGIN_ASSUMED] = result->stats.assumed_ps;
+  forecast->path_ps = pto_max_u64(forecast->path_ps, path.length);
+  forecast->origin_ps[PTO_ORIGIN_MEASURED] += result->stats.measured_ps;
+  forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] += result->stats.interpolated_ps;
+  forecast->origin_ps[PTO_ORIGIN_MODELLED] += result->stats.modelled_ps;
+  forecast->origin_ps[PTO_ORIGIN_ASSUMED] += result->stats.assumed_ps;
   return PTO_EXIT_OK;
 }
 
@@ -95,10 +94,9 @@ static int run_session(const struct pto_session_options *options, bool has_accou
   const bool is_priced = session.config.no_compute;
   if (code == PTO_EXIT_OK && is_priced && has_waiting_kernels(pto_session_trace(&session)))
     code = refuse_waiting(&session.result.error);
-  if (code == PTO_EXIT_OK && has_account)
-    code = account(&session, forecast);
-  else if (code == PTO_EXIT_OK)
-    forecast->makespan_ps = makespan_of(&session);
+  if (code == PTO_EXIT_OK && has_account) code = add_account(&session, forecast);
+  if (code == PTO_EXIT_OK && has_account) name_kernels(&session.timeline, forecast);
+  if (code == PTO_EXIT_OK) forecast->makespan_ps = makespan_of(&session);
   *needs_kernels = is_priced && code == PTO_EXIT_USAGE;
   forecast->exit_code = code;
   forecast->status = session.result.error.status;
@@ -110,17 +108,19 @@ static int run_session(const struct pto_session_options *options, bool has_accou
 }
 
 /* The same on several ranks: of kernels those of the last one to end. */
-static int run_ranks(const struct pto_session_options *options, uint32_t count, struct pto_forecast *forecast,
-                     bool *needs_kernels) {
+static int run_ranks(const struct pto_session_options *options, uint32_t count, bool has_account,
+                     struct pto_forecast *forecast, bool *needs_kernels) {
   struct pto_ranks ranks;
   const bool is_priced = options->config->no_compute;
   int code = pto_ranks_init(&ranks, options, count, 1);
-  ranks.wants_account = options->config->record != 0;
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_FINDINGS) code = PTO_EXIT_OK; /* times are asked for */
   for (uint32_t i = 0; code == PTO_EXIT_OK && i < ranks.rank_count; i++) {
-    const struct pto_session *session = &ranks.sessions[i];
+    struct pto_session *session = &ranks.sessions[i];
     if (is_priced && has_waiting_kernels(pto_session_trace(session))) code = refuse_waiting(&ranks.error);
+    if (code != PTO_EXIT_OK || !has_account) continue;
+    code = add_account(session, forecast);
+    if (code != PTO_EXIT_OK) ranks.error = session->result.error;
     if (session->result.stats.virtual_ps == ranks.virtual_ps && !forecast->kernels[0][0])
       name_kernels(&session->timeline, forecast);
   }
@@ -128,6 +128,7 @@ static int run_ranks(const struct pto_session_options *options, uint32_t count, 
   *needs_kernels = is_priced && code == PTO_EXIT_USAGE;
   forecast->exit_code = code;
   forecast->status = ranks.error.status;
+  snprintf(forecast->program, sizeof forecast->program, "%s", ranks.program ? ranks.program : "");
   snprintf(forecast->sentence, sizeof forecast->sentence, "%.*s", (int)sizeof forecast->sentence - 1,
            ranks.error.sentence);
   pto_ranks_fini(&ranks);
@@ -136,7 +137,7 @@ static int run_ranks(const struct pto_session_options *options, uint32_t count, 
 
 static int run_any(const struct pto_session_options *options, const struct pto_forecast_job *job,
                    struct pto_forecast *forecast, bool *needs_kernels) {
-  return job->ranks ? run_ranks(options, job->ranks, forecast, needs_kernels)
+  return job->ranks ? run_ranks(options, job->ranks, !job->is_priced, forecast, needs_kernels)
                     : run_session(options, !job->is_priced, forecast, needs_kernels);
 }
 

@@ -29,7 +29,8 @@ struct pto_forecast {
   char why_run[512];    /* why kernels were run; "": they were priced alone */
   uint64_t makespan_ps; /* from the end of the handshake to the end of the run */
   uint64_t window_ps; /* the orchestrator's: begin of the orchestration to its return; 0 where there is none: a prebuilt
-                       * graph, a program that drives contexts of its own, whose dispatches have one each */
+                       * graph, a program that drives contexts of its own, whose dispatches have one each.  Of ranks
+                       * the longest, as path_ps is */
   uint64_t tasks, kernel_tasks; /* submitted; those of them that have kernels */
   uint64_t edges, calls;
   uint64_t busy_ps[2]; /* of cores, summed: AIC, AIV */
@@ -45,7 +46,7 @@ struct pto_forecast_job {
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
   uint64_t window;  /* slots of each task ring; 0: what options.config names */
-  uint32_t ranks;   /* that the program runs on; 0: one chip.  Then makespan_ps, kernels and why_run are told */
+  uint32_t ranks;   /* that the program runs on; 0: one chip.  Counts are sums over ranks, kernels the last one's */
   bool has_kernels; /* run them, without a try to do without */
   bool is_priced;   /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
 };

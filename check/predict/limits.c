@@ -67,6 +67,13 @@ struct pto_chip pto_limit_chip(const struct pto_chip *chip, enum pto_limit limit
   case PTO_LIMIT_cores:
     other.cluster_count = (uint32_t)pto_min_u64(2 * (uint64_t)chip->cluster_count, PTO_CHIP_MAX_CLUSTERS);
     break;
+  case PTO_LIMIT_links:
+    halve(&other.fabric.start_ps);
+    for (uint32_t tier = 0; tier < PTO_CHIP_TIER_COUNT; tier++) {
+      if (other.fabric.tiers[tier].latency_ps > 1) halve(&other.fabric.tiers[tier].latency_ps); /* 0: no links */
+      other.fabric.tiers[tier].bandwidth_mbps *= 2;
+    }
+    break;
   case PTO_LIMIT_COUNT:
     break;
   }

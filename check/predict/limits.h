@@ -13,13 +13,14 @@
 
 #include <sim/chips/chip.h>
 
-/* X(id, what it is in reports, what is tried) */
+/* X(id, what it is in reports, what is tried).  Links are the last: one chip has none. */
 #define PTO_LIMIT_LIST(X)                                                                                              \
   X(submit, "submitting tasks", "prices of the orchestrator halved")                                                   \
   X(schedule, "schedulers", "prices of schedulers halved")                                                             \
   X(hop, "starts and ends of kernels", "latencies of cores halved")                                                    \
   X(memory, "memory", "bandwidths doubled")                                                                            \
-  X(cores, "cores", "clusters doubled")
+  X(cores, "cores", "clusters doubled")                                                                                \
+  X(links, "links between ranks", "links twice as fast")
 
 enum pto_limit {
 #define X(id, name, trial) PTO_LIMIT_##id,

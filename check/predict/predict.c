@@ -72,9 +72,12 @@ static void take_ranges(struct pto_prediction *prediction, const struct pto_fore
   prediction->window = pto_range_of(times, runs);
 }
 
+/* Links are the last, and of several ranks. */
+static uint32_t count_trials(uint32_t ranks) { return ranks ? PTO_LIMIT_COUNT : PTO_LIMIT_links; }
+
 static void take_gains(struct pto_prediction *prediction, const struct pto_forecast *forecasts) {
   const uint64_t plain = prediction->plain.makespan_ps;
-  for (int i = 0; i < PTO_LIMIT_COUNT; i++) {
+  for (uint32_t i = 0; i < count_trials(prediction->ranks); i++) {
     /* A trial that fails, as a chip that gets too large for a program may, says nothing. */
     const bool is_there = forecasts[i].exit_code == PTO_EXIT_OK && plain > 0;
     const __int128 gained = (__int128)plain - (__int128)forecasts[i].makespan_ps;
@@ -100,7 +103,8 @@ static uint32_t keep_ended(struct pto_forecast *forecasts, uint32_t count) {
 /* Runs with jitter first, then the trials. */
 static int run_others(const struct pto_prediction_asked *asked, const struct pto_session_options *options,
                       const struct pto_chip *chip, struct pto_prediction *prediction, struct pto_error *error) {
-  const uint32_t runs = asked->runs, trials = asked->is_without_bound ? 0 : PTO_LIMIT_COUNT, count = runs + trials;
+  const uint32_t runs = asked->runs, trials = asked->is_without_bound ? 0 : count_trials(asked->ranks),
+                 count = runs + trials;
   const bool has_kernels = prediction->plain.why_run[0] != '\0';
   struct pto_chip chips[PTO_LIMIT_COUNT];
   struct pto_forecast_job *jobs = calloc(count + 1, sizeof *jobs);
@@ -112,6 +116,7 @@ static int run_others(const struct pto_prediction_asked *asked, const struct pto
     jobs[i] = (struct pto_forecast_job){.chip = i < runs ? chip : &chips[i - runs],
                                         .jitter_ppm = i < runs ? asked->jitter_ppm : 0,
                                         .jitter_seed = options->seed + 1 + i,
+                                        .ranks = asked->ranks,
                                         .has_kernels = has_kernels};
   }
   if (status == PTO_OK) status = pto_forecast_all(options, jobs, count, asked->at_once, forecasts, error);
@@ -134,13 +139,14 @@ int pto_predict(const struct pto_prediction_asked *asked, struct pto_prediction 
   struct pto_config config;
   struct pto_chip chip;
   memset(prediction, 0, sizeof *prediction);
+  prediction->ranks = asked->ranks;
   prediction->runs = asked->runs;
   prediction->jitter_ppm = asked->jitter_ppm;
   prediction->bound = PTO_LIMIT_COUNT;
   int status = pto_session_copy_options(&options, &config, asked->options, error);
   if (status == PTO_OK) status = load_chip(asked, &config, &chip, prediction, error);
   if (status) return status;
-  const struct pto_forecast_job plain = {.chip = &chip};
+  const struct pto_forecast_job plain = {.chip = &chip, .ranks = asked->ranks};
   status = pto_forecast_all(&options, &plain, 1, 1, &prediction->plain, error);
   if (status || prediction->plain.exit_code != PTO_EXIT_OK) return status;
   return run_others(asked, &options, &chip, prediction, error);
@@ -185,8 +191,9 @@ static void print_tags(const struct pto_prediction *p, FILE *to) {
 void pto_prediction_print(const struct pto_prediction *p, FILE *to) {
   const struct pto_forecast *plain = &p->plain;
   uint32_t shares[PTO_ORIGIN_COUNT];
-  fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " edges, %" PRIu64 " calls\n", plain->tasks, plain->edges,
-          plain->calls);
+  fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " edges, %" PRIu64 " calls", plain->tasks, plain->edges, plain->calls);
+  if (p->ranks) fprintf(to, ", of %" PRIu32 " ranks", p->ranks);
+  putc('\n', to);
   if (plain->why_run[0])
     fprintf(to, "  kernels  run: %s\n", plain->why_run);
   else
@@ -199,7 +206,7 @@ void pto_prediction_print(const struct pto_prediction *p, FILE *to) {
             kind_names[kind], 100 * share_of(plain, kind), plain->used[kind], plain->cores[kind]);
   if (!p->is_interrupted) fprintf(to, "  bound by %s\n", pto_limit_name(p->bound));
 #define X(id, name, trial)                                                                                             \
-  if (!p->is_interrupted)                                                                                              \
+  if (!p->is_interrupted && PTO_LIMIT_##id < count_trials(p->ranks))                                                   \
     fprintf(to, "           %+6.1f %% with %s\n", -(double)p->gain_ppm[PTO_LIMIT_##id] * 1e-4, trial);
   PTO_LIMIT_LIST(X)
 #undef X
@@ -226,6 +233,7 @@ void pto_prediction_put(const struct pto_prediction *p, struct pto_json_writer *
   uint32_t shares[PTO_ORIGIN_COUNT];
   pto_json_put_string(w, "chip", p->chip);
   pto_json_put_string(w, "era", p->era[0] ? p->era : NULL);
+  if (p->ranks) pto_json_put_u64(w, "ranks", p->ranks);
   pto_json_put_u64(w, "tasks", plain->tasks);
   pto_json_put_u64(w, "edges", plain->edges);
   pto_json_put_u64(w, "calls", plain->calls);
@@ -247,7 +255,8 @@ void pto_prediction_put(const struct pto_prediction *p, struct pto_json_writer *
   pto_json_put_string(w, "bound_by", p->is_interrupted ? NULL : pto_limit_name(p->bound));
   pto_json_put_object(w, "gains");
 #define X(id, name, trial)                                                                                             \
-  if (!p->is_interrupted) pto_json_put_double(w, name, (double)p->gain_ppm[PTO_LIMIT_##id] * 1e-6);
+  if (!p->is_interrupted && PTO_LIMIT_##id < count_trials(p->ranks))                                                   \
+    pto_json_put_double(w, name, (double)p->gain_ppm[PTO_LIMIT_##id] * 1e-6);
   PTO_LIMIT_LIST(X)
 #undef X
   pto_json_object_end(w);

@@ -28,6 +28,7 @@ struct pto_range {
 
 struct pto_prediction_asked {
   const struct pto_session_options *options; /* the program; config->chip is where */
+  uint32_t ranks;                            /* 0: one chip */
   uint32_t runs;                             /* with jitter; 0: none */
   uint32_t jitter_ppm;
   uint32_t at_once;      /* processes */
@@ -37,6 +38,7 @@ struct pto_prediction_asked {
 
 struct pto_prediction {
   struct pto_forecast plain;         /* without jitter; where its exit_code is not PTO_EXIT_OK nothing else is there */
+  uint32_t ranks;                    /* as asked */
   uint32_t runs, jitter_ppm;         /* runs: that came to their end */
   bool is_interrupted;               /* some did not, and what bounds it is not known */
   struct pto_range makespan, window; /* of the runs with jitter */

@@ -66,6 +66,12 @@ static void test_each_trial_changes_what_it_says_and_no_more(void **state) {
   assert_int_equal(hop.kernel_start_ps, 50);
   assert_int_equal(hop.kernel_end_ps, 30);
   assert_int_equal(pto_limit_chip(&chip, PTO_LIMIT_cores).cluster_count, 48);
+  chip.fabric.tiers[PTO_CHIP_NODE].latency_ps = 500;
+  chip.fabric.tiers[PTO_CHIP_NODE].bandwidth_mbps = 7;
+  const struct pto_chip links = pto_limit_chip(&chip, PTO_LIMIT_links);
+  assert_int_equal(links.fabric.tiers[PTO_CHIP_NODE].latency_ps, 250);
+  assert_int_equal(links.fabric.tiers[PTO_CHIP_NODE].bandwidth_mbps, 14);
+  assert_int_equal(links.core_bandwidth_mbps, 10);
   chip.cluster_count = 800;
   assert_int_equal(pto_limit_chip(&chip, PTO_LIMIT_cores).cluster_count, PTO_CHIP_MAX_CLUSTERS);
 }

@@ -41,7 +41,9 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_config config = *options->config;
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
-  its.config = &config; /* which the session copies */
+  if (index > 0)
+    config.jitter_seed = pto_mix64(config.jitter_seed + index); /* kernels of two ranks do not vary alike */
+  its.config = &config;                                         /* which the session copies */
   if (index > 0) its.text = NULL;
   int (*const init)(struct pto_session *, const struct pto_session_options *) =
       ranks->is_judged ? pto_session_init_judged : pto_session_init;
@@ -60,7 +62,8 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
                                          .ranks = rank_count,
                                          .chip = config->chip,
                                          .made_chip = config->made_chip,
-                                         .threads = thread_count};
+                                         .threads = thread_count,
+                                         .rank_threads = pto_subject_wants_thread(options)};
   int status = pto_world_create_across(&world, ranks->processes, &ranks->world, ranks->error.sentence,
                                        sizeof ranks->error.sentence);
   if (status) {

@@ -99,12 +99,6 @@ static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error
 
 /* ---- windows ---- */
 
-static const char *const verbs[] = {[PTO_WINDOW_PUTS] = "puts",
-                                    [PTO_WINDOW_GETS] = "gets",
-                                    [PTO_WINDOW_READS] = "reads",
-                                    [PTO_WINDOW_WRITES] = "writes",
-                                    [PTO_WINDOW_UPDATES] = "reads and writes"};
-
 static uint64_t param_of(const struct reporter *t, const struct pto_window_access *access) {
   if (access->local == PTO_GRAPH_NONE) return PTO_FINDING_NONE;
   const struct pto_trace_param *param = t->order.graphs[access->rank].accesses[access->local].param;
@@ -133,7 +127,7 @@ static void name_access(const struct reporter *t, const struct pto_finding *find
   const bool is_host = t->order.graphs[access->rank].nodes[access->its_node].is_host;
   if (finding->params[i] != PTO_FINDING_NONE) snprintf(param, sizeof param, "param %" PRIu64 " ", finding->params[i]);
   snprintf(text, size, "%s %s%s%s", name_side(finding, i, side, sizeof side), is_host ? "host " : "", param,
-           verbs[access->verb]);
+           pto_window_verb_name(access->verb));
 }
 
 static void report(struct reporter *t, const struct pto_window_access *earlier, const struct pto_window_access *later) {
@@ -284,15 +278,16 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
            number_of(t, rank, record->comm));
   if (finding.places[0].own.file[0])
     snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
-  pto_findings_add(
-      t->findings, &finding,
-      is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
-      "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of the %s, which it %s", name_side(&finding, 0, side, sizeof side), place,
-      verbs[is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS) : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)],
-      bytes->start, bytes->end, finding.arrays[0],
-      !is_other  ? "does not declare"
-      : is_write ? "declares as an INPUT"
-                 : "declares as an OUTPUT");
+  pto_findings_add(t->findings, &finding,
+                   is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
+                   "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of the %s, which it %s",
+                   name_side(&finding, 0, side, sizeof side), place,
+                   pto_window_verb_name(is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
+                                                 : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)),
+                   bytes->start, bytes->end, finding.arrays[0],
+                   !is_other  ? "does not declare"
+                   : is_write ? "declares as an INPUT"
+                              : "declares as an OUTPUT");
 }
 
 /* By the byte.  A kernel may ask for a peer's window itself (pto_core_window): a task that declares nothing of it says

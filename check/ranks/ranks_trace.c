@@ -10,6 +10,7 @@
 
 #include <check/ranks/ranks_state.h>
 #include <report/export/trace_events.h>
+#include <report/file/gzip.h>
 #include <report/file/output_file.h>
 #include <report/page/page.h>
 #include <report/page/run_blocks.h>
@@ -205,11 +206,15 @@ static bool add_between(const struct pto_ranks *ranks, const struct all *all, co
 
 /* ---- files ---- */
 
-/* "x.3.et" of "x.et", and "x.3.et.gz" of "x.et.gz". */
+/* "x.3.et" of "x.et", "x.3.et.gz" of "x.et.gz", "x.3" of "x". */
 static void name_file(const char *path, uint32_t rank, char *text, size_t size) {
-  const char *ending = strstr(path, ".et");
-  for (const char *next = ending; next; next = strstr(next + 1, ".et")) ending = next;
-  snprintf(text, size, "%.*s.%" PRIu32 "%s", (int)(ending - path), path, rank, ending);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  size_t length = strlen(path);
+  if (pto_gzip_is_name(path)) length -= strlen(".gz");
+  size_t end = length;
+  while (end > (size_t)(name - path) && path[end - 1] != '.') end--;
+  end = end > (size_t)(name - path) + 1 ? end - 1 : length; /* a first dot begins no ending */
+  snprintf(text, size, "%.*s.%" PRIu32 "%s", (int)end, path, rank, path + end);
 }
 
 static int write_all(int fd, const char *bytes, size_t count) {
@@ -276,6 +281,25 @@ int pto_ranks_write_trace(const struct pto_ranks *ranks, const char *path, struc
   }
   pto_exchange_bytes_fini(&told);
   return status;
+}
+
+int pto_ranks_write_graphs(const struct pto_ranks *ranks, const char *const paths[PTO_EXPORT_COUNT],
+                           struct pto_error *error) {
+  char names[2][4096];
+  for (uint32_t rank = 0; rank < ranks->rank_count; rank++) {
+    const char *its[PTO_EXPORT_COUNT] = {NULL};
+    if (!trace_of(ranks, rank)) continue; /* of another process */
+    for (uint32_t i = 0; i < 2; i++) {
+      const enum pto_export what = i ? PTO_EXPORT_deps_json : PTO_EXPORT_dot;
+      if (!paths[what]) continue;
+      name_file(paths[what], rank, names[i], sizeof names[i]);
+      its[what] = names[i];
+    }
+    const struct pto_export_info info = pto_session_info(&ranks->sessions[rank]);
+    const int status = pto_exports_write(its, trace_of(ranks, rank), &info, error);
+    if (status) return status;
+  }
+  return PTO_OK;
 }
 
 /* ---- pages ---- */

@@ -14,6 +14,8 @@ struct maker {
   struct pto_world_order *order;
   struct pto_error *error;
   struct pto_point_graph points;
+  struct pto_order_place *places; /* by point */
+  size_t place_count, place_capacity;
   uint32_t *base;       /* by rank: its first point */
   uint32_t **record_at; /* by rank and record: the stretch that it is in */
   uint32_t local_count; /* points of the ranks' graphs */
@@ -43,6 +45,14 @@ static bool add_edge(struct maker *m, uint32_t from, uint32_t to) {
   return pto_point_graph_add_edge(&m->points, from, to);
 }
 
+/* PTO_GRAPH_NONE: no memory. */
+static uint32_t add_point(struct maker *m, uint64_t time, struct pto_order_place place) {
+  struct pto_order_place *its = pto_grow(&m->places, &m->place_count, &m->place_capacity, sizeof *its);
+  if (!its) return PTO_GRAPH_NONE;
+  *its = place;
+  return pto_point_graph_add(&m->points, time);
+}
+
 /* ---- the ranks' own graphs ---- */
 
 static int make_graphs(struct maker *m, uint32_t rules) {
@@ -69,10 +79,12 @@ static int make_graphs(struct maker *m, uint32_t rules) {
   m->has_run = calloc(m->local_count + 1u, sizeof *m->has_run);
   m->has_told = calloc(m->local_count + 1u, sizeof *m->has_told);
   if (!m->last || !m->has_run || !m->has_told) return no_memory(m);
-  for (uint32_t i = 0; i < m->local_count; i++) {
-    m->last[i] = i;
-    if (pto_point_graph_add(&m->points, 0) == PTO_GRAPH_NONE) return no_memory(m);
-  }
+  for (uint32_t r = 0, i = 0; r < rank_count; r++)
+    for (; i < m->base[r + 1]; i++) {
+      m->last[i] = i;
+      if (add_point(m, 0, (struct pto_order_place){r, i - m->base[r], PTO_GRAPH_NONE}) == PTO_GRAPH_NONE)
+        return no_memory(m);
+    }
   return PTO_OK;
 }
 
@@ -153,7 +165,7 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
     if (!(is_access || has_waited || tells) || record->task >= graph->task_count) continue;
     const uint32_t node = graph->node_of_task[record->task], point = m->base[rank] + node;
     if (has_waited || (is_access && m->has_told[point])) {
-      const uint32_t next = pto_point_graph_add(&m->points, record->end);
+      const uint32_t next = add_point(m, record->end, (struct pto_order_place){rank, node, (uint32_t)i});
       if (next == PTO_GRAPH_NONE || !add_edge(m, m->last[point], next)) return false;
       m->last[point] = next;
       m->has_told[point] = false;
@@ -419,7 +431,8 @@ static bool take_creations(struct maker *m) {
       const struct pto_trace_remote *made = find_made(m, its->ranks[i], comm);
       has_waited |= made && find_host_before(&order->graphs[its->ranks[i]], made->sequence) != PTO_GRAPH_NONE;
     }
-    const uint32_t creation = has_waited ? pto_point_graph_add(&m->points, 0) : 0;
+    const struct pto_order_place of_all = {PTO_GRAPH_NONE, PTO_GRAPH_NONE, PTO_GRAPH_NONE};
+    const uint32_t creation = has_waited ? add_point(m, 0, of_all) : 0;
     if (creation == PTO_GRAPH_NONE) return false;
     for (uint32_t i = 0; has_waited && i < its->size; i++) {
       const struct pto_trace_remote *made = find_made(m, its->ranks[i], comm);
@@ -470,11 +483,33 @@ static bool make_points(struct maker *m) {
   return take_signals(m) && take_creations(m);
 }
 
+/* Where points have come to. */
+static bool number_places(struct maker *m) {
+  struct pto_world_order *order = m->order;
+  const uint32_t rank_count = order->ranks->rank_count;
+  order->places = malloc((m->place_count + 1) * sizeof *order->places);
+  order->first = calloc(rank_count, sizeof *order->first);
+  order->last = calloc(rank_count, sizeof *order->last);
+  if (!order->places || !order->first || !order->last) return false;
+  for (size_t i = 0; i < m->place_count; i++) order->places[m->points.number[i]] = m->places[i];
+  for (uint32_t r = 0; r < rank_count; r++) {
+    const uint32_t count = m->base[r + 1] - m->base[r];
+    order->first[r] = malloc((count + 1u) * sizeof **order->first);
+    order->last[r] = malloc((count + 1u) * sizeof **order->last);
+    if (!order->first[r] || !order->last[r]) return false;
+    for (uint32_t i = 0; i < count; i++) {
+      order->first[r][i] = m->points.number[m->base[r] + i];
+      order->last[r][i] = m->points.number[m->last[m->base[r] + i]];
+    }
+  }
+  return true;
+}
+
 static int make(struct maker *m, uint32_t rules) {
   struct pto_world_order *order = m->order;
   const int status = make_graphs(m, rules);
   if (status) return status;
-  if (!make_points(m) || !pto_point_graph_number(&m->points, &order->graph)) return no_memory(m);
+  if (!make_points(m) || !pto_point_graph_number(&m->points, &order->graph) || !number_places(m)) return no_memory(m);
   number_accesses(m);
   return pto_reach_init(&order->reach, &order->graph) ? no_memory(m) : PTO_OK;
 }
@@ -487,6 +522,7 @@ int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks,
   for (uint32_t r = 0; m.record_at && r < ranks->rank_count; r++) free(m.record_at[r]);
   pto_point_graph_fini(&m.points);
   free(m.record_at);
+  free(m.places);
   free(m.base);
   free(m.last);
   free(m.has_told);
@@ -496,6 +532,11 @@ int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks,
 
 void pto_world_order_fini(struct pto_world_order *order) {
   for (uint32_t r = 0; order->graphs && r < order->ranks->rank_count; r++) pto_access_graph_fini(&order->graphs[r]);
+  for (uint32_t r = 0; order->first && r < order->ranks->rank_count; r++) free(order->first[r]);
+  for (uint32_t r = 0; order->last && r < order->ranks->rank_count; r++) free(order->last[r]);
+  free(order->first);
+  free(order->last);
+  free(order->places);
   free(order->graphs);
   pto_reach_fini(&order->reach);
   pto_access_graph_fini(&order->graph);
@@ -509,3 +550,11 @@ bool pto_world_order_has(struct pto_world_order *order, const struct pto_window_
                          const struct pto_window_access *b) {
   return pto_reach_has_path(&order->reach, a->begin, b->node) || pto_reach_has_path(&order->reach, b->begin, a->node);
 }
+
+static const char *const verb_names[] = {[PTO_WINDOW_PUTS] = "puts",
+                                         [PTO_WINDOW_GETS] = "gets",
+                                         [PTO_WINDOW_READS] = "reads",
+                                         [PTO_WINDOW_WRITES] = "writes",
+                                         [PTO_WINDOW_UPDATES] = "reads and writes"};
+
+const char *pto_window_verb_name(uint32_t verb) { return verb_names[verb]; }

@@ -57,11 +57,21 @@ struct pto_unheard {
   uint64_t task;   /* of that one */
 };
 
+/* What a node of all ranks' is. */
+struct pto_order_place {
+  uint32_t rank;   /* PTO_GRAPH_NONE: pto_comm_create, of several */
+  uint32_t node;   /* in the rank's graph */
+  uint32_t record; /* of the rank's trace->remotes, at which the stretch begins; PTO_GRAPH_NONE: the task's first, or of
+                    * the host */
+};
+
 struct pto_world_order {
   struct pto_ranks *ranks;
   struct pto_access_graph *graphs; /* by rank */
   struct pto_access_graph graph;   /* all nodes, with what comes before them, and nothing else */
   struct pto_reach reach;
+  struct pto_order_place *places; /* by node */
+  uint32_t **first, **last;       /* by rank and its graph's node: the first stretch and the last */
   struct pto_order_window *windows;
   size_t window_count, window_capacity;
   struct pto_window_access *accesses;
@@ -79,6 +89,9 @@ void pto_world_order_fini(struct pto_world_order *order);
 
 /* Whether it is one of pto/collectives.h. */
 bool pto_task_is_collective(const struct pto_trace_task *task);
+
+/* "puts", "reads and writes". */
+const char *pto_window_verb_name(uint32_t verb);
 
 /* Whether one of the accesses surely comes before the other. */
 bool pto_world_order_has(struct pto_world_order *order, const struct pto_window_access *a,

@@ -27,6 +27,13 @@ struct given {
   json_t *values;
 };
 
+/* Memory that a task writes and none of the tasks [first, seen) behind it does.  Predicates ask for elements of one buffer
+ * by the hundred, each behind more tasks. */
+struct quiet {
+  uint64_t base, size_bytes; /* 0 bytes: nothing is known */
+  uint64_t first, seen;
+};
+
 struct pto_given_values {
   struct pto_value_source source;
   const struct pto_session *session;
@@ -39,6 +46,7 @@ struct pto_given_values {
   uint64_t seen_tasks, seen_accesses;
   bool *is_written; /* NULL: nothing was asked yet */
   bool has_host_write;
+  struct quiet quiet;
 };
 
 /* ---- the file ---- */
@@ -101,8 +109,32 @@ static bool touches(const struct pto_trace_param *param, const struct pto_value_
   return pto_tensor_overlap(&param->tensor, &element) != PTO_DISJOINT;
 }
 
-static bool find_task(const struct pto_trace *trace, const struct pto_value_question *question, struct writer *writer) {
-  for (uint64_t number = pto_min_u64(question->task, trace->tasks.count); number-- > 0;) {
+static bool writes_into(const struct pto_trace *trace, uint64_t number, const struct quiet *quiet) {
+  const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, number);
+  for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    const uint64_t base = param->tensor.buffer.base;
+    if ((param->mode & PTO_OUTPUT) && param->mode != PTO_SCALAR && base < quiet->base + quiet->size_bytes &&
+        quiet->base < base + param->tensor.buffer.size_bytes)
+      return true;
+  }
+  return false;
+}
+
+/* Behind which task a writer is looked for. */
+static uint64_t skip_quiet(struct quiet *quiet, const struct pto_trace *trace,
+                           const struct pto_value_question *question) {
+  const uint64_t end = pto_min_u64(question->task, trace->tasks.count);
+  if (quiet->seen > trace->tasks.count) *quiet = (struct quiet){0}; /* another run */
+  if ((uint64_t)(uintptr_t)question->addr - quiet->base >= quiet->size_bytes) return end;
+  for (; quiet->seen < end; quiet->seen++)
+    if (writes_into(trace, quiet->seen, quiet)) quiet->first = quiet->seen + 1;
+  return pto_min_u64(end, quiet->first);
+}
+
+static bool find_task(struct quiet *quiet, const struct pto_trace *trace, const struct pto_value_question *question,
+                      struct writer *writer) {
+  for (uint64_t number = skip_quiet(quiet, trace, question); number-- > 0;) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, number);
     for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
@@ -113,6 +145,9 @@ static bool find_task(const struct pto_trace *trace, const struct pto_value_ques
                                 .task = number,
                                 .param = param->index,
                                 .element = ((uint64_t)(uintptr_t)question->addr - begin) / size};
+      if ((uint64_t)(uintptr_t)question->addr - quiet->base >= quiet->size_bytes)
+        *quiet = (struct quiet){
+            param->tensor.buffer.base, param->tensor.buffer.size_bytes, .first = number + 1, .seen = number + 1};
       return true;
     }
   }
@@ -250,7 +285,7 @@ static int find(void *context, struct pto_runtime *rt, const struct pto_value_qu
   const uint64_t size = pto_dtype_size(question->dtype);
   const bool is_made = array && pto_program_run_fills(values->session->run, array); /* an input: no task writes it */
   if (!is_made) {
-    if (!array || values->is_written[number]) find_task(trace, question, &writer);
+    if (!array || values->is_written[number]) find_task(&values->quiet, trace, question, &writer);
     if (values->has_host_write) find_host(trace, question, &writer);
   }
   if (is_made || writer.is_host || (!writer.is_task && array && is_input(values->session, array))) {

@@ -275,9 +275,10 @@ static int init(struct pto_session *session, const struct pto_session_options *o
   if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = session->subject.name;
   if (session->subject.program->ranks && !session->asked.rank) {
-    pto_error_set(&session->result.error, PTO_ENOTSUP,
-                  "%s is for several ranks, which `ptosim run`, `check`, `explore`, `suite` and `what-if` have",
-                  session->subject.name);
+    pto_error_set(
+        &session->result.error, PTO_ENOTSUP,
+        "%s is for several ranks, which `ptosim run`, `check`, `why`, `explore`, `suite`, `predict` and `what-if` have",
+        session->subject.name);
     return end(session, PTO_EXIT_USAGE);
   }
   int code = make_config(session, is_judged);

@@ -92,6 +92,10 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
   return kinds[kind].take(subject, options, error);
 }
 
+bool pto_subject_wants_thread(const struct pto_session_options *options) {
+  return !options->made && options->program && is_adopted(options->program);
+}
+
 void pto_subject_fini(struct pto_subject *subject) {
   if (subject->owns_graph) pto_graph_program_destroy(subject->graph);
   pto_adopted_program_destroy(subject->adopted);

@@ -213,7 +213,7 @@ static const struct pto_option_spec specs[] = {
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
-     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run) | TAKER(check) | OBSERVE | MANY_RUNS | TAKER(what_if)},
+     NUMBER(ranks, 1, PTO_MAX_RANKS), TAKER(run) | TAKER(check) | TAKER(why) | OBSERVE | MANY_RUNS | PREDICT},
     {"world-threads", "N", "threads that ranks run on, side by side: same bytes, same times (default 1)",
      NUMBER(world_threads, 1, PTO_MAX_RANKS), TAKER(run)},
     {"comm-stats", NULL, "of several ranks: says what they moved, how fast, and who waited for whom", FLAG(comm_stats),
@@ -474,6 +474,25 @@ static const char *why_no_file(const char *name) {
   return NULL;
 }
 
+/* Why a verb is of one chip, and what to take instead; NULL: it says nothing of ranks. */
+static const char *why_no_ranks(enum pto_verb_id verb) {
+  switch (verb) {
+  case PTO_VERB_perf:
+    return "samples are laid beside the timeline of one runtime, so give it a program for one chip";
+  case PTO_VERB_diff:
+    return "it compares two graphs; `ptosim run PROGRAM --ranks N --deps-json g.json` writes one a rank, g.0.json and "
+           "so on";
+  case PTO_VERB_task:
+    return "a task runs alone, and nothing would notify what it waits for";
+  case PTO_VERB_graph:
+    return "operations are lowered for one chip";
+  case PTO_VERB_adopt:
+    return "`ptosim run MANIFEST.json --ranks N` runs it on several";
+  default:
+    return NULL;
+  }
+}
+
 int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const struct pto_option_spec *extra,
                           void *extra_target, struct pto_run_options *options, struct pto_error *error) {
   struct option table[PTO_OPTION_SPECS_MAX + 1];
@@ -513,6 +532,8 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   if (!refused) return set_chip(options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
+  if (strcmp(refused, "ranks") == 0 && why_no_ranks(verb))
+    return pto_error_set(error, PTO_EINVAL, "does not take --ranks: %s", why_no_ranks(verb));
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)

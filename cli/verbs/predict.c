@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <check/predict/predict.h>
+#include <check/ranks/ranks.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
@@ -39,7 +40,9 @@ static const struct pto_option_spec own_options[] = {
 static void help(const struct pto_run_options *options) {
   puts("ptosim predict PROGRAM [--runs N] [--jitter PERCENT] [OPTION...]\n\n"
        "What PROGRAM takes on a chip, in virtual time: one run without jitter, N with jitter of other seeds, and what\n"
-       "bounds it.  Kernels are priced and not run, where the program allows that.\n");
+       "bounds it.  Kernels are priced and not run, where the program allows that.  With --ranks N, or of a program "
+       "for\n"
+       "several ranks, each run is of all ranks.\n");
   pto_run_options_help(PTO_VERB_predict, own_options);
   puts("\nExit status 0; 2 for bad arguments or a program that cannot run there; 3 where a run failed.");
 }
@@ -74,8 +77,11 @@ static int predict(const struct predict *p) {
   struct pto_error error = {.status = PTO_OK};
   if (!config.chip) config.chip = DEFAULT_CHIP;
   asked.text = NULL;
-  const struct pto_prediction_asked question = {
-      .options = &asked, .runs = p->runs, .jitter_ppm = p->jitter_ppm, .at_once = p->at_once};
+  const struct pto_prediction_asked question = {.options = &asked,
+                                                .ranks = options->ranks ? options->ranks : pto_ranks_wanted(&asked),
+                                                .runs = p->runs,
+                                                .jitter_ppm = p->jitter_ppm,
+                                                .at_once = p->at_once};
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const int status = pto_predict(&question, &prediction, &error);
   pto_progress_line_end();

@@ -220,11 +220,12 @@ static int open_session(struct run *run) {
 
 /* ---- several ranks ---- */
 
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
 /* What is told of one chip alone, of all that was asked for; NULL: nothing of it was. */
 static const char *find_of_one_chip(const struct run *run) {
   const struct pto_run_options *options = run->options;
-  for (size_t i = 0; i < PTO_EXPORT_COUNT; i++)
-    if (options->exports[i] && i != PTO_EXPORT_trace && i != PTO_EXPORT_page) return "a file of a run's graph";
+  if (options->exports[PTO_EXPORT_waits_dot]) return "--waits-dot";
   if (options->dump_tasks) return "--dump";
   if (options->outputs.count) return "--output";
   return run->counters.count ? "--counters" : NULL;
@@ -261,9 +262,11 @@ static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
   if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
   if (status == PTO_OK && paths[PTO_EXPORT_page])
     status = pto_ranks_write_page(ranks, NULL, paths[PTO_EXPORT_page], &error);
+  if (status == PTO_OK) status = pto_ranks_write_graphs(ranks, paths, &error);
   if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
   ranks->exit_code = PTO_EXIT_FAILED;
   ranks->error = error;
+  if (!ranks->is_told_here) pto_complain(0, "%s", error.sentence); /* of a file of its own rank */
 }
 
 static int run_ranks(struct run *run, const struct pto_session_options *asked, uint32_t rank_count) {
@@ -273,6 +276,8 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
+  if (is_stdout(run->options->exports[PTO_EXPORT_dot]) || is_stdout(run->options->exports[PTO_EXPORT_deps_json]))
+    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, a graph is a file a rank, and not standard output");
   pto_fault_report_take(last_words, run);
   pto_progress_line_begin(run->options->programs.items[0], !run->options->quiet);
   int code = pto_ranks_init(&ranks, asked, rank_count, run->options->world_threads);

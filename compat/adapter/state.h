@@ -24,7 +24,7 @@
 struct pto_compat_block;
 struct pto_compat_arena {
   struct pto_compat_block *blocks; /* the newest first */
-  size_t left;
+  size_t left, block_count;
 };
 /* Zeroed and aligned to 64 bytes, or NULL. */
 void *pto_compat_arena_alloc(struct pto_compat_arena *arena, size_t size);

@@ -157,9 +157,11 @@ static bool narrow(const struct pto_findings *findings, const struct pto_finding
     if (last > first && length > 0 && (size_t)length < size)
       length += snprintf(text + length, size - (size_t)length, "-%" PRIu64, last);
   } else {
-    if (!is_between_tasks(finding) || finding->has_ranks) return false;
-    length =
-        snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, command + strlen(check_verb), tasks[0], tasks[1]);
+    const char *rest = command + strlen(check_verb);
+    if (!is_between_tasks(finding)) return false;
+    length = finding->has_ranks ? snprintf(text, size, "ptosim why %s %" PRIu64 ".%" PRIu64 " %" PRIu64 ".%" PRIu64,
+                                           rest, finding->ranks[0], tasks[0], finding->ranks[1], tasks[1])
+                                : snprintf(text, size, "ptosim why %s %" PRIu64 " %" PRIu64, rest, tasks[0], tasks[1]);
   }
   return length > 0 && (size_t)length < size;
 }

@@ -68,6 +68,43 @@ static void test_more_jitter_is_a_wider_range(void **state) {
   assert_true(width[1] > 4 * width[0]);
 }
 
+static void test_ranks_are_run_at_once(void **state) {
+  json_t *one = predict("bgemm --chip tiny --runs 0"), *p = json_object_get(one, "prediction");
+  json_t *four = predict("bgemm --chip tiny --runs 0 --ranks 4"), *of_four = json_object_get(four, "prediction");
+  assert_int_equal(number(of_four, "ranks"), 4);
+  static const char *const sums[] = {"tasks", "edges", "calls"}, *const same[] = {"makespan_us", "window_us",
+                                                                                  "path_us"};
+  for (int i = 0; i < 3; i++) {
+    assert_true(number(of_four, sums[i]) == 4 * number(p, sums[i]));
+    assert_true(number(of_four, same[i]) == number(p, same[i])); /* they send nothing */
+  }
+  assert_true(number(json_object_get(of_four, "gains"), "links between ranks") == 0);
+  assert_null(json_object_get(json_object_get(p, "gains"), "links between ranks"));
+  json_decref(four);
+  json_decref(one);
+  /* Of one that sends, as many as it wants; links are what bounds it. */
+  json_t *sent = predict("all_reduce --chip tiny --runs 3 --set times=8 --set elems=20000");
+  p = json_object_get(sent, "prediction");
+  assert_true(number(p, "makespan_us") == run_us("all_reduce --chip tiny --set times=8 --set elems=20000"));
+  assert_true(number(json_object_get(p, "gains"), "links between ranks") > 0.03);
+  json_t *range = json_object_get(p, "makespan");
+  assert_true(number(range, "low_us") < number(range, "high_us"));
+  json_decref(sent);
+}
+
+/* Rank 0 as one chip does, the others otherwise. */
+static void test_ranks_do_not_vary_alike(void **state) {
+  const double alone = run_us("bgemm --chip tiny --engine virtual --jitter 5% --seed 3");
+  assert_int_equal(pto_ptosim_run("run bgemm --chip tiny --ranks 3 --jitter 5%% --seed 3 --quiet --json -"), 0);
+  json_t *result = pto_ptosim_parse(pto_ptosim_last.out), *ranks = json_object_get(result, "results");
+  assert_int_equal(json_array_size(ranks), 3);
+  double us[3];
+  for (size_t i = 0; i < 3; i++) us[i] = number(json_array_get(ranks, i), "virtual_us");
+  assert_true(us[0] == alone);
+  assert_true(us[1] != alone && us[2] != alone && us[1] != us[2]);
+  json_decref(result);
+}
+
 /* Lengths are there, so kernels can be left out; and the graph is the one with kernels. */
 static void test_lengths_and_tables_are_made(void **state) {
   json_t *root = predict("paged_attention --chip tiny --runs 0"), *p = json_object_get(root, "prediction");
@@ -158,6 +195,8 @@ int main(void) {
       cmocka_unit_test(test_the_runs_are_those_of_run),
       cmocka_unit_test(test_the_numbers_are_the_same_with_any_count_of_processes),
       cmocka_unit_test(test_more_jitter_is_a_wider_range),
+      cmocka_unit_test(test_ranks_are_run_at_once),
+      cmocka_unit_test(test_ranks_do_not_vary_alike),
       cmocka_unit_test(test_lengths_and_tables_are_made),
       cmocka_unit_test(test_kernels_run_where_the_program_needs_them),
       cmocka_unit_test(test_what_bounds_a_run_is_what_would_shorten_it),

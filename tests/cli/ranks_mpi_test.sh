@@ -57,6 +57,12 @@ timelines() { # ENDING FILE…: 3 processes write what one does
 holds 'one timeline' timelines json json
 holds 'for Perfetto' timelines pftrace pftrace
 holds 'for Chakra' timelines et 0.et 1.et 2.et 3.et
+graphs() { # 3 processes write what one does, a file a rank
+  local rank
+  "$ptosim" run all_reduce --ranks 4 --deps-json "$work/a.json" --quiet && on 3 all_reduce --ranks 4 --deps-json "$work/b.json" --quiet || return 1
+  for rank in 0 1 2 3; do cmp "$work/a.$rank.json" "$work/b.$rank.json" || return 1; done
+}
+holds 'graphs' graphs
 holds 'links are told' grep -q '"busy_us"' "$work/json.4"
 holds 'a program that drives contexts' alike 0 llm --ranks 4 --engine virtual --chip a2a3 --set steps=5 --set check=false
 holds 'with a text' [ "$(wc -c <"$work/text.4")" -gt 3 ]

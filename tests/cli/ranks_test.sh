@@ -49,8 +49,27 @@ holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tin
 holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65
 holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
-holds 'a graph of one chip' says 'of one chip' all_reduce --dot "$work/t.dot"
+holds 'waits of one chip' says 'of one chip' all_reduce --waits-dot "$work/t.dot"
+holds 'graphs are files' says 'a file a rank, and not standard output' all_reduce --dot -
 holds 'experts that ranks do not divide' says 'experts 6 is no multiple of the 4 ranks' expert_parallel_moe --set experts=6
 holds 'several rounds' says 'one round' all_reduce --rounds 2
-holds 'other verbs say where to go' bash -c "'$ptosim' why all_reduce 0 1 2>&1 | grep -q 'several ranks'"
+# A file a rank: of ranks that send nothing, that of one chip.
+graphs() {
+  local ending
+  "$ptosim" run bgemm --engine virtual --deps-json "$work/one.json" --dot "$work/one" --quiet || return
+  "$ptosim" run bgemm --ranks 2 --deps-json "$work/g.json" --dot "$work/g" --quiet || return
+  for ending in .0.json .1.json; do cmp "$work/one.json" "$work/g$ending" || return; done
+  for ending in .0 .1; do cmp "$work/one" "$work/g$ending" || return; done
+  [ ! -e "$work/g.json" ] && [ ! -e "$work/g" ]
+}
+holds 'graphs, a file a rank' graphs
+differ() {
+  "$ptosim" run tensor_parallel_mlp --ranks 3 --deps-json "$work/m.json" --quiet && "$ptosim" diff "$work/m.1.json" "$work/m.1.json" &&
+    ! "$ptosim" diff "$work/m.0.json" "$work/m.2.json" >"$work/out" && grep -q 'shape \[32, 170\] in A and \[32, 171\] in B' "$work/out"
+}
+holds 'and two of them compared' differ
+for verb in perf diff task graph adopt; do
+  holds "why $verb has no ranks" bash -c "! '$ptosim' $verb all_reduce --ranks 2 2>&1 | grep -vq 'does not take --ranks: '"
+done
+holds 'other verbs say where to go' bash -c "'$ptosim' perf all_reduce 2>&1 | grep -q 'several ranks'"
 holds_total

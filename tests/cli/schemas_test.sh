@@ -62,6 +62,8 @@ writes 'accesses of ranks that are watched' pto-observe check tensor_parallel_ml
 writes 'a check of a run that does not begin' pto-observe check bgemm --set x=1 --observe
 writes 'sizes that are advised' pto-advise check war_reuse --advise
 writes 'why' pto-why why inplace_update 0 1 --deps pto
+writes 'why, of two ranks' pto-why why tensor_parallel_mlp 0.1 1.2 --ranks 2
+writes 'why, of tasks of one' pto-why why tensor_parallel_mlp 1.0 1.1 --ranks 2
 writes 'orders' pto-explore explore inplace_update --deps pto --schedules 10
 writes 'all orders' pto-explore explore vector_example --all
 writes 'a graph' pto-graph graph --model llama
@@ -71,6 +73,7 @@ writes 'an operation' pto-op op test softmax
 writes 'what there is' pto-op op support add
 writes 'numbers of chips' pto-chips list chips a2a3 tiny
 writes 'a prediction' pto-predict predict vector_example --runs 2
+writes 'a prediction of ranks' pto-predict predict tensor_parallel_mlp --ranks 2 --runs 2
 cat >"$work/rows.csv" <<'END'
 row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,set,base,run,chip
 base,,,,,,makespan,8.2,2,,,,mine,,spmd,tests/regress/plain.ini

@@ -84,6 +84,12 @@ written manual '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry
   '  PTO2_SCOPE(PTO2ScopeMode::MANUAL) for (int i = 0; i < 3; i++) {' '    CoreTaskArgs args;' \
   '    args.add_input(o.tensor(0).ref(), o.tensor(1).ref());' '    args.add_output(o.tensor(2).ref());' \
   '    rt_submit_aiv_task(0, args);' '  }' '}'
+# rank + 1 tasks
+written by_rank '#include "pto_orchestration_api.h"' 'extern "C" void scale_entry(const ChipTaskArgs &o) {' \
+  '  for (uint64_t i = 0; i <= o.scalar(0); i++) {' '    CoreTaskArgs args;' \
+  '    args.add_input(o.tensor(0).ref(), o.tensor(1).ref());' '    args.add_output(o.tensor(2).ref());' \
+  '    rt_submit_aiv_task(0, args);' '  }' '}'
+sed -i 's/"bits": "0x40200000"/"bits": "rank"/' "$work/by_rank.json"
 cp tests/compat/kernels/broken.cpp "$work"
 changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
@@ -104,6 +110,9 @@ holds 'and to ask why' says 0 '.' "$ptosim" why "$work/scale.json" 0 1
 holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale.json" --deps pto
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
+holds 'and to run on several ranks' says 0 '^  rank 2   2 tasks, 1 edges, .*verified' "$ptosim" run "$work/scale.json" --ranks 3
+holds 'a rank has its own number' says 0 '^  rank 2   3 tasks' "$ptosim" run "$work/by_rank.json" --ranks 3 --no-compute
+holds 'one chip is rank 0' says 0 '^  tasks    1, ' "$ptosim" run "$work/by_rank.json" --no-compute
 holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
