@@ -34,10 +34,9 @@ static uint32_t keep_gains(struct pto_path_gain *gains, uint32_t count) {
   return kept;
 }
 
-int pto_gains_run(struct pto_session *session, const struct pto_session_options *options, uint32_t at_once,
-                  struct pto_error *error) {
+int pto_gains_run(struct pto_session *session, uint32_t at_once, struct pto_error *error) {
   struct pto_run_path *path = &session->timeline.path;
-  struct pto_session_options asked = *options;
+  struct pto_session_options asked = session->options;
   struct pto_chip chips[PTO_PATH_GAINS];
   struct pto_forecast_job jobs[PTO_PATH_GAINS] = {0};
   struct pto_forecast forecasts[PTO_PATH_GAINS];

@@ -14,10 +14,9 @@
 #include <check/ranks/ranks.h>
 #include <check/session/session.h>
 
-/* Of a session whose account was taken; `options` are those that it was made with.  Gains that are none go, the largest
+/* Of a session whose account was taken, with the options that it was made with.  Gains that are none go, the largest
  * comes first.  Nothing on threads.  PTO_OK, or as pto_forecast_all. */
-PTO_MUST_CHECK int pto_gains_run(struct pto_session *session, const struct pto_session_options *options,
-                                 uint32_t at_once, struct pto_error *error);
+PTO_MUST_CHECK int pto_gains_run(struct pto_session *session, uint32_t at_once, struct pto_error *error);
 /* The same of ranks that have run, whose path was wanted: chip files' numbers alone, of links too, and those that take
  * most of the path.  What they give is against a run without computing, too.  Into the path, with why there are none.
  */

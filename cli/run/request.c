@@ -148,11 +148,9 @@ static void write_exports(struct pto_session *session, const char *const paths[P
 }
 
 /* Where no process can be had for it, the verdict's proposals stay what the record of the run says, and are told so. */
-static void run_gains(struct pto_session *session, const struct pto_run_options *options) {
-  struct pto_config config;
-  const struct pto_session_options asked = pto_run_options_session(options, &config);
+static void run_gains(struct pto_session *session) {
   struct pto_error error;
-  (void)!pto_gains_run(session, &asked, pto_at_once_default(), &error);
+  (void)!pto_gains_run(session, pto_at_once_default(), &error);
 }
 
 void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options) {
@@ -165,7 +163,7 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
     if (pto_session_take_account(session, !options->no_gains, &error))
       note_failure(session, &error);
     else if (!options->no_gains && !pto_interrupted())
-      run_gains(session, options);
+      run_gains(session);
   }
   write_exports(session, options->exports, NULL);
 }

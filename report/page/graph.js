@@ -58,7 +58,7 @@ function drawGraph(element, graph, run, onSelect) {
       return to.x > from.x ? `M${x0},${y0}C${bend},${y0} ${bend},${y1} ${x1},${y1}`
                            : `M${from.x + boxWidth / 2},${from.y + boxHeight}C${from.x},${from.y + 70} ${to.x},${to.y + 70} ${to.x + boxWidth / 2},${to.y + boxHeight}`;
     });
-  arrow.append("title").text(d => `${graph.nodes[d.from].name} to ${graph.nodes[d.to].name}: ${d.count} edges`);
+  arrow.append("title").text(d => `${graph.nodes[d.from].name} to ${graph.nodes[d.to].name}: ${d.count} ${d.count === 1 ? "edge" : "edges"}`);
   if (graph.isSummary)
     arrow.append("text").attr("text-anchor", "middle")
       .attr("x", d => (graph.nodes[d.from].x + graph.nodes[d.to].x + boxWidth) / 2)

@@ -228,6 +228,13 @@ function drawPath(path, makespan) {
   ], path.steps);
 }
 
+/* Links and points without an address are clicked by keys, too, as a <button> is by itself. */
+document.addEventListener("keydown", event => {
+  if (event.target.getAttribute("role") !== "button" || !["Enter", " "].includes(event.key)) return;
+  event.preventDefault();
+  event.target.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+});
+
 draw().catch(error => {
   document.documentElement.dataset.ready = "failed";
   d3.select("#verdict").text(`This page cannot be drawn: ${error.message}`);

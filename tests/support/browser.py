@@ -49,6 +49,10 @@ def wait_for(what, text):
         holds(what, False)
 
 
+def keys(*pressed):
+    driver.switch_to.active_element.send_keys(*pressed)
+
+
 def click_at(element, x, y):
     """In pixels of the element's box, of which the browser may show a part alone."""
     at = script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top]", element)
@@ -448,6 +452,22 @@ def look_at_timeline(result, names):
     driver.find_element(By.CSS_SELECTOR, "[data-do=all]").click()
     domain = script("return timeline.scale.domain()")
     holds("the whole run is shown again", close(domain[0], 0, 1e-6 * script("return run.end")) and close(domain[1], script("return run.end"), 1e-6 * script("return run.end")))
+    # Without a mouse.
+    script("document.querySelector('#search input').focus()")
+    stops = []
+    while len(stops) < 9 and "CANVAS" not in stops:
+        keys(Keys.TAB)
+        stops.append(script("const e = document.activeElement; return e.dataset.do || e.tagName"))
+    holds(f"the buttons that zoom come before what they zoom, {stops}", stops[-1] == "CANVAS" and stops[1:4] == ["in", "out", "all"])
+    for key in (Keys.ENTER, Keys.SPACE):
+        link = script("const link = document.querySelector('#kernels tbody a'); link.focus(); return link.textContent")
+        keys(key)
+        holds("a key does what a click on a link does", script("return document.querySelector('#search input').value").strip('"') == link)
+        script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
+    if script("const point = document.querySelector('#roofline g.point'); if (point) point.focus(); return point !== null"):
+        keys(Keys.ENTER)
+        holds("and on a point", script("return document.querySelector('#search input').value") != "")
+        script("document.querySelector('#search input').value = ''; document.querySelector('#search input').dispatchEvent(new Event('input'))")
     # Search.
     kernel = result["stats"]["kernels"][0]
     field = driver.find_element(By.CSS_SELECTOR, "#search input[type=search]")
