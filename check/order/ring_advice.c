@@ -184,3 +184,28 @@ int pto_ring_advise(pto_ring_run *run, void *context, uint64_t window, uint64_t 
   if (search.status == PTO_OK) search_pair(&search);
   return search.status;
 }
+
+/* ---- what is enough ---- */
+
+/* The next size to try: twice as large, or what the run without limits had in use, where that comes first. */
+static uint64_t next_size(uint64_t size, uint64_t in_use) {
+  return size < in_use ? pto_min_u64(2 * size, in_use) : 2 * size;
+}
+
+bool pto_ring_enough(pto_ring_run *run, void *context, const struct pto_ring_trial *largest,
+                     struct pto_ring_trial *sizes) {
+  struct pto_ring_trial free_run = *largest, trial = *sizes;
+  if (run(context, &free_run) || !free_run.completes) return false;
+  const uint64_t heap_in_use = pto_align_up(free_run.heap_high_water_bytes, PTO_RING_HEAP_STEP);
+  while (!trial.completes) {
+    if (trial.status == PTO_EHEAP)
+      trial.heap_bytes = next_size(trial.heap_bytes, heap_in_use);
+    else if (trial.status == PTO_ESCOPE || trial.status == PTO_EWINDOW)
+      trial.window *= 2;
+    else
+      return false;
+    if (trial.window > largest->window || trial.heap_bytes > largest->heap_bytes || run(context, &trial)) return false;
+  }
+  *sizes = trial;
+  return true;
+}

@@ -60,6 +60,12 @@ struct pto_ring_advice {
 /* How many percent slower than the first run; negative: faster. */
 double pto_ring_advice_slower(const struct pto_ring_advice *advice, const struct pto_ring_trial *trial);
 
+/* Of a run that has failed with the rings of `sizes` and its status: the first pair that the whole program completes
+ * with, as the ring that was short is doubled, and its own need without limits is tried between.  `largest` are rings
+ * that nothing fills.  False, with `sizes` as it was, where the program fails with these too, or no pair was found. */
+bool pto_ring_enough(pto_ring_run *run, void *context, const struct pto_ring_trial *largest,
+                     struct pto_ring_trial *sizes);
+
 /* `window` and `heap_bytes` are the largest rings.  PTO_OK, or what `run` ended the search with. */
 int pto_ring_advise(pto_ring_run *run, void *context, uint64_t window, uint64_t heap_bytes,
                     struct pto_ring_advice *advice);

@@ -165,6 +165,43 @@ static void test_a_run_can_end_the_search(void **state) {
   assert_int_equal(model.runs, 3);
 }
 
+/* ---- what is enough ---- */
+
+static bool find_enough(struct model *model, struct pto_ring_trial *sizes) {
+  const struct pto_ring_trial largest = {.window = LARGEST_WINDOW, .heap_bytes = LARGEST_HEAP};
+  model->runs = 0;
+  assert_int_equal(run_model(model, sizes), PTO_OK); /* it fails */
+  return pto_ring_enough(run_model, model, &largest, sizes);
+}
+
+static void test_what_is_enough_completes_the_whole_run_and_is_no_more_than_it_had_in_use(void **state) {
+  for (uint64_t need = 9; need < 3000; need += 97) {
+    struct model model = {.needs_slots = need, .needs_bytes = need * 1024, .uses_bytes = need * 1024 + 512};
+    struct pto_ring_trial sizes = {.window = 8, .heap_bytes = 1024};
+    assert_true(find_enough(&model, &sizes));
+    assert_true(sizes.completes);
+    assert_true(sizes.window - 1 >= need && sizes.window / 2 - 1 < need);
+    assert_true(sizes.heap_bytes >= need * 1024 && sizes.heap_bytes <= (need + 1) * 1024);
+  }
+}
+
+static void test_the_need_without_limits_is_no_end_where_it_is_not_enough(void **state) {
+  struct model model = {.needs_bytes = 9 * 1024, .uses_bytes = 8 * 1024};
+  struct pto_ring_trial sizes = {.window = 8, .heap_bytes = 5 * 1024};
+  assert_true(find_enough(&model, &sizes));
+  assert_int_equal(sizes.heap_bytes, 16 * 1024);
+}
+
+static void test_nothing_is_enough_where_the_run_fails_with_any_rings(void **state) {
+  struct model too_large = {.needs_bytes = LARGEST_HEAP + 1};
+  struct model lost = {.needs_bytes = 9 * 1024, .uses_bytes = 9 * 1024, .ends_with = PTO_ENOMEM};
+  struct pto_ring_trial sizes = {.window = 8, .heap_bytes = 1024};
+  assert_false(find_enough(&too_large, &sizes));
+  assert_int_equal(too_large.runs, 2);
+  assert_false(find_enough(&lost, &sizes));
+  assert_int_equal(sizes.heap_bytes, 1024);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_least_rings_are_found_and_rows_go_up_to_what_is_never_full),
@@ -178,6 +215,9 @@ int main(void) {
       cmocka_unit_test(test_wrong_results_are_counted_and_never_advised),
       cmocka_unit_test(test_a_program_that_never_completes_has_no_least),
       cmocka_unit_test(test_a_run_can_end_the_search),
+      cmocka_unit_test(test_what_is_enough_completes_the_whole_run_and_is_no_more_than_it_had_in_use),
+      cmocka_unit_test(test_the_need_without_limits_is_no_end_where_it_is_not_enough),
+      cmocka_unit_test(test_nothing_is_enough_where_the_run_fails_with_any_rings),
   };
   return cmocka_run_group_tests_name("ring_advice", tests, NULL, NULL);
 }

@@ -72,6 +72,8 @@ static int add_account(struct pto_session *session, struct pto_forecast *forecas
   forecast->tasks += result->stats.tasks;
   forecast->kernel_tasks += count_kernel_tasks(pto_session_trace(session));
   forecast->edges += result->stats.edges;
+  forecast->window_high_water = pto_max_u64(forecast->window_high_water, result->stats.window_high_water);
+  forecast->heap_high_water_bytes = pto_max_u64(forecast->heap_high_water_bytes, result->stats.heap_high_water_bytes);
   forecast->calls += timeline->calls;
   for (int kind = 0; kind < 2; kind++) {
     forecast->busy_ps[kind] += timeline->busy[kind];
@@ -163,6 +165,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   config.engine = "virtual";
   config.made_chip = job->chip;
   if (job->window) config.window = job->window;
+  if (job->heap_bytes) config.heap_bytes = job->heap_bytes;
   config.jitter_ppm = job->jitter_ppm;
   config.jitter_seed = job->jitter_seed;
   config.no_compute = true;

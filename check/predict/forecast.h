@@ -35,9 +35,10 @@ struct pto_forecast {
   uint64_t edges, calls;
   uint64_t busy_ps[2]; /* of cores, summed: AIC, AIV */
   uint32_t cores[2], used[2];
-  uint64_t path_ps;                       /* the longest chain of dependent calls */
-  char kernels[PTO_FORECAST_KERNELS][64]; /* names, the longest total first; "": there are no more */
-  uint64_t origin_ps[PTO_ORIGIN_COUNT];   /* core time by where it comes from; sums to that of busy_ps */
+  uint64_t window_high_water, heap_high_water_bytes; /* of the ring that used most */
+  uint64_t path_ps;                                  /* the longest chain of dependent calls */
+  char kernels[PTO_FORECAST_KERNELS][64];            /* names, the longest total first; "": there are no more */
+  uint64_t origin_ps[PTO_ORIGIN_COUNT];              /* core time by where it comes from; sums to that of busy_ps */
 };
 
 /* What one run is asked for. */
@@ -45,10 +46,11 @@ struct pto_forecast_job {
   const struct pto_chip *chip; /* NULL: the one that options.config names */
   uint32_t jitter_ppm;
   uint64_t jitter_seed;
-  uint64_t window;  /* slots of each task ring; 0: what options.config names */
-  uint32_t ranks;   /* that the program runs on; 0: one chip.  Counts are sums over ranks, kernels the last one's */
-  bool has_kernels; /* run them, without a try to do without */
-  bool is_priced;   /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
+  uint64_t window;     /* slots of each task ring; 0: what options.config names */
+  uint64_t heap_bytes; /* of each heap ring; 0: what options.config names */
+  uint32_t ranks;      /* that the program runs on; 0: one chip.  Counts are sums over ranks, kernels the last one's */
+  bool has_kernels;    /* run them, without a try to do without */
+  bool is_priced;      /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
 };
 
 /* Runs all jobs, `at_once` processes at a time; forecasts[i] is that of jobs[i], the same with any number of processes.

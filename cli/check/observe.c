@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <check/predict/enough_rings.h>
 #include <check/ranks/ranks_observed.h>
 #include <check/session/observed.h>
 #include <cli/run/judgement.h>
@@ -198,6 +199,7 @@ int pto_check_observe(const struct pto_run_options *options, const struct pto_ob
     const bool is_open = pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK;
     observed.findings.command = options->again;
     if (is_open) (void)pto_observed_run(&observed);
+    if (is_open) pto_enough_rings_say(&observed.session, &observed.session.result.error);
   } else {
     const bool is_open = pto_ranks_observed_open(&ranked, &asked, rank_count, observe) == PTO_EXIT_OK;
     ranked.findings.command = options->again;

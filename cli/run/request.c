@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <check/predict/enough_rings.h>
 #include <check/predict/gains.h>
 #include <check/ranks/ranks.h>
 #include <cli/main/fault_report.h>
@@ -212,6 +213,7 @@ static int run(struct pto_session *session, const struct pto_run_options *option
   int code = pto_session_init_judged(session, &asked);
   if (code != PTO_EXIT_OK) return code;
   (void)pto_session_execute(session);
+  pto_enough_rings_say(session, &session->result.error);
   pto_run_files_write(session, &files);
   code = session->result.exit_code;
   if (code != PTO_EXIT_OK || pto_session_trace(session)) return code;

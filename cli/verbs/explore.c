@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <check/predict/enough_rings.h>
 #include <check/ranks/ranks.h>
 #include <check/session/explored.h>
 #include <cli/check/check.h>
@@ -303,6 +304,7 @@ static int explore_program(struct explore_command *c) {
   int code = open_explored(c);
   const bool is_open = code == PTO_EXIT_OK;
   if (code == PTO_EXIT_OK) code = pto_explored_begin(&c->explored, show_progress);
+  if (is_open) pto_enough_rings_say(&c->explored.session, &c->explored.error);
   if (code == PTO_EXIT_OK) code = pto_shared_begin(&c->options, count, pto_explore_digest(&c->explored.explore));
   if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c, count));
   pto_progress_line_end();

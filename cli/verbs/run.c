@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <check/predict/enough_rings.h>
 #include <check/predict/gains.h>
 #include <check/ranks/ranks.h>
 #include <check/ranks/ranks_trace.h>
@@ -313,6 +314,7 @@ static int run_program(struct run *run) {
   if (code == PTO_EXIT_OK) code = begin_dump(session, options);
   if (code == PTO_EXIT_OK) begin_counters(run);
   if (code == PTO_EXIT_OK) code = pto_session_execute(session);
+  pto_enough_rings_say(session, &session->result.error);
   pto_run_counters_end(&run->counters);
   end_dump(session, options);
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);

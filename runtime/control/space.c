@@ -49,8 +49,8 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
       rt, is_one_scope ? PTO_ESCOPE : PTO_EWINDOW,
       is_one_scope ? "ring %u: the scope holds %llu tasks, all that a window of %u has room for; its tasks are retired "
                      "only when it ends: end it earlier, or use a window of at least %llu"
-                   : "ring %u: nested scopes hold %llu tasks, all that a window of %u has room for; a window of %llu "
-                     "would have been enough for one task more",
+                   : "ring %u: nested scopes hold %llu tasks, all that a window of %u has room for; one task more "
+                     "needs a window of at least %llu",
       ring_index, (unsigned long long)held, ring->capacity + 1, (unsigned long long)enough);
   append_holders(rt, ring_index);
   return rt->error.status;
@@ -60,8 +60,8 @@ static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t piece
   const struct pto_heap_ring *heap = &rt->rings.rings[ring_index].heap;
   pto_runtime_fail(
       rt, PTO_EHEAP,
-      "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; a heap of %llu bytes would have "
-      "been enough for this task",
+      "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; this task needs a heap of at "
+      "least %llu bytes",
       ring_index, (unsigned long long)piece_bytes, (unsigned long long)pto_heap_ring_used(heap),
       (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, piece_bytes));
   append_holders(rt, ring_index);
@@ -72,8 +72,8 @@ static int fail_size(struct pto_runtime *rt, uint32_t ring_index, const struct p
   note_space(rt, ring_index, false, submit);
   return pto_runtime_fail(
       rt, PTO_EHEAP,
-      "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
-      "have been enough for this task",
+      "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; this task needs a heap of at least "
+      "%llu bytes",
       ring_index, (unsigned long long)submit->heap_bytes,
       (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->heap_bytes);
 }

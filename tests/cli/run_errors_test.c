@@ -439,18 +439,20 @@ static const struct fixture_case cases[] = {
      .body = window_too_small,
      .status = PTO_EWINDOW,
      .window = 8,
-     .sentence = "ring 3: nested scopes hold 7 tasks, all that a window of 8 has room for; a window of 16 would have "
-                 "been enough"},
+     .sentence = "ring 3: nested scopes hold 7 tasks, all that a window of 8 has room for; one task more needs a "
+                 "window of at least 16"},
     {.name = "outputs larger than the heap are an error with both sizes",
      .body = heap_too_small,
      .status = PTO_EHEAP,
-     .sentence = "heap ring 0: the task's outputs take 70656 bytes, the whole heap has 65536; a heap of 70656 bytes "
-                 "would have been enough for this task"},
+     .sentence =
+         "heap ring 0: the task's outputs take 70656 bytes, the whole heap has 65536; this task needs a heap of at "
+         "least 70656 bytes"},
     {.name = "a heap held by open scopes is an error that names them",
      .body = heap_held,
      .status = PTO_EHEAP,
-     .sentence = "heap ring 1: 40960 bytes wanted, 40960 of 65536 used, all held by open scopes; a heap of 81920 bytes "
-                 "would have been enough for this task; open scope 1 (depth 1) holds 1 tasks and 40960 bytes"},
+     .sentence =
+         "heap ring 1: 40960 bytes wanted, 40960 of 65536 used, all held by open scopes; this task needs a heap of "
+         "at least 81920 bytes; open scope 1 (depth 1) holds 1 tasks and 40960 bytes"},
     {.name = "lists full of live edges are an error with their capacity",
      .body = too_few_chunks,
      .status = PTO_ECAPACITY,

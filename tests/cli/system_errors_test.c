@@ -32,8 +32,7 @@ static const struct expectation expectations[] = {
     {"heap",
      "too_large",
      "PTO_EHEAP",
-     {"outputs take 131072 bytes", "whole heap has 65536",
-      "heap of 131072 bytes would have been enough for this task"}},
+     {"outputs take 131072 bytes", "whole heap has 65536", "this task needs a heap of at least 131072 bytes"}},
     {"heap",
      "held",
      "PTO_EHEAP",
@@ -97,6 +96,28 @@ static void test_a_crash_and_a_kernel_without_end_are_named_on_both_engines(void
   if (!pto_ptosim_reports_faults) skip();
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++)
     for (size_t k = 0; k < PTO_ARRAY_LENGTH(faults); k++) expect_failure(&faults[k], engines[i], i ? "a2a3" : "tiny");
+}
+
+/* The sentence's first size is what the task needs, and may be too small for those behind it. */
+static void test_the_rings_that_are_told_as_enough_are_enough_for_the_whole_run(void **state) {
+  static const struct {
+    const char *verb, *rings, *needs, *enough;
+  } cases[] = {{"run", "--heap 1024", "heap of at least 3072 bytes", " --heap 5120"},
+               {"run --engine virtual", "--heap 1024 --window 4", "heap of at least 3072", " --window 8 --heap 5120"},
+               {"check", "--window 4", "window of at least 8", " --window 8"},
+               {"check --observe", "--heap 1024", "heap of at least 3072 bytes", " --heap 5120"},
+               {"explore", "--heap 1024", "heap of at least 3072 bytes", " --heap 5120"}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    assert_int_equal(pto_ptosim_run("%s paged_attention %s", cases[i].verb, cases[i].rings), 3);
+    const char *told = strstr(pto_ptosim_last.err, "; enough for the whole run, in virtual time:");
+    if (!told || !strstr(pto_ptosim_last.err, cases[i].needs) ||
+        strncmp(strchr(told, ':') + 1, cases[i].enough, strlen(cases[i].enough)) != 0)
+      fail_msg("%s %s: %s", cases[i].verb, cases[i].rings, pto_ptosim_last.err);
+    assert_int_equal(pto_ptosim_run("run paged_attention --engine virtual%s", cases[i].enough), 0);
+  }
+  assert_int_equal(pto_ptosim_run("run paged_attention --heap 3072"), 3); /* what the first task needs */
+  assert_int_equal(pto_ptosim_run("run errors/heap"), 3);                 /* it is there to fail so */
+  assert_null(strstr(pto_ptosim_last.err, "enough for the whole run"));
 }
 
 /* ---- the process ---- */
@@ -180,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_sentence_in_virtual_time),
       cmocka_unit_test(test_each_error_program_says_the_same_on_a_large_chip),
       cmocka_unit_test(test_a_crash_and_a_kernel_without_end_are_named_on_both_engines),
+      cmocka_unit_test(test_the_rings_that_are_told_as_enough_are_enough_for_the_whole_run),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),

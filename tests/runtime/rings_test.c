@@ -505,9 +505,8 @@ static const struct fixture_case cases[] = {
      .body = held_by_open_scope,
      .status = PTO_EHEAP,
      .heap_bytes = 4096,
-     .sentence =
-         "2048 bytes wanted, 3072 of 4096 used, all held by open scopes; a heap of 5120 bytes would have been enough "
-         "for this task"},
+     .sentence = "2048 bytes wanted, 3072 of 4096 used, all held by open scopes; this task needs a heap of at least "
+                 "5120 bytes"},
     {.name = "the heap that the error names is enough", .body = said_size_is_enough, .heap_bytes = 5120},
     {.name = "the window that the error names is enough", .body = said_window_is_enough, .window = 32},
     {.name = "a submit that finds no slot takes no heap",
