@@ -13,7 +13,7 @@ call raises it, until clear_error().
 import numpy
 
 from .kernel_objects import failed, first_failed
-from .library import chars, config, failure, ffi, interruptible, lib, text
+from .library import Closable, chars, config, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
 from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
 
@@ -71,7 +71,7 @@ class DeviceTensor:
         self.context._check(lib.pto_device_tensor_destroy(self.context.c, self.c))
 
 
-class Context:
+class Context(Closable):
     """One device.
 
     accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
@@ -92,19 +92,13 @@ class Context:
         self.c, self._queued, self._graphs, self._exception = out[0], [], set(), None
         del kept
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
     def close(self):
         """Carries out what is queued, then frees the context and all its tensors."""
-        if self.c is not None:
+        if not self.is_closed:
             for graph in self._graphs:
                 lib.pto_graph_forget(graph.c, self.c)
             lib.pto_context_destroy(self.c)
-            self.c = None
+            del self.c
             self._queued.clear()
             self._graphs.clear()
 
@@ -121,15 +115,14 @@ class Context:
     def info(self):
         """What came of the hints and what the device can do: backend, chip, clusters, workers, max_rank, …"""
         made = lib.pto_context_info(self.c)
-        found = {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_context_info").fields}
-        return {name: text(value) if name in ("backend", "chip") else value for name, value in found.items()}
+        return {name: text(value) if name in ("backend", "chip") else value for name, value in fields(made).items()}
 
     @property
     def counters(self):
         """Exact counts of what was carried out: h2d_bytes, dispatches, tasks, live_bytes, virtual_ps, …; sync() first."""
         made = ffi.new("struct pto_context_counters *", {"size": ffi.sizeof("struct pto_context_counters")})
         lib.pto_context_counters(self.c, made)
-        return {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_context_counters").fields if name != "size"}
+        return fields(made)
 
     def sync(self):
         """Waits for everything queued so far."""
@@ -237,6 +230,8 @@ def bindings(inputs, outputs, consumed):
     def bound(tensors):
         made = ffi.new("struct pto_binding[]", max(len(tensors), 1))
         for place, (name, tensor) in zip(made, tensors.items()):
+            if not isinstance(tensor, DeviceTensor):
+                raise TypeError(f"{name} is a {type(tensor).__name__}, not a tensor of a context: Context.put(array) makes one")
             kept.append(chars(name))
             place.name, place.tensor = kept[-1], tensor.c
         kept.append(made)

@@ -20,7 +20,7 @@ import tempfile
 import numpy
 
 from .devices import arrays, bindings, description
-from .library import chars, errors, explained, failure, ffi, lib, text
+from .library import chars, errors, explained, failure, ffi, lib, nearest, text
 from .tensors import bytes_of, dtype_code, dtype_name
 
 _PREFIX = "pto_graph_builder_"
@@ -60,11 +60,20 @@ def _word(struct, field, value):
         return lib.PTO_FLAG_YES if value else lib.PTO_FLAG_NO
     if not isinstance(value, str):
         return value
-    start = _words.get(f"{struct}.{field}") or _words.get(field)
+    start = f"PTO_{_words.get(f'{struct}.{field}') or _words.get(field)}_"
     try:
-        return getattr(lib, f"PTO_{start}_{value.upper().replace('-', '_')}")
+        return getattr(lib, start + value.upper().replace("-", "_"))
     except AttributeError:
-        raise errors.EINVAL(f"{field}: {value!r} is none of its words") from None
+        words = [name[len(start):].lower().replace("_", "-") for name in dir(lib) if name.startswith(start)]
+        raise errors.EINVAL(f"{field}: {value!r} is none of " + ", ".join(words or ["its numbers"])) from None
+
+
+def _operands(name, values):
+    """Their structs of C; TypeError for what is no operand."""
+    for value in values:
+        if not isinstance(value, Operand):
+            raise TypeError(f"{name} takes operands, and got a {type(value).__name__}; GraphBuilder.constant(array) makes one of an array")
+    return [value.c for value in values]
 
 
 def _options(pointer, given):
@@ -82,7 +91,7 @@ def _options(pointer, given):
             kept.append(chars(value))
             value = kept[-1]
         elif kind is _operand:
-            value = value.c
+            value, = _operands(name, [value])
         elif kind.cname == "struct pto_number":
             value = _number(dtype_code(value) if name in _dtypes else value)
         elif kind.kind == "struct":
@@ -93,7 +102,10 @@ def _options(pointer, given):
             value = {"values": kept[-1], "count": len(values)}
         else:
             value = _word(struct, name, value)
-        setattr(made, name, value)
+        try:
+            setattr(made, name, value)
+        except (TypeError, OverflowError):
+            raise errors.EINVAL(f"{name}: {given[name]!r} is not within 0 to {2 ** 32 - 1}") from None
     return made, kept
 
 
@@ -171,7 +183,7 @@ class GraphBuilder:
 
     def __getattr__(self, name):
         if name not in _operations:
-            raise AttributeError(f"there is no operation {name!r}")
+            raise AttributeError(f"there is no operation {name!r}" + nearest(name, _operations))
         call = getattr(lib, _PREFIX + name)
         types = ffi.typeof(call).args
         at = next(place for place, each in enumerate(types) if each.cname.endswith("options *"))
@@ -180,11 +192,11 @@ class GraphBuilder:
         def operation(*operands, **options):
             made, kept = _options(types[at], options)
             if name == "concat":
-                listed = ffi.new("struct pto_graph_operand[]", [each.c for each in operands])
+                listed = ffi.new("struct pto_graph_operand[]", _operands(name, operands))
                 return self._made(call(self.c, listed, len(operands), made))
             if len(operands) != count:
-                raise TypeError(f"{name} takes {count} operands, and got {len(operands)}")
-            given = [each.c for each in operands]
+                raise TypeError(f"{name} takes {count} operand{'s' * (count > 1)}, and got {len(operands)}")
+            given = _operands(name, operands)
             if at == len(types) - 1:
                 return self._made(call(self.c, *given, made))
             results = ffi.new("struct pto_graph_operand[]", _result_count(name, options))

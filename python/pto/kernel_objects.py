@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import traceback
 
-from .library import Error, ffi, lib, text
+from .library import Error, chosen, ffi, lib, nearest, text
 from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
@@ -28,6 +28,14 @@ def first_failed():
         if isinstance(exception, KeyboardInterrupt):
             raise exception
     return failed[0] if failed else None
+
+
+def blamed(exception):
+    """What left an orchestration, to be raised: behind a refusal, what a kernel raised; before all, its KeyboardInterrupt."""
+    cause = first_failed()
+    if isinstance(exception, Error) and cause is not None:
+        exception.__cause__ = cause
+    return exception
 
 
 def _excepted(_, exception, __):
@@ -61,7 +69,7 @@ class _General:
     def __getattr__(self, name):
         c = lib.pto_kernel_find(name.encode())
         if c == ffi.NULL:
-            raise AttributeError(f"there is no kernel {name!r}")
+            raise AttributeError(f"there is no kernel {name!r}" + nearest(name, self))
         setattr(self, name, Kernel(c))
         return getattr(self, name)
 
@@ -116,6 +124,10 @@ def kernel(core="aiv", *, cost=None, name=None):
     element is one vector operation.  A parameter called `core` gets the struct pto_core: block_index, block_count.
     It may not wait.  Views are valid until it returns: keep copies.
     """
+    if callable(core):  # @pto.kernel without parentheses
+        return kernel()(core)
+    cores = chosen("core", core, _cores)
+
     def made(function):
         params, wants_core = [], False
         for parameter in inspect.signature(function).parameters.values():
@@ -150,7 +162,7 @@ def kernel(core="aiv", *, cost=None, name=None):
         for place, (parameter, mode, scalar) in zip(listed, params):
             keep.append(ffi.new("char[]", parameter.encode()))
             place.name, place.mode, place.scalar = keep[-1], mode, scalar
-        made = ffi.new("struct pto_kernel *", {"name": keep[0], "cores": _cores[core], "params": listed,
+        made = ffi.new("struct pto_kernel *", {"name": keep[0], "cores": cores, "params": listed,
                                                "param_count": len(params), "run": keep[1]})
         if cost is not None:
             def costs(args):

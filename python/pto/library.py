@@ -5,6 +5,7 @@
 class a status, errors.EINVAL for PTO_EINVAL, with the sentence that the library gives.
 """
 
+import difflib
 import os
 import pathlib
 import sys
@@ -78,6 +79,46 @@ def chars(words):
     return ffi.NULL if words is None else ffi.new("char[]", words.encode())
 
 
+def nearest(word, words):
+    """The end of a sentence about a word that is none of these."""
+    found = difflib.get_close_matches(str(word), list(words), 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def chosen(what, word, table):
+    """What a word stands for; ValueError where it is none of the table's."""
+    if word not in table:
+        raise ValueError(f"{what} is {word!r}, and none of {', '.join(map(repr, table))}")
+    return table[word]
+
+
+class Closable:
+    """What has an object of C in `c` until close(); each use of it after that is errors.ESTALE."""
+
+    def __getattr__(self, name):
+        if name == "c":
+            raise errors.ESTALE(f"the {type(self).__name__.lower()} is closed")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def is_closed(self):
+        return "c" not in vars(self)
+
+
+def fields(made):
+    """The fields of a struct, or of a pointer to one, as a dict without `size`: what stays when the struct goes."""
+    kind = ffi.typeof(made)
+    found = {name: getattr(made, name) for name, _ in (kind.item if kind.kind == "pointer" else kind).fields if name != "size"}
+    return {name: tuple(value) if isinstance(value, ffi.CData) and ffi.typeof(value).kind == "array" else value
+            for name, value in found.items()}
+
+
 class _Interruptible:
     """Within it Ctrl-C ends runs, with PTO_EINTERRUPTED; KeyboardInterrupt is Python's own, which comes right after."""
 
@@ -105,19 +146,23 @@ def config(record=0, **settings):
     timeout_ms: a kernel that takes longer ends the process, with a sentence, as nothing else can end it.
     """
     made = ffi.new("struct pto_config *", {"size": ffi.sizeof("struct pto_config"), "record": record, "stop": _stop})
-    known = {name for name, _ in ffi.typeof("struct pto_config").fields}
+    kinds = {name: field.type for name, field in ffi.typeof("struct pto_config").fields}
+    ours = {"size", "record", "stop", "on_timeout", "on_timeout_context", "meter", "context_watch", "values", "made_chip", "rank"}
     kept = []
     for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"there is no setting {name!r}: {', '.join(sorted(known - {'size', 'record'}))}")
+        if name not in kinds:
+            raise TypeError(f"there is no setting {name!r}: {', '.join(sorted(set(kinds) - ours))}")
         if value is None:
             continue
         if name == "deps" and isinstance(value, str):
-            value = {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}[value]
+            value = chosen("deps", value, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO})
         if isinstance(value, str):
             kept.append(chars(value))
             value = kept[-1]
-        setattr(made, name, value)
+        try:
+            setattr(made, name, value)
+        except (TypeError, OverflowError):
+            raise TypeError(f"setting {name} is {settings[name]!r}, and not of {kinds[name].cname}") from None
     if made.timeout_ms:
         made.on_timeout = _timed_out
     return made, kept

@@ -15,12 +15,13 @@ import tempfile
 
 import numpy
 
-from .kernel_objects import failed, first_failed
+from .kernel_objects import blamed, failed, first_failed
 from .library import Error, chars, config, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
 from .tensors import Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
+_TRACKS = "process_name", "thread_name"  # of a trace
 SHOWN = 10  # findings as text
 _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
@@ -35,6 +36,9 @@ class Finding:
 
     def __str__(self):
         return f"{self.kind}: {self.sentence}" + (f"\n    {self.remedy}" if self.remedy else "")
+
+    def __repr__(self):
+        return f"<{self.kind}: {self.sentence}>"
 
 
 class Findings(list):
@@ -55,6 +59,13 @@ class Findings(list):
         left = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         return "\n".join([*map(str, self[:SHOWN]), *left]) or "no findings"
 
+    def rows(self):
+        """A dict a finding, as pandas.DataFrame takes them."""
+        return [dict(vars(each)) for each in self]
+
+    def _repr_pretty_(self, printer, _):
+        printer.text(str(self))
+
 
 class Run:
     """What came of a run.  result: the object of `ptosim run --json`; outputs: arrays by name; error: None, or the exception
@@ -68,16 +79,25 @@ class Run:
         return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
 
     @staticmethod
-    def _written(write, *arguments):
+    def _written(write, *arguments, name="written"):
         """The text that a call of the library writes to a file."""
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "written"
+            path = pathlib.Path(folder) / name
             explained(write, *arguments, chars(str(path)))
             return path.read_text()
 
     def export(self, name, path):
         """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser."""
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
+
+    def timeline(self):
+        """What the run did when, a dict a span, as pandas.DataFrame takes them: on ("cluster 0", "AIV0 (core 1)"), name, category,
+        ts and dur in microseconds, and what else `--trace` says of it (task, label, …)."""
+        events = json.loads(self._written(lib.pto_session_export, self._session, chars("trace"), name="t.json"))["traceEvents"]
+        names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] in _TRACKS}
+        return [{"on": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
+                 "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each["args"]}
+                for each in events if each["ph"] == "X"]
 
     def _repr_html_(self):
         page = self._written(lib.pto_session_export, self._session, chars("report"))
@@ -105,7 +125,7 @@ class Program:
     """A program made of Python.
 
     inputs: arrays by name, copied at each run.  outputs: by name a (dtype, shape), or an array with what is in it before.
-    golden: arrays by name, what outputs are compared with, |a − g| ≤ atol + rtol·|g|.  Settings as of pto.Runtime.
+    golden: arrays by name, what outputs are compared with, |a − g| ≤ atol + rtol·|g|, of the output's shape.  Settings as of pto.Runtime.
     """
 
     def __init__(self, orchestrate, inputs=None, outputs=None, golden=None, rtol=0.0, atol=0.0, name=None, expects_refusals=False,
@@ -117,9 +137,12 @@ class Program:
         self.arrays += [(each, lib.PTO_ARRAY_INOUT if not isinstance(array, tuple) else lib.PTO_ARRAY_OUTPUT,
                          *self._described(array)) for each, array in (outputs or {}).items()]
         self.exception = None
-        unknown = set(self.golden) - {each for each, *_ in self.arrays}
-        if unknown:
-            raise ValueError(f"{self.name}: a golden of {', '.join(sorted(unknown))}, which is no output")
+        shapes = {each: shape for each, role, _, shape, _ in self.arrays if role != lib.PTO_ARRAY_INPUT}
+        for each, array in self.golden.items():
+            if each not in shapes:
+                raise ValueError(f"{self.name}: a golden of {each}, which is no output")
+            if array.shape != shapes[each]:
+                raise ValueError(f"{self.name}: the golden of {each} has shape {list(array.shape)}, and {each} {list(shapes[each])}")
         self._keep = [chars(self.name)]
         self._c = ffi.new("struct pto_program *", {
             "abi": lib.PTO_PYTHON_ABI, "name": self._keep[0], "summary": self._keep[0], "rtol": rtol, "atol": atol,
@@ -131,7 +154,7 @@ class Program:
     @staticmethod
     def _described(array):
         if isinstance(array, tuple):
-            return dtype_code(array[0]), tuple(array[1]), None
+            return dtype_code(array[0]), (array[1],) if isinstance(array[1], int) else tuple(array[1]), None
         array = numpy.asarray(array)
         return dtype_code(array.dtype), array.shape, array
 
@@ -188,7 +211,7 @@ class Program:
         """The exception of Python behind a failure; None where there is none.  KeyboardInterrupt is raised."""
         if isinstance(self.exception, KeyboardInterrupt):
             raise self.exception
-        return self.exception or first_failed()
+        return first_failed() if self.exception is None else blamed(self.exception)
 
     def _session(self, options):
         out = ffi.new("struct pto_session **")
@@ -234,7 +257,7 @@ class Program:
             with interruptible:
                 status = lib.pto_session_run(session)
             if self.exception is not None:
-                raise self.exception
+                raise blamed(self.exception)
             out = ffi.new("struct pto_findings **")
             explained(lib.pto_session_check, session, options.config.deps, out)
             findings = Findings(out[0])
@@ -256,7 +279,7 @@ class Program:
                 raise self._raised() or error from None
         if self.exception is not None:
             lib.pto_findings_destroy(out[0])
-            raise self.exception
+            raise blamed(self.exception)
         del keep
         return Findings(out[0])
 

@@ -9,13 +9,14 @@ orchestration ends the run, and comes out of run() as it is.
 """
 
 import contextlib
+import operator
 import struct
 import sys
 
 import numpy
 
-from .kernel_objects import failed, first_failed
-from .library import chars, config, errors, failure, ffi, interruptible, lib, text
+from .kernel_objects import Kernel, blamed, failed, first_failed
+from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
@@ -29,12 +30,13 @@ _labels = {}  # C strings, the same
 assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param", "scalar_type") == 4
 assert ffi.offsetof("struct pto_param", "value") == 8
 _submit = lib.pto_submit_from
+_task = ffi.typeof("struct pto_task")
 
 
 def _scalar_bits(kind, value):
     if kind == lib.PTO_SCALAR_F32:
         return int.from_bytes(struct.pack("<f", value), "little")
-    return int(value) & 0xFFFFFFFFFFFFFFFF
+    return operator.index(value) & 0xFFFFFFFFFFFFFFFF
 
 
 def _label(words):
@@ -54,11 +56,39 @@ def _place(frame):
     return _places[key][0]
 
 
+def _check_call(kernel, blocks, core):
+    """TypeError or ValueError for what is no kernel, no count of blocks, no core."""
+    for each in kernel if isinstance(kernel, tuple) else [kernel]:
+        if not (isinstance(each, Kernel) or each is None and isinstance(kernel, tuple)):
+            raise TypeError(f"{each!r} is no kernel: those are pto.kernels.NAME, pto.compile(source), and functions below @pto.kernel(…)")
+    if isinstance(kernel, tuple) and (len(kernel) != 3 or not any(kernel)):
+        raise TypeError(f"the kernels of a task on several cores are (aic, aiv0, aiv1), not {kernel}")
+    if blocks < 1:
+        raise ValueError(f"blocks is {blocks}: a task has 1 or more")
+    if core is not None:
+        chosen("core", core, {"aic": 0, "aiv": 1})
+
+
+def _tasks(after):
+    """A C array of the tasks that come before."""
+    after = list(after) if isinstance(after, (list, tuple, set)) else [after]
+    if not all(isinstance(each, ffi.CData) and ffi.typeof(each) is _task for each in after):
+        raise TypeError("`after` is a list of tasks, which submit() returns")
+    return ffi.new("struct pto_task[]", after)
+
+
+def _predicate(when):
+    if not (isinstance(when, tuple) and len(when) == 3 and isinstance(when[0], Tensor)):
+        raise TypeError('`when` is (tensor, "==", value)')
+    return when
+
+
 class _Call:
     """How a kernel is submitted: the struct pto_launch, and an array of parameters whose modes are the kernel's; of both the
     struct pto_submission."""
 
     def __init__(self, rt, kernel, blocks, label, core, after=(), sync_start=False, when=None):
+        _check_call(kernel, blocks, core)
         self.launch = launch = ffi.new("struct pto_launch *", {
             "size": ffi.sizeof("struct pto_launch"), "block_count": blocks, "sync_start": sync_start, "label": _label(label)})
         if isinstance(kernel, tuple):
@@ -69,12 +99,11 @@ class _Call:
         else:
             launch.aiv0 = kernel.c
         if after:
-            self.tasks = ffi.new("struct pto_task[]", list(after))
-            launch.after, launch.after_count = self.tasks, len(after)
+            self.tasks = _tasks(after)
+            launch.after, launch.after_count = self.tasks, len(self.tasks)
         if when is not None:
-            self.flag = when[0]
-            launch.predicate.tensor, launch.predicate.value = when[0].c, when[2]
-            launch.predicate.compare = _compares[when[1]]
+            self.flag, compare, launch.predicate.value = _predicate(when)
+            launch.predicate.tensor, launch.predicate.compare = self.flag.c, chosen("the comparison of `when`", compare, _compares)
         self.kernel, self.count = kernel, len(kernel.params)
         self.params = ffi.new("struct pto_param[]", max(self.count, 1))
         self.submission = ffi.new("struct pto_submission *", {"rt": rt, "launch": launch, "params": self.params, "count": self.count})
@@ -105,11 +134,18 @@ class _Call:
         words = self.words
         for value, (at, writes, scalar) in zip(values, self.slots):
             if scalar:
-                words[at] = _scalar_bits(scalar, value)
+                try:
+                    words[at] = _scalar_bits(scalar, value)
+                except (TypeError, ValueError, OverflowError, struct.error):
+                    raise self._no_scalar(at, scalar, value) from None
             elif type(value) is Tensor and not (writes and value.is_read_only):
                 words[at] = value.address
             else:
                 self._put_other(at, value)
+
+    def _no_scalar(self, at, scalar, value):
+        wanted = "a number of 32 bits" if scalar == lib.PTO_SCALAR_F32 else "a whole number"
+        return TypeError(f"{self.kernel.name}: {self.kernel.params[at // 2][0]} is {value!r}, and not {wanted}")
 
     def _put_other(self, at, value):
         """A tensor with a mode around it; and what is refused."""
@@ -118,7 +154,7 @@ class _Call:
             mode, value = value[0].value, value[1]
             self.has_modes = False
         if type(value) is not Tensor:
-            raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime")
+            raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime; Runtime.tensor(array) makes one")
         if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
             raise errors.EINVAL(f"{self.kernel.name}: {name} is written, and its array is read-only")
         self.words[at - 1], self.words[at] = mode, value.address
@@ -131,6 +167,11 @@ class _Call:
                 raise TypeError(f"{self.kernel!r} has no further parameter {name!r}")
             values[place] = value
         return values
+
+
+def _check_index(tensor, index):
+    if len(index) != tensor.c.ndims or any(each < 0 for each in index):
+        raise IndexError(f"{list(index)} is no element of {tensor!r}")
 
 
 class Orchestrating:
@@ -187,6 +228,7 @@ class Orchestrating:
 
     def read(self, tensor, *index):
         """One element, once its writers are done: a number of numpy."""
+        _check_index(tensor, index)
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
         self.at(sys._getframe(1))
         self.check(lib.pto_read_element(self.c, tensor.c, list(index), ffi.cast("void *", value.ctypes.data)))
@@ -196,6 +238,7 @@ class Orchestrating:
         """Writes one element, once writers and readers are done."""
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
         index = [index] if isinstance(index, int) else list(index)
+        _check_index(tensor, index)
         self.at(sys._getframe(1))
         self.check(lib.pto_write_element(self.c, tensor.c, index, ffi.cast("void *", value.ctypes.data)))
 
@@ -244,7 +287,8 @@ class Orchestrating:
         """A task without a kernel that is done when all of `after` are."""
         task = ffi.new("struct pto_task *")
         self.at(sys._getframe(1))
-        self.check(lib.pto_submit_barrier(self.c, after, len(after), task))
+        tasks = _tasks(after)
+        self.check(lib.pto_submit_barrier(self.c, tasks, len(tasks), task))
         return task[0]
 
     @contextlib.contextmanager
@@ -259,7 +303,7 @@ class Orchestrating:
 
     def cores(self, kind="aiv"):
         """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
-        return lib.pto_core_count(self.c, {"aic": lib.PTO_AIC, "aiv": lib.PTO_AIV, "cluster": lib.PTO_CLUSTER}[kind])
+        return lib.pto_core_count(self.c, chosen("kind", kind, {"aic": lib.PTO_AIC, "aiv": lib.PTO_AIV, "cluster": lib.PTO_CLUSTER}))
 
     # ---- for what calls an orchestration ----
 
@@ -278,7 +322,7 @@ class Orchestrating:
         self.exception = exception
 
 
-class Runtime(Orchestrating):
+class Runtime(Closable, Orchestrating):
     """A runtime on a chip of its own.
 
     Settings are the fields of struct pto_config: engine "threads" or "virtual", chip, workers, deps "exact" or "pto",
@@ -294,16 +338,10 @@ class Runtime(Orchestrating):
             raise failure(status, text(sentence))
         super().__init__(out[0])
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
     def close(self):
-        if self.c is not None:
+        if not self.is_closed:
             lib.pto_runtime_destroy(self.c)
-            self.c = None
+            del self.c
             self._held.clear()
 
     def run_once(self, orchestration, arguments):
@@ -323,7 +361,7 @@ class Runtime(Orchestrating):
         with interruptible:
             status = self.run_once(orchestration, arguments)
         if self.exception is not None:
-            raise self.exception
+            raise blamed(self.exception)
         if status < 0:
             raise failure(status, text(lib.pto_last_error(self.c))) from first_failed()
         if failed:  # the cost of a kernel
@@ -335,4 +373,4 @@ class Runtime(Orchestrating):
         """Counts of the last run: tasks, edges, wall_ns, virtual_ps, …: the fields of struct pto_stats."""
         made = ffi.new("struct pto_stats *", {"size": ffi.sizeof("struct pto_stats")})
         lib.pto_runtime_stats(self.c, made)
-        return {name: getattr(made, name) for name, _ in ffi.typeof("struct pto_stats").fields if name != "size"}
+        return fields(made)

@@ -151,6 +151,8 @@ class Tensor:
         return self._made(lib.pto_tensor_reshape(self.c, len(shape), list(shape)))
 
     def permute(self, *order):
+        if sorted(order) != list(range(self.c.ndims)):
+            raise IndexError(f"{list(order)} is no order of the dimensions of {self!r}")
         return self._made(lib.pto_tensor_permute(self.c, list(order)))
 
     @property
@@ -188,7 +190,9 @@ def of_array(rt, array, dtype=None):
         if dtype is not None and dtype_code(dtype) != made.c.dtype:
             raise TypeError(f"a tensor of {made.dtype} is not one of {dtype}")
         return made
-    array = numpy.asarray(array)
+    given, array = array, numpy.asarray(array)
+    if isinstance(given, numpy.generic) or array.flags.owndata and not hasattr(given, "__array__"):
+        raise TypeError(f"a {type(given).__name__} has no memory to borrow; numpy.array of it has")
     code = dtype_code(array.dtype if dtype is None else dtype)
     size = array.dtype.itemsize
     if size != lib.pto_dtype_size(code):

@@ -41,7 +41,10 @@ def assert_as_before(run, path, name):
 
     With PTO_UPDATE=1 in the environment the baseline is written instead."""
     __tracebackhide__ = True
-    changed = run.same_as_baseline(path, name, update=os.environ.get("PTO_UPDATE") == "1")
+    update = os.environ.get("PTO_UPDATE") == "1"
+    if not update and not os.path.exists(path):
+        raise AssertionError(f"{path}: there is no baseline; PTO_UPDATE=1 in the environment writes it")
+    changed = run.same_as_baseline(path, name, update)
     if changed:
         raise AssertionError(f"{name}: {changed}")
 

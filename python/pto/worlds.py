@@ -9,8 +9,8 @@ and one of them runs at a time.  Kernels that wait for other ranks are C (pto.co
 
 import sys
 
-from .kernel_objects import failed, first_failed
-from .library import chars, errors, explained, failure, ffi, interruptible, lib, text
+from .kernel_objects import blamed, failed, first_failed
+from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Runtime, _Call
 from .tensors import Tensor, dtype_code
 
@@ -54,7 +54,7 @@ class World:
             raised = sorted((isinstance(runtime.exception, errors.EDEADLOCK), rank) for rank, runtime in enumerate(runtimes)
                             if runtime.exception is not None)
             if raised:
-                exception = runtimes[raised[0][1]].exception
+                exception = blamed(runtimes[raised[0][1]].exception)
                 if hasattr(exception, "add_note"):
                     exception.add_note(f"of rank {raised[0][1]}")
                 raise exception
@@ -161,11 +161,12 @@ class Collectives(_OfRanks):
     def all_reduce(self, source, out, reduction="sum", algorithm="one_phase"):
         """out = the reduction of all ranks' source: "sum", "product", "maximum", "minimum"; by "one_phase", "two_phase", "ring" or
         "bidirectional_ring"."""
-        self._submit(lib.pto_submit_all_reduce, source, out, _reductions[reduction], _algorithms[algorithm])
+        self._submit(lib.pto_submit_all_reduce, source, out, chosen("reduction", reduction, _reductions),
+                     chosen("algorithm", algorithm, _algorithms))
 
     def reduce_scatter(self, source, out, reduction="sum"):
         """out = part `place` of the reduction of all ranks' source."""
-        self._submit(lib.pto_submit_reduce_scatter, source, out, _reductions[reduction])
+        self._submit(lib.pto_submit_reduce_scatter, source, out, chosen("reduction", reduction, _reductions))
 
     def all_gather(self, source, out):
         """out = all ranks' source, one behind the other."""

@@ -230,6 +230,33 @@ def test_ctrl_c_ends_what_is_waited_for_and_the_next_run_goes_well(wait):
         assert rt.run(lambda rt: marks(rt, 3))["tasks"] == 3
 
 
+@pytest.mark.parametrize("run", (lambda orchestrate: pto.Runtime().run(orchestrate), lambda orchestrate: pto.World(2).run(orchestrate),
+                                 lambda orchestrate: pto.Program(orchestrate).run(), lambda orchestrate: pto.Program(orchestrate).check()))
+def test_what_a_kernel_raised_is_told_where_the_orchestration_meets_its_status(run):
+    """As Ctrl-C does in a kernel that runs within a submit."""
+    def until(exception):
+        @pto.kernel
+        def raises(x: pto.inout):
+            raise exception
+
+        def orchestrate(rt):
+            x = rt.tensor(numpy.zeros(4, numpy.float32))
+            rt.submit(raises, x)
+            rt.read(x, 0)
+
+        return orchestrate
+
+    with pytest.raises(KeyboardInterrupt):
+        run(until(KeyboardInterrupt()))
+    try:
+        found = run(until(LookupError("mine"))).error
+    except pto.errors.EKERNEL as error:
+        found = error
+    assert "LookupError: mine" in str(found)
+    causes = [found.__cause__, found.__cause__ and found.__cause__.__cause__]
+    assert any(isinstance(cause, LookupError) for cause in causes), causes
+
+
 def test_a_second_ctrl_c_ends_a_process_whose_kernel_does_not_return():
     status, _ = alone(STUCK.format(0), after=(0.1, 2.2))
     assert status == -signal.SIGINT

@@ -120,6 +120,25 @@ def test_a_run_exports_what_the_command_does(tmp_path):
         run.export("nothing", tmp_path / "none")
 
 
+def test_timelines_and_findings_are_rows_of_a_table():
+    def racing(rt, a, c):
+        with rt.scope(manual=True):
+            t = rt.empty((8, 8))
+            rt.submit(pto.kernels.add, a, a, t)
+            rt.submit(pto.kernels.add, t, a, c)
+
+    run = program(twice_and_once).run(engine="virtual", chip="a2a3")
+    spans = [row for row in run.timeline() if row["category"] == "kernel"]
+    assert {row["task"] for row in spans} == {0, 1} and all(row["dur"] > 0 and row["name"] == "add" for row in spans)
+    assert all(row["on"][0].startswith("cluster") and "AIV" in row["on"][1] for row in spans)
+    last = max(row["ts"] + row["dur"] for row in spans)
+    assert 0 < last <= run.result["virtual_us"]
+    findings = program(racing).check()
+    row, = findings.rows()
+    assert (row["kind"], row["tasks"], row["params"], row["is_note"]) == ("RAW", (0, 1), (2, 0), False)
+    assert repr(findings[0]).startswith("<RAW: task 0 (add) param 2 writes")
+
+
 def test_in_a_notebook_a_run_is_its_page():
     run = program(twice_and_once).run(engine="virtual", chip="a2a3")
     try:

@@ -5,6 +5,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+import pto
+
 FILE = '''
 import numpy
 import pto
@@ -98,6 +102,11 @@ def test_a_baseline_is_written_once_and_then_holds(tmp_path):
     assert "1 passed" in ran(tmp_path, "-k", "baseline", PTO_UPDATE="1")
     assert "1 passed" in ran(tmp_path, "-k", "baseline")
     assert "us on the chip instead of" in ran(tmp_path, "-k", "baseline", chip="a2a3,submit=1")
+
+
+def test_a_baseline_that_is_not_there_says_how_it_is_written(tmp_path):
+    with pytest.raises(AssertionError, match="there is no baseline; PTO_UPDATE=1"):
+        pto.assert_as_before(None, tmp_path / "none.json", "any")
 
 
 def test_settings_are_every_combination(tmp_path):
