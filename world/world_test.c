@@ -17,6 +17,7 @@
 #include <pto/remote.h>
 #include <pto/world.h>
 #include <runtime/control/runtime_state.h>
+#include <runtime/trace/segment.h>
 #include <world/world_state.h>
 
 #define MOST_RANKS 8u
@@ -304,6 +305,79 @@ static void test_a_communicator_is_there_when_all_have_come(void **state) {
   }
 }
 
+/* When ranks come to a communicator, when they go on, and for whom they waited by their record. */
+struct arrivals {
+  struct job job;
+  uint64_t come_ps[MOST_RANKS], gone_ps[MOST_RANKS];
+  uint32_t waited_for[MOST_RANKS];
+  uint64_t waited_ps[MOST_RANKS]; /* by the segment of the orchestrator */
+};
+
+static int meet(struct pto_runtime *rt, void *context) {
+  struct arrivals *arrivals = context;
+  const uint32_t rank = pto_runtime_rank(rt);
+  struct pto_comm comm;
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < (3 * rank + 2) % 7 && status == PTO_OK; i++) status = chain(rt, &arrivals->job);
+  arrivals->come_ps[rank] = pto_orchestrator_clock(rt);
+  if (status == PTO_OK) status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  arrivals->gone_ps[rank] = pto_orchestrator_clock(rt);
+  return status;
+}
+
+static int run_arrivals(struct pto_rank *rank, void *context) {
+  struct arrivals *arrivals = context;
+  const uint32_t index = pto_rank_index(rank);
+  struct pto_runtime *rt = NULL;
+  const struct pto_config config = {
+      .size = sizeof config, .engine = "virtual", .rank = rank, .record = PTO_RECORD_SEGMENTS | PTO_RECORD_TIMELINE};
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  const int status = pto_run(rt, meet, arrivals);
+  const struct pto_trace *trace = pto_runtime_trace(rt);
+  for (uint64_t i = 0; i < trace->remotes.count; i++) {
+    const struct pto_trace_remote *made = pto_trace_log_at(&trace->remotes, i);
+    if (made->kind == PTO_REMOTE_MAKE) arrivals->waited_for[index] = made->peer;
+  }
+  for (uint64_t i = 0; i < trace->segments.count; i++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&trace->segments, i);
+    if (segment->activity == PTO_ACTIVITY_wait_peer) arrivals->waited_ps[index] += segment->end - segment->begin;
+  }
+  pto_runtime_destroy(rt);
+  return status;
+}
+
+/* All go on when the last has come, and the message of that has been on its way: near ones earlier than far ones. */
+static void test_a_rank_goes_on_when_it_has_heard_of_the_last(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 4; threads += 3) {
+    struct arrivals arrivals = {.job = {.orchestrate = NULL}};
+    char sentence[256] = "";
+    struct pto_world *world = NULL;
+    const struct pto_world_config config = {
+        .size = sizeof config, .ranks = MOST_RANKS, .chip = "a2a3,chips_per_node=4", .threads = threads};
+    if (pto_world_create(&config, &world, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    if (pto_world_run(world, run_arrivals, &arrivals)) fail_msg("%s", pto_world_last_error(world));
+    const struct pto_fabric *fabric = pto_world_part(world)->fabric;
+    uint32_t waiting = 0;
+    for (uint32_t r = 0; r < MOST_RANKS; r++) {
+      uint64_t last_ps = 0, last = r;
+      for (uint32_t i = 0; i < MOST_RANKS; i++) {
+        if (i == r) continue;
+        const uint64_t heard_ps = arrivals.come_ps[i] + pto_fabric_lookahead_ps(fabric, i, r);
+        if (heard_ps >= last_ps) last = i;
+        last_ps = heard_ps > last_ps ? heard_ps : last_ps;
+      }
+      const bool waits = last_ps > arrivals.come_ps[r];
+      waiting += waits;
+      assert_int_equal(arrivals.gone_ps[r], waits ? last_ps : arrivals.come_ps[r]);
+      assert_int_equal(arrivals.waited_ps[r], arrivals.gone_ps[r] - arrivals.come_ps[r]);
+      if (waits) assert_int_equal(arrivals.waited_for[r], last);
+    }
+    assert_true(waiting >= MOST_RANKS - 1);
+    pto_world_destroy(world);
+  }
+}
+
 /* ---- waiting for ever, and what is refused ---- */
 
 static int wait_only(const struct pto_kernel_args *args) {
@@ -583,6 +657,7 @@ int main(void) {
       cmocka_unit_test(test_a_get_reads_rows_of_a_peers_window),
       cmocka_unit_test(test_a_rank_that_ran_before_joins_those_that_wait_for_it),
       cmocka_unit_test(test_a_communicator_is_there_when_all_have_come),
+      cmocka_unit_test(test_a_rank_goes_on_when_it_has_heard_of_the_last),
       cmocka_unit_test(test_who_polls_sees_what_another_rank_puts),
       cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
       cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),

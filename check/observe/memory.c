@@ -11,6 +11,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <pto/world.h>
+
 /* Address space alone: five bytes of it a byte of a call's pages. */
 #define MAX_PAGES (UINT32_C(1) << 19)
 #define HASH_SLOTS (2 * MAX_PAGES)
@@ -22,10 +24,13 @@
 #define SPAN_PIECE 16u
 #define LATELY 256u
 
-/* Handlers have no argument of ours; one observes in a process. */
+/* Handlers have no argument of ours; one observes in a process.  Where ranks have a thread each, one of them goes on at
+ * a time. */
 static struct {
   struct pto_observe_memory *memory;
-  pthread_t thread; /* the control thread */
+  pthread_t threads[PTO_MAX_RANKS]; /* that begin runs: control threads */
+  uint32_t thread_count;
+  pthread_t trying; /* the one that has called try last */
   struct sigaction old_actions[PTO_OBSERVE_SIGNALS];
   sigjmp_buf back;
 } guard;
@@ -369,14 +374,21 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
   }
 }
 
+static bool is_control_thread(void) {
+  uint32_t i = 0;
+  while (i < guard.thread_count && !pthread_equal(pthread_self(), guard.threads[i])) i++;
+  return i < guard.thread_count;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context) {
   struct pto_observe_memory *m = guard.memory;
   const int saved = errno;
-  if (!pthread_equal(pthread_self(), guard.thread)) {
-    if (signal == SIGVTALRM)
-      pthread_kill(guard.thread, signal); /* the clock is the process's, and so is its signal */
-    else
-      pass_on(signal, info, context);
+  if (signal == SIGVTALRM && !pthread_equal(pthread_self(), guard.trying)) {
+    pthread_kill(guard.trying, signal); /* the clock is the process's, and so is its signal */
+    return;
+  }
+  if (signal != SIGVTALRM && !is_control_thread()) {
+    pass_on(signal, info, context);
     return;
   }
   if (signal == SIGSEGV && resolve(m, (uintptr_t)info->si_addr, context)) {
@@ -401,6 +413,7 @@ static void set_limit(uint64_t limit_us) {
 bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context,
                             uint64_t limit_us) {
   m->caught = 0;
+  guard.trying = pthread_self();
   if (sigsetjmp(guard.back, 1) == 0) { /* with its mask: the jump is out of a handler that SIGVTALRM waits for */
     m->is_trying = true;
     set_limit(limit_us);
@@ -416,13 +429,21 @@ bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *cont
 static void take_handlers(struct pto_observe_memory *m) {
   struct sigaction action;
   guard.memory = m;
-  guard.thread = pthread_self();
+  guard.thread_count = 0;
+  guard.trying = pthread_self();
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGVTALRM); /* it jumps: not out of the midst of our lists, but when the handler is done */
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &action, &guard.old_actions[i]);
+}
+
+/* Of the thread that begins a run; its stack is one that orchestrations run on. */
+static void take_thread(struct pto_observe_memory *m) {
+  if (is_control_thread() || guard.thread_count == PTO_MAX_RANKS) return;
+  guard.threads[guard.thread_count++] = pthread_self();
+  (void)add_own_stack(m);
 }
 
 static void forget_externals(struct pto_observe_memory *m, uint32_t owner) {
@@ -443,6 +464,7 @@ int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struc
     take_handlers(m);
   }
   m->run_count++;
+  take_thread(m);
   forget_externals(m, owner);
   area_insert(m, (struct pto_observe_area){.lo = arena.lo, .hi = arena.hi & ~(m->page_bytes - 1), .owner = owner});
   for (uint32_t i = 0; i < m->given.count; i++) area_insert(m, *LIST_AT(&m->given, struct pto_observe_area, i));

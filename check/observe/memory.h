@@ -25,7 +25,8 @@
  * closed in a call of each, from the first begin to the last end.  A run that is over while others go on leaves its
  * memory open until the next call.
  *
- * One at a time observes in a process; one thread, the control thread.
+ * One at a time observes in a process; one thread, the control thread, or of ranks with a thread each the one whose
+ * turn it is.
  */
 #ifndef PTO_CHECK_OBSERVE_MEMORY_H
 #define PTO_CHECK_OBSERVE_MEMORY_H

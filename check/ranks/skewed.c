@@ -15,6 +15,8 @@ struct outcome {
   int exit_code;
   uint64_t output_digest, tasks;
   uint64_t virtual_ps;
+  char chip[64];
+  uint32_t rules;
   struct pto_error error;
 };
 
@@ -34,6 +36,10 @@ static struct outcome run(const struct pto_skew_question *question, const uint64
       .exit_code = code, .output_digest = ranks.output_digest, .virtual_ps = ranks.virtual_ps, .error = ranks.error};
   for (uint32_t i = 0; ranks.sessions && i < ranks.rank_count; i++)
     outcome.tasks += ranks.sessions[i].result.stats.tasks;
+  if (ranks.rank_count && ranks.sessions[0].result.chip) {
+    snprintf(outcome.chip, sizeof outcome.chip, "%s", ranks.sessions[0].result.chip);
+    outcome.rules = ranks.sessions[0].rules;
+  }
   pto_ranks_fini(&ranks);
   return outcome;
 }
@@ -97,7 +103,8 @@ int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings
                    struct pto_skew_counts *counts, struct pto_error *error) {
   uint64_t delays[PTO_MAX_RANKS] = {0};
   const struct outcome reference = run(question, delays);
-  *counts = (struct pto_skew_counts){.tasks = reference.tasks};
+  *counts = (struct pto_skew_counts){.tasks = reference.tasks, .rules = reference.rules};
+  memcpy(counts->chip, reference.chip, sizeof counts->chip);
   *error = reference.error;
   if (reference.exit_code != PTO_EXIT_OK) return reference.exit_code;
   for (uint64_t i = 0; i < question->runs; i++) {

@@ -16,6 +16,8 @@
 
 struct pto_skew_counts {
   uint64_t tasks, runs, differing; /* runs: those with delays, without what was run to shrink them */
+  char chip[64];                   /* of the first run; "": there was none */
+  uint32_t rules;                  /* the same: as config.deps */
 };
 
 struct pto_skew_question {

@@ -93,7 +93,7 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
 }
 
 bool pto_subject_wants_thread(const struct pto_session_options *options) {
-  return !options->made && options->program && is_adopted(options->program);
+  return options->made || (options->program && is_adopted(options->program));
 }
 
 void pto_subject_fini(struct pto_subject *subject) {

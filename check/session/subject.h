@@ -38,7 +38,7 @@ struct pto_subject {
 PTO_MUST_CHECK int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options,
                                     struct pto_error *error);
 /* Whether it runs on no stack but a thread's own: calls of an adopted orchestration name no run, so the thread says of
- * which they are (compat/adapter/compat.h). */
+ * which they are (compat/adapter/compat.h); a program that the caller made may be an interpreter's. */
 bool pto_subject_wants_thread(const struct pto_session_options *options);
 /* Takes zeroed ones. */
 void pto_subject_fini(struct pto_subject *subject);

@@ -11,7 +11,6 @@
 #include <check/order/why.h>
 #include <check/regress/outcome.h>
 #include <check/session/explored.h>
-#include <check/session/observed.h>
 #include <report/file/output_file.h>
 #include <report/findings/findings.h>
 #include <runtime/base/base.h>
@@ -190,11 +189,6 @@ int pto_findings_write(const struct pto_findings *findings, const char *path, ch
                                                                : PTO_OK;
 }
 
-void pto_findings_destroy(struct pto_findings *findings) {
-  if (!findings) return;
-  pto_findings_fini(findings);
-  free(findings);
-}
 
 /* ---- judges ---- */
 
@@ -227,39 +221,6 @@ int pto_session_why(const struct pto_session *session, const struct pto_why_requ
   return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
-/* Gives the findings away; those that were gathered before a run failed too. */
-static int give_findings(struct pto_findings *from, struct pto_findings **findings_out) {
-  struct pto_findings *findings = malloc(sizeof *findings);
-  if (!findings) return PTO_ENOMEM;
-  *findings = *from;
-  pto_findings_init(from);
-  *findings_out = findings;
-  return PTO_OK;
-}
-
-int pto_tools_observe(const struct pto_session_options *options, const struct pto_observe_request *request,
-                      struct pto_findings **findings_out, char *sentence, size_t sentence_size) {
-  struct pto_observe_request asked = {0};
-  struct pto_error error;
-  if (pto_sized_take(&asked, sizeof asked, request, "request", &error))
-    return pto_error_tell(&error, sentence, sentence_size);
-  const struct pto_observe_options observe = {.has_tasks = asked.has_tasks,
-                                              .first_task = asked.first_task,
-                                              .last_task = asked.last_task,
-                                              .calls_a_form = asked.calls_a_form};
-  struct pto_observed *observed = calloc(1, sizeof *observed);
-  if (!observed) return out_of_memory(sentence, sentence_size);
-  int code = pto_observed_open(observed, options, &observe);
-  const bool is_open = code == PTO_EXIT_OK;
-  if (is_open) code = pto_observed_run(observed);
-  int status = status_of(&observed->session, code);
-  if (status) (void)pto_error_tell(&observed->session.result.error, sentence, sentence_size);
-  if (is_open && give_findings(&observed->findings, findings_out)) status = out_of_memory(sentence, sentence_size);
-  pto_observed_close(observed);
-  free(observed);
-  return status;
-}
-
 int pto_tools_explore(const struct pto_session_options *options, const struct pto_explore_request *request,
                       struct pto_findings **findings_out, char *sentence, size_t sentence_size) {
   struct pto_explore_request asked = {0};
@@ -277,7 +238,7 @@ int pto_tools_explore(const struct pto_session_options *options, const struct pt
   else
     status = explored->error.status ? explored->error.status : PTO_EINVAL;
   if (status) (void)pto_error_tell(&explored->error, sentence, sentence_size);
-  if (status == PTO_OK && give_findings(&explored->findings, findings_out))
+  if (status == PTO_OK && !pto_findings_give(&explored->findings, findings_out))
     status = out_of_memory(sentence, sentence_size);
   pto_explored_close(explored);
   free(explored);

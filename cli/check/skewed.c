@@ -50,8 +50,9 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "case", o->case_name);
   pto_json_put_u64(w, "ranks", x->rank_count);
   pto_json_put_string(w, "engine", "virtual");
-  pto_json_put_string(w, "chip", o->chip);
-  pto_json_put_string(w, "deps", pto_deps_rules_list(o->has_deps ? o->deps : PTO_DEPS_EXACT).text);
+  const bool has_run = x->counts.chip[0] != '\0';
+  pto_json_put_string(w, "chip", has_run ? x->counts.chip : o->chip);
+  pto_json_put_string(w, "deps", pto_deps_rules_list(has_run ? x->counts.rules : o->deps).text);
   pto_json_put_u64(w, "seed", o->seed);
   pto_json_put_u64(w, "tasks", x->counts.tasks);
   pto_json_put_u64(w, "calls", 0);

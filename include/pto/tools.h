@@ -233,9 +233,10 @@ struct pto_observe_request {
   bool has_tasks; /* only those numbered first_task … last_task [all] */
   uint64_t first_task, last_task;
   uint64_t calls_a_form; /* of calls with the same kernels and shapes, so many [all] */
+  uint32_t ranks;        /* that the program runs on, in virtual time [as many as it is for; else one chip] */
 };
-/* What kernels touch and their tasks do not declare: runs the program on the engine "observe".  `request` may be NULL.
- * Findings are given also where the run failed. */
+/* What kernels touch and their tasks do not declare: runs the program on the engine "observe"; on several ranks calls
+ * that talk to other ranks are run once.  `request` may be NULL.  Findings are given also where the run failed. */
 PTO_API PTO_MUST_CHECK int pto_tools_observe(const struct pto_session_options *options,
                                              const struct pto_observe_request *request,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);

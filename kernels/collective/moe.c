@@ -373,23 +373,15 @@ static int combine(const struct work *work) {
 
 /* ---- the kernels ---- */
 
-static int run_dispatch_meta(const struct pto_kernel_args *args) {
+static int run(const struct pto_kernel_args *args, int (*part)(const struct work *work)) {
   const struct work work = begin_work(args);
-  const int status = dispatch_meta(&work);
+  const int status = part(&work);
   return status == 0 ? end_work(&work) : status;
 }
 
-static int run_dispatch_data(const struct pto_kernel_args *args) {
-  const struct work work = begin_work(args);
-  const int status = dispatch_data(&work);
-  return status == 0 ? end_work(&work) : status;
-}
-
-static int run_combine(const struct pto_kernel_args *args) {
-  const struct work work = begin_work(args);
-  const int status = combine(&work);
-  return status == 0 ? end_work(&work) : status;
-}
+static int run_dispatch_meta(const struct pto_kernel_args *args) { return run(args, dispatch_meta); }
+static int run_dispatch_data(const struct pto_kernel_args *args) { return run(args, dispatch_data); }
+static int run_combine(const struct pto_kernel_args *args) { return run(args, combine); }
 
 static int check(const struct pto_kernel_args *args) {
   for (uint32_t i = 0; i < args->tensor_count; i++)

@@ -283,9 +283,10 @@ class Program:
         del keep
         return Findings(out[0])
 
-    def observe(self, **settings):
-        """What kernels touch and their tasks do not declare: Findings."""
-        return self._judged(lib.pto_tools_observe, ffi.NULL, settings)
+    def observe(self, ranks=0, **settings):
+        """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""
+        request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
+        return self._judged(lib.pto_tools_observe, request, settings)
 
     def explore(self, schedules=0, every_order=False, **settings):
         """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings."""

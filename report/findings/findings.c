@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pto/tools.h>
 #include <report/file/colour.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
@@ -49,6 +50,21 @@ void pto_findings_fini(struct pto_findings *findings) {
   }
   free(findings->items);
   memset(findings, 0, sizeof *findings);
+}
+
+bool pto_findings_give(struct pto_findings *from, struct pto_findings **findings_out) {
+  struct pto_findings *findings = malloc(sizeof *findings);
+  if (!findings) return false;
+  *findings = *from;
+  pto_findings_init(from);
+  *findings_out = findings;
+  return true;
+}
+
+void pto_findings_destroy(struct pto_findings *findings) {
+  if (!findings) return;
+  pto_findings_fini(findings);
+  free(findings);
 }
 
 /* Groups are few where findings are many: the first of each stands early. */

@@ -374,6 +374,39 @@ static void test_it_is_observed(void **state) {
   free(program);
 }
 
+/* Each rank has a thread; all write beyond, and each is told. */
+static void test_it_is_observed_on_ranks(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  const struct pto_observe_request three = {.size = sizeof three, .ranks = 3},
+                                   many = {.size = sizeof many, .ranks = 65};
+  for (int is_beyond = 0; is_beyond < (PTO_HAS_SANITIZER ? 1 : 2); is_beyond++) {
+    const struct pto_session_options options = options_for(program, is_beyond ? beyond : NULL);
+    if (pto_tools_observe(&options, NULL, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    const uint64_t of_one = pto_findings_total(findings);
+    pto_findings_destroy(findings);
+    if (pto_tools_observe(&options, &three, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    uint64_t told[3] = {0};
+    for (uint32_t i = 0; i < pto_findings_count(findings); i++) {
+      struct pto_found found = {.size = sizeof found};
+      unsigned rank = 3;
+      assert_true(pto_findings_at(findings, i, &found));
+      assert_int_equal(sscanf(found.sentence, "rank %u task", &rank), 1);
+      assert_true(rank < 3);
+      told[rank] += !found.is_note;
+    }
+    assert_true(is_beyond == (of_one > 0));
+    for (int rank = 0; rank < 3; rank++) assert_int_equal(told[rank], of_one);
+    pto_findings_destroy(findings);
+  }
+  const struct pto_session_options options = options_for(program, NULL);
+  assert_int_equal(pto_tools_observe(&options, &many, &findings, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "65"));
+  free(program);
+}
+
 static void test_exports_go_by_name(void **state) {
   (void)state;
   static const char *const names[] = {"trace", "dot", "deps-json", "waits-dot"}, *const parts[] = {
@@ -465,6 +498,7 @@ int main(void) {
       cmocka_unit_test(test_a_task_is_kept_and_run_again),
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
+      cmocka_unit_test(test_it_is_observed_on_ranks),
       cmocka_unit_test(test_exports_go_by_name),
       cmocka_unit_test(test_what_was_not_recorded_is_refused),
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),

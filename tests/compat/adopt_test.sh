@@ -111,6 +111,7 @@ holds 'and to compare' says 0 '.' "$ptosim" diff "$work/scale.json" "$work/scale
 holds 'and to keep a timeline' says 0 '.' "$ptosim" run "$work/scale.json" --engine virtual --trace "$work/trace.json"
 holds 'and to price alone' says 0 '.' "$ptosim" run "$work/scale.json" --no-compute
 holds 'and to run on several ranks' says 0 '^  rank 2   2 tasks, 1 edges, .*verified' "$ptosim" run "$work/scale.json" --ranks 3
+holds 'and to observe there' says 0 'observed 6 kernel calls of 6 tasks on 3 ranks' "$ptosim" check "$work/scale.json" --observe --ranks 3
 holds 'a rank has its own number' says 0 '^  rank 2   3 tasks' "$ptosim" run "$work/by_rank.json" --ranks 3 --no-compute
 holds 'one chip is rank 0' says 0 '^  tasks    1, ' "$ptosim" run "$work/by_rank.json" --no-compute
 holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +scale' scale --no-compute

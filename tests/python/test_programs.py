@@ -89,6 +89,19 @@ def test_a_kernel_that_leaves_bytes_unwritten_is_found():
         pto.assert_declared(program(orchestrate))
 
 
+def test_it_is_found_on_each_of_several_ranks():
+    @pto.kernel()
+    def half(x: pto.input, y: pto.output):
+        y[:4] = x[:4]
+
+    def orchestrate(rt, a, c):
+        rt.submit(half, a, c)
+
+    found = [finding for finding in program(orchestrate).observe(ranks=3) if not finding.is_note]
+    assert sorted(finding.sentence[:11] for finding in found) == ["rank 0 task", "rank 1 task", "rank 2 task"]
+    assert not program(twice_and_once).observe(ranks=2)
+
+
 def test_exceptions_come_out_of_judges_and_are_the_cause_of_a_failed_run():
     def orchestrate(rt, a, c):
         raise LookupError("mine")
