@@ -6,6 +6,7 @@
   X(far_written, "a kernel writes 10 KiB behind an array")                                                             \
   X(far_read, "a kernel reads 10 KiB behind an array")                                                                 \
   X(far_before, "a kernel writes 10 KiB before an array")                                                              \
+  X(far_of_slot, "a kernel writes so far before its array that another one is nearer")                                 \
   X(local_far, "a kernel writes 10 KiB behind its local memory")                                                       \
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
@@ -40,6 +41,12 @@ static void of_array(struct planted *p, uint64_t way) {
 static void far_written(struct planted *p) { of_array(p, 2560); }
 static void far_read(struct planted *p) { of_array(p, IS_READ | 2560); }
 static void far_before(struct planted *p) { of_array(p, IS_BEFORE | 2560); }
+
+/* The guard between x and z is of 262144 bytes. */
+static void far_of_slot(struct planted *p) {
+  struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  put_reach(p, &z, IS_BEFORE | 50001);
+}
 
 static int reach_local_run(const struct pto_kernel_args *a) {
   char *local = a->core->local.addr;

@@ -138,6 +138,7 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "far_of_slot", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "own_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
@@ -155,6 +156,7 @@
 
 #define PLANTED_STOP_LIST(X)                                                                                           \
   X("planted_stops", "after_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_stops", "open_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_stops", "wait_cycle", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_stops", "barrier_left_out", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_stops", "wrong_flag", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
