@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/observe/state.h>
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <runtime/base/clock.h>
 #include <runtime/tensor/tensor_make.h>
 
-/* What a repeated run may take of processor time beyond ten times the first. */
+/* What a repeated run may take of processor time beyond ten times the first; and what the first run may take of a unit
+ * whose cores wait for each other: one that polls without letting others run goes on for ever. */
 #define LIMIT_US 1000000u
+#define FIRST_LIMIT_US 10000000u
+/* Pages that are kept for a run which is to leave no trace. */
+#define MOST_KEPT_BYTES (UINT64_C(4) << 20)
 
 uint64_t pto_observe_now_ns(void) { return pto_clock_of_ns(CLOCK_THREAD_CPUTIME_ID); }
 
@@ -67,7 +72,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->payload = payload;
   call->label = first->block_index * 4 + first->role;
   call->has_others = unit->count < kernels * blocks;
-  call->has_shared = false;
+  call->has_shared = call->is_unstable = false;
   call->status = 0;
   call->runs = call->param_count = 0;
   call->form_entry = find_form(o, form_key(call));
@@ -326,12 +331,36 @@ void pto_observe_set_before(struct pto_observation *o) {
   for (uint32_t slot = 0; slot < o->memory->pages.count; slot++) set_page(o, slot, PTO_OBSERVE_NEGATIVE);
 }
 
+static void run_first(void *context) {
+  struct pto_observation *o = context;
+  o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
+}
+
+/* A time-out of the run's own ends the process, so half of it has to do. */
+static uint64_t limit_us(const struct pto_observation *o, uint64_t usual_us) {
+  const uint64_t timeout_us = (uint64_t)o->rt->config.timeout_ms * 1000;
+  return timeout_us ? pto_min_u64(timeout_us / 2, usual_us) : usual_us;
+}
+
+/* Of a unit that waits. */
+static void run_first_waiting(struct pto_observation *o) {
+  o->call.spinning_core = PTO_OBSERVE_NO_CORE;
+  if (pto_observe_memory_try_time(o->memory, run_first, o, limit_us(o, FIRST_LIMIT_US))) return;
+  o->call.spinning_core = pto_observed_unit_give_up(o->port, "it runs for ever without a call of pto/core.h");
+  o->call.status = PTO_ETIMEOUT;
+}
+
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
+  if (o->call.unit->waits)
+    run_first_waiting(o);
+  else
+    run_first(o);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
-  o->call.local_bytes = pto_observed_unit_local_bytes(o->port);
+  o->call.local = *pto_observed_unit_local(o->port);
+  o->call.local_bytes = 0;
+  for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS; i++) o->call.local_bytes += o->call.local.bytes[i];
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
@@ -361,7 +390,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
   pto_observe_statics_set(&o->statics);
   o->call.runs++;
-  if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
+  if (!pto_observe_memory_try(m, run_again, &again, limit_us(o, LIMIT_US + o->call.first_ns / 100))) {
     pto_observed_unit_abandon(o->port);
     outcome.is_caught = outcome.differs = true;
   }
@@ -373,6 +402,23 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
       note_differences(o, slot, pattern, &outcome);
     }
   return outcome;
+}
+
+bool pto_observe_keep(const struct pto_observation *o, struct pto_observe_kept *kept) {
+  const struct pto_observe_memory *m = o->memory;
+  kept->bytes = m->pages.count * m->page_bytes;
+  kept->before = kept->bytes <= MOST_KEPT_BYTES ? malloc(2 * kept->bytes + 1) : NULL;
+  if (!kept->before) return false;
+  kept->written = kept->before + kept->bytes;
+  memcpy(kept->before, m->before, kept->bytes);
+  memcpy(kept->written, m->written, kept->bytes);
+  return true;
+}
+
+void pto_observe_give_back(const struct pto_observation *o, struct pto_observe_kept *kept) {
+  memcpy(o->memory->before, kept->before, kept->bytes);
+  memcpy(o->memory->written, kept->written, kept->bytes);
+  free(kept->before);
 }
 
 void pto_observe_restore(struct pto_observation *o) {

@@ -152,10 +152,33 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
 }
 
+/* What a core must do that polls, and what that is told of. */
+static void say_yield(struct pto_observe_text *remedy, uint32_t role) {
+  SAY(remedy, "call `pto_core_yield(args, false)` in the loop of %s, and return what that answers where it is not 0",
+      pto_role_name(role));
+}
+
+static void report_spinning_order(struct pto_observe_cores *c) {
+  const struct pto_core_member *member = &c->members[c->spinning];
+  struct pto_observe_text text = {""}, remedy = {""};
+  pto_observe_say_unit(&text, c->o, c->o->call.label);
+  SAY(&text, ": ");
+  say_core(&text, c, member);
+  SAY(&text,
+      " runs for ever without a call of pto/core.h where the other cores have not come first: it polls what they "
+      "write, and does not let them run");
+  say_yield(&remedy, member->role);
+  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+}
+
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
   struct pto_observe_text text = {""};
   const struct pto_observe_param *param = NULL;
   char object[160] = "";
+  if (c->spinning != PTO_CORE_NO_RECORD) {
+    report_spinning_order(c);
+    return;
+  }
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   if (outcome->is_caught)
     SAY(&text, " ends in a signal, or not at all, where its cores run in another order");
@@ -246,4 +269,19 @@ void pto_observe_report_stuck(struct pto_observation *o) {
     pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
   }
   free(waits);
+}
+
+void pto_observe_report_spinning(struct pto_observation *o) {
+  struct pto_observe_text text = {""}, remedy = {""};
+  const struct pto_observed_unit *unit = o->call.unit;
+  uint32_t i = 0;
+  while (i + 1 < unit->count && unit->messages[i].core != o->call.spinning_core) i++;
+  const uint32_t role = unit->messages[i].role;
+  pto_observe_say_unit(&text, o, unit->messages[i].block_index * 4 + role);
+  SAY(&text,
+      " %s on core %" PRIu32 " runs for ever without a call of pto/core.h: it may poll what another core writes, "
+      "and does not let that run",
+      pto_role_name(role), unit->messages[i].core);
+  say_yield(&remedy, role);
+  pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, o->call.payload, &text);
 }

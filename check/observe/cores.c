@@ -272,6 +272,8 @@ static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_rev
   c->write_count = c->value_count = 0;
   c->compared_bytes = 0;
   const struct pto_observe_outcome outcome = run(c);
+  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
+    c->spinning = c->order.records[c->running].core;
   for (size_t i = 0; i < c->page_places && !c->is_too_large; i++)
     memcpy(c->end + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
   return outcome;
@@ -521,6 +523,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   if (!c) return;
   c->o = o;
   c->told_count = c->stuck_count = 0;
+  c->spinning = PTO_CORE_NO_RECORD;
   c->is_too_large = !list_members(c);
   c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {told, c}};
   pto_observe_select(o, is_whole ? pto_observe_must_not_matter : NULL);
@@ -536,7 +539,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].is_caught &&
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
-  for (int i = 0; i < 2 && c->told_count == 0; i++)
+  for (int i = 0; i < 2 && c->told_count == 0 && !o->call.is_unstable; i++)
     if (outcomes[i].differs) {
       pto_cores_report_order(c, &outcomes[i]);
       break;

@@ -77,6 +77,7 @@ struct pto_observe_cores {
   size_t *first_race; /* by record, and one more */
   struct pto_cores_told told[PTO_CORES_MOST_TOLD];
   uint32_t told_count, stuck_count;
+  uint32_t spinning; /* the member that ran when a traced run took too long; PTO_CORE_NO_RECORD: none did */
   bool is_too_large, has_begun;
   uint32_t running; /* the stretch; PTO_CORE_NO_RECORD: none */
   /* A run over other values: */

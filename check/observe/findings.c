@@ -152,6 +152,17 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
   if (!object->name[0]) snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
 }
 
+/* An array that the caller gave, whether a task has it as a parameter or not: its margins are told from it too. */
+static void describe_array(const struct pto_observation *o, const struct pto_array *array, struct object *object) {
+  const uint64_t lo = (uint64_t)(uintptr_t)array->data;
+  const struct pto_observe_external *external = find_external(o, lo, 0);
+  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = array};
+  snprintf(object->name, sizeof object->name, "array %.100s", array->name);
+  if (!external || external->lo != lo) return;
+  object->buffer_number = external->buffer_number;
+  pto_text_append(object->name, sizeof object->name, " (buffer %" PRIu64 ")", external->buffer_number);
+}
+
 /* Memory of the runtime that `o` is of. */
 static void describe_own(const struct pto_observation *o, uint64_t lo, struct object *object) {
   const struct pto_observe_external *external;
@@ -161,10 +172,11 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct ob
   } else if (given && given->is_window) {
     *object = (struct object){.lo = given->lo, .hi = given->hi};
     snprintf(object->name, sizeof object->name, "%.100s", given->name);
+  } else if (given && given->array) {
+    describe_array(o, given->array, object);
   } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
     given = pto_observe_memory_given(o->memory, external->lo);
     *object = (struct object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
-    if (given && given->array && (uint64_t)(uintptr_t)given->array->data == external->lo) object->array = given->array;
     if (given && given->name)
       snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
                external->buffer_number);
@@ -463,6 +475,20 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
   }
 }
 
+void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr) {
+  const struct pto_observe_param *param = pto_observe_nearest(o, addr, addr + 1);
+  const uint64_t element_bytes = param ? param->element_bytes : 1;
+  const struct pto_observe_range range = {addr & ~(element_bytes - 1), pto_align_up(addr + 1, element_bytes)};
+  struct pto_observe_text text = {""};
+  char name[160], remedy[64];
+  pto_observe_say_unit(&text, o, o->call.label);
+  SAY(&text, " writes ");
+  pto_observe_say_bytes(&text, o, range.lo, range.hi, name, sizeof name);
+  const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
+  SAY(&text, "; it leaves there what was there, but others may read or write it meanwhile");
+  pto_observe_add(o, kind, param, name, fix, o->call.payload, &text);
+}
+
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
   struct pto_observe_text text = {""};
@@ -481,12 +507,23 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
 
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect) {
+  static const char *const names[PTO_OBSERVED_LOCALS] = {"L1", "L0A", "L0B", "L0C"};
+  const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
+  const char *separator = is_word ? "" : "some of ";
   struct pto_observe_text text = {""};
   pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text,
-      " reads local memory that it has not written itself: %sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s; ",
-      local.hi - local.lo > PTO_OBSERVE_LOCAL_WORD ? "some of " : "", local.lo, local.hi,
-      o->call.label % 4 == PTO_ROLE_AIC ? "L1" : "UB");
+  SAY(&text, " reads local memory that it has not written itself: ");
+  for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
+    const uint64_t bytes = o->call.local.bytes[i];
+    if (local.lo < bytes) {
+      SAY(&text, "%sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s", separator, local.lo,
+          pto_min_u64(local.hi, bytes), o->call.label % 4 == PTO_ROLE_AIC ? names[i] : "UB");
+      separator = ", and ";
+    }
+    local.lo -= pto_min_u64(local.lo, bytes);
+    local.hi -= pto_min_u64(local.hi, bytes);
+  }
+  SAY(&text, "; ");
   say_effect(&text, o, effect);
   pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
@@ -498,9 +535,17 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
   pto_source_lines_function(o->lines, data, name, sizeof name);
   if (strncmp(name, "__gcov", 6) == 0) return; /* counters of coverage */
   pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, " changes %" PRIu64 " bytes of the static variable %s: it outlives the call, and other cores share it",
-      size_bytes, name);
+  SAY(&text, " changes %" PRIu64 " byte%s of the static variable %s: it outlives the call, and other cores share it",
+      size_bytes, size_bytes == 1 ? "" : "s", name);
   pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
+}
+
+void pto_observe_report_locals(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  struct pto_observe_text text = {""};
+  pto_observe_say_unit(&text, o, o->call.label);
+  SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
+  say_effect(&text, o, effect);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
@@ -536,12 +581,20 @@ void pto_observe_report_addresses(struct pto_observation *o) {
   for (uint32_t i = 0; i < first->scalar_count; i++) {
     const uint64_t addr = scalars[i].u64;
     const bool is_in_arena = addr >= o->arena.lo && addr < o->arena.hi;
-    if ((!is_in_arena && !find_external(o, addr, 0)) || is_declared(&o->call, addr)) continue;
+    const bool is_in_memory = is_in_arena || find_external(o, addr, 0);
+    if (is_declared(&o->call, addr) || (!is_in_memory && !pto_observe_memory_is_stack(o->memory, addr))) continue;
     struct pto_observe_text text = {""};
     struct object object;
     const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
-    describe(o, addr, &object);
     pto_observe_say_unit(&text, o, o->call.label);
+    if (!is_in_memory) {
+      SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
+      SAY(&text, ": it may be gone when the kernel runs");
+      pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", o->call.payload,
+                      &text);
+      continue;
+    }
+    describe(o, addr, &object);
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
@@ -576,8 +629,10 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
     SAY(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
         (int64_t)(effect->first_difference - object.lo), object.name);
   }
-  SAY(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
-             "cannot be told");
+  SAY(&text,
+      ": it keeps something of its own between calls (on the heap, in a library, in memory of pto_core_private), or "
+      "reads what is no memory of the task; its other reads cannot be told");
+  o->call.is_unstable = true;
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
 }
 

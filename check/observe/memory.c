@@ -14,6 +14,11 @@
 #include <pto/world.h>
 
 /* Address space alone: five bytes of it a byte of a call's pages. */
+#if defined(__x86_64__)
+#define TELLS_STORES 1
+#else
+#define TELLS_STORES 0
+#endif
 #define MAX_PAGES (UINT32_C(1) << 19)
 #define HASH_SLOTS (2 * MAX_PAGES)
 #define MAX_AREAS UINT32_C(65536)
@@ -173,6 +178,9 @@ bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_are
   if (!m->is_all_open) protect(area.lo, area.hi, PROT_NONE);
   return true;
 }
+bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t addr) {
+  return is_on_stack(m, addr, addr + 1);
+}
 bool pto_observe_memory_add_stack(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
   if (is_on_stack(m, lo, hi)) return true;
   return LIST_PUSH(&m->stacks, struct pto_observe_range, {lo, hi});
@@ -229,7 +237,7 @@ static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
   uint32_t *place = hash_place(m, page);
   const uint32_t slot = m->pages.count;
   const bool is_guarded = area_of(m, page) != NULL;
-  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(place - m->hash), is_guarded})) {
+  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(place - m->hash), is_guarded, false, 0})) {
     m->is_full = true;
     return PTO_OBSERVE_NO_SLOT;
   }
@@ -301,8 +309,23 @@ void pto_observe_call_open(struct pto_observe_memory *m) {
   }
 }
 
+void pto_observe_call_note_stores(struct pto_observe_memory *m, bool notes) {
+  m->notes_stores = notes && TELLS_STORES;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+    const uint8_t *classes = pto_observe_at(m, m->classes, slot);
+    bool is_written = !page->is_guarded;
+    for (uint64_t i = 0; i < m->page_bytes; i++) is_written |= (classes[i] & PTO_OBSERVE_WRITE) != 0;
+    const bool closes = m->notes_stores && !is_written;
+    if (closes != page->is_closed_to_stores)
+      protect(page->addr, page->addr + m->page_bytes, closes ? PROT_READ : PROT_READ | PROT_WRITE);
+    page->is_closed_to_stores = closes;
+  }
+}
+
 void pto_observe_call_end(struct pto_observe_memory *m) {
   struct pto_observe_range run = {0, 0};
+  m->notes_stores = false;
   for (uint32_t i = 0; i < m->opened.count; i++) {
     const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
     protect(range->lo, range->hi, PROT_NONE);
@@ -327,7 +350,7 @@ void pto_observe_call_end(struct pto_observe_memory *m) {
 
 /* 1, 0, or −1 where the machine does not say. */
 static int is_write(const void *context) {
-#if defined(__x86_64__)
+#if TELLS_STORES
   const ucontext_t *registers = context;
   return (registers->uc_mcontext.gregs[REG_ERR] & 2) != 0;
 #else
@@ -336,23 +359,40 @@ static int is_write(const void *context) {
 #endif
 }
 
+/* A store to a page of the call that is closed to stores; false where it is none. */
+static bool note_store(struct pto_observe_memory *m, uint32_t slot, uint64_t addr, int writes) {
+  struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+  if (!page->is_closed_to_stores || writes != 1) return false; /* it is open: this is a fault of another kind */
+  page->is_closed_to_stores = false;
+  page->store = addr;
+  protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
+  return true;
+}
+
 /* A touch of a closed page in a call; false where it is none. */
-static bool touch(struct pto_observe_memory *m, uint64_t page, int writes) {
-  if (pto_observe_call_find(m, page) != PTO_OBSERVE_NO_SLOT) return false; /* open: this is a fault of another kind */
+static bool touch(struct pto_observe_memory *m, uint64_t addr, int writes) {
+  const uint64_t page = addr & ~(m->page_bytes - 1);
+  const uint32_t known = pto_observe_call_find(m, page);
+  if (known != PTO_OBSERVE_NO_SLOT) return note_store(m, known, addr, writes);
   const struct pto_observe_range *span = writes != 1 ? range_of(&m->spans, page) : NULL;
   if (span && !range_of(&m->opened, page)) { /* else it is open to be read, so this is a write */
     open_span(m, page, pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes));
     return true;
   }
-  protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  return add_page(m, page) != PTO_OBSERVE_NO_SLOT;
+  const bool is_load = m->notes_stores && writes == 0;
+  protect(page, page + m->page_bytes, is_load ? PROT_READ : PROT_READ | PROT_WRITE);
+  const uint32_t slot = add_page(m, page);
+  if (slot == PTO_OBSERVE_NO_SLOT) return false;
+  pto_observe_pages(m)[slot].is_closed_to_stores = is_load;
+  if (m->notes_stores && writes == 1) pto_observe_pages(m)[slot].store = addr;
+  return true;
 }
 
 static bool resolve(struct pto_observe_memory *m, uint64_t addr, const void *context) {
   const uint64_t page = addr & ~(m->page_bytes - 1);
   if (m->is_all_open || !area_of(m, page)) return false;
   m->faults++;
-  if (m->is_in_call) return touch(m, page, is_write(context));
+  if (m->is_in_call) return touch(m, addr, is_write(context));
   protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
   if (!LIST_PUSH(&m->loose, uint64_t, page)) pto_observe_memory_open_all(m); /* the next call closes all */
   return true;
@@ -395,7 +435,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
     errno = saved;
     return;
   }
-  if (m->is_trying) {
+  if (m->is_trying && (signal == SIGVTALRM || !m->tries_time)) {
     m->is_trying = false;
     m->caught = signal;
     siglongjmp(guard.back, 1);
@@ -410,8 +450,7 @@ static void set_limit(uint64_t limit_us) {
   setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
-bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context,
-                            uint64_t limit_us) {
+static bool try_run(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us) {
   m->caught = 0;
   guard.trying = pthread_self();
   if (sigsetjmp(guard.back, 1) == 0) { /* with its mask: the jump is out of a handler that SIGVTALRM waits for */
@@ -422,6 +461,17 @@ bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *cont
   }
   set_limit(0);
   return m->caught == 0;
+}
+
+bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context,
+                            uint64_t limit_us) {
+  m->tries_time = false;
+  return try_run(m, run, context, limit_us);
+}
+bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void *context), void *context,
+                                 uint64_t limit_us) {
+  m->tries_time = true;
+  return try_run(m, run, context, limit_us);
 }
 
 /* ---- runs ---- */

@@ -76,6 +76,8 @@ struct pto_observe_page {
   uint64_t addr;
   uint32_t place;  /* in the hash */
   bool is_guarded; /* of an area: it is closed when the call is over */
+  bool is_closed_to_stores;
+  uint64_t store; /* the first byte that was stored to while the page was closed to that; 0: none */
 };
 
 struct pto_observe_memory {
@@ -94,8 +96,9 @@ struct pto_observe_memory {
   uint32_t *hash;                                    /* page → slot */
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
   uint32_t run_count;                                /* that go on; 0: nothing is observed */
-  bool is_all_open, is_in_call, is_full;
+  bool is_all_open, is_in_call, is_full, notes_stores;
   bool is_trying;  /* a repeated call: a signal ends it */
+  bool tries_time; /* of signals, only the one that its time is over */
   int caught;      /* that signal */
   uint64_t faults; /* touches of closed pages, for the summary */
 };
@@ -118,6 +121,7 @@ bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_are
 void pto_observe_memory_forget(struct pto_observe_memory *m, uint32_t owner);
 /* An orchestration runs on this stack, beside the thread's own. */
 bool pto_observe_memory_add_stack(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
+bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t addr);
 /* A touch there is none of ours: it ends the run. */
 bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr);
@@ -150,11 +154,17 @@ uint32_t pto_observe_memory_owner(const struct pto_observe_memory *m, uint64_t a
 void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 /* After the pages are known: opens them. */
 void pto_observe_call_open(struct pto_observe_memory *m);
+/* While `notes` is set, pages of which the call declares to write nothing are closed to stores; the first store to each
+ * is noted, whatever value it has, and opens it.  Nothing where the machine does not tell stores from loads. */
+void pto_observe_call_note_stores(struct pto_observe_memory *m, bool notes);
 /* Closes them again. */
 void pto_observe_call_end(struct pto_observe_memory *m);
 
 /* Calls `run(context)`; false where a signal ended it, or it took `limit_us` of processor time: m->caught. */
 bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us);
+/* The same for the time alone: other signals are not caught. */
+bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void *context), void *context,
+                                 uint64_t limit_us);
 
 /* What the caller gave at `addr`; NULL where it gave nothing. */
 const struct pto_observe_area *pto_observe_memory_given(const struct pto_observe_memory *m, uint64_t addr);

@@ -24,6 +24,8 @@ static void register_memory(struct pto_observation *o, uint64_t lo, uint64_t hi,
     if (!is_known && window.is_peer) (void)pto_observe_memory_add_hollow(o->memory, window.lo, window.hi);
     if (!is_known && !window.is_peer) (void)pto_observe_memory_add(o->memory, area);
     if (window.is_peer) return;
+  } else if (o->options.add_memory && !pto_observe_memory_given(o->memory, lo)) {
+    o->options.add_memory(o->options.context, o, lo);
   }
   pto_observe_memory_register(o->memory, (struct pto_observe_external){lo, hi, buffer_number, pto_observe_owner(o)});
 }
@@ -122,11 +124,24 @@ static void take_write(struct pto_observation *o, const struct pto_observe_span 
   if (span->kind != WRITE_SUM) pto_observe_task_add(o, lo, hi, false);
 }
 
+/* Stores that left what was there, in pages of which nothing is declared to be written, and nothing seen to be. */
+static void judge_stores(struct pto_observation *o) {
+  const struct pto_observe_memory *m = o->memory;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+    const uint8_t *written = pto_observe_at(m, m->written, slot);
+    if (!page->store || written[0] || pto_observe_same_bytes(written, 0, m->page_bytes) < m->page_bytes) continue;
+    const bool is_read = pto_observe_at(m, m->classes, slot)[page->store - page->addr] & PTO_OBSERVE_READ;
+    pto_observe_report_store(o, is_read ? PTO_FINDING_WRITE_INPUT : PTO_FINDING_WRITE_OUTSIDE, page->store);
+  }
+}
+
 static void judge_writes(struct pto_observation *o) {
   struct writes writes = {0};
   pto_observe_each_span(o, write_kinds, take_write, &writes);
   if (writes.through_inputs.count) pto_observe_report(o, PTO_FINDING_WRITE_INPUT, &writes.through_inputs, NULL);
   if (writes.outside.count) pto_observe_report(o, PTO_FINDING_WRITE_OUTSIDE, &writes.outside, NULL);
+  judge_stores(o);
   pto_observe_bytes_fini(o, &writes.through_inputs);
   pto_observe_bytes_fini(o, &writes.outside);
 }
@@ -152,19 +167,46 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
   return true;
 }
 
+/* Static variables of the unit's kernel; before its pages are looked at, since this may change the heap. */
+static void begin_statics(struct pto_observation *o) {
+  const struct pto_message *first = &o->call.unit->messages[0];
+  pto_observe_statics_find(&o->statics, (const void *)(uintptr_t)o->call.payload->kernels[first->role]->run);
+  for (uint32_t i = 0; o->statics.count && i < o->memory->externals.count; i++) {
+    const struct pto_observe_external *external = (struct pto_observe_external *)o->memory->externals.memory.addr + i;
+    pto_observe_statics_cut(&o->statics, (struct pto_statics_range){external->lo, external->hi});
+  }
+  pto_observe_statics_begin(&o->statics);
+}
+
+/* Whether the call comes out different where thread-local variables are as a call has left them. */
+static void judge_locals(struct pto_observation *o) {
+  struct pto_observe_kept kept;
+  if (!o->statics.is_local_changed || !pto_observe_keep(o, &kept)) return;
+  pto_observe_select(o, NULL);
+  o->statics.keeps_local = true;
+  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  o->statics.keeps_local = false;
+  pto_observe_give_back(o, &kept);
+  if (outcome.differs) pto_observe_report_locals(o, &outcome);
+}
+
 /* Whether all that it wrote is known. */
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
-  const struct pto_message *first = &o->call.unit->messages[0];
   const char *data;
   uint64_t size_bytes;
-  pto_observe_statics_begin(&o->statics, (const void *)(uintptr_t)o->call.payload->kernels[first->role]->run);
+  const bool notes_stores = !form || form->calls < FULL_CALLS;
+  if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
+  if (notes_stores) pto_observe_call_note_stores(o->memory, false);
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
+  if (is_whole) judge_locals(o);
+  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_sums(o);
   if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
+  if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
   if (o->call.unit->waits && o->call.status == 0 && (!form || form->calls < FULL_CALLS))
     pto_observe_judge_cores(o, is_whole);
   pto_observe_restore(o);
@@ -190,6 +232,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   struct pto_observe_form *form = o->call.form_entry;
   bool is_observed = o->rehearsal.is_going_on || pto_observe_is_wanted(o), is_whole = false;
   if (is_observed) {
+    begin_statics(o);
     pto_observe_call_begin(o->memory);
     if (!pto_observe_declare(o)) {
       pto_observe_call_end(o->memory);

@@ -59,6 +59,10 @@ struct pto_observe_options {
   uint64_t first_task, last_task;
   uint64_t calls_a_form;               /* of calls with the same kernels and shapes, so many; 0: all */
   const struct pto_observe_rank *rank; /* NULL: of one chip */
+  /* Adds the memory at `addr`, which a run registers and no caller has added, where it knows what it is; NULL: none is
+   * known. */
+  void (*add_memory)(void *context, struct pto_observation *observation, uint64_t addr);
+  void *context;
 };
 
 struct pto_observe_summary {

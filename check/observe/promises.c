@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of a kernel's declaration that a call over other bytes does not test: what ACCUMULATE says, what
+ * Promises of a kernel's declaration that a call over other bytes does not test: what ACCUMULATE says (sums.c), what
  * PTO_KERNEL_IN_PLACE says, and that results do not depend on where tensors lie.
  *
- *   ACCUMULATE  with two other start values all of it comes out as it did: nothing was added to anything
  *   IN_PLACE    a call in place runs with the INPUT apart, one apart runs in place: another result
  *   placement   all tensors lie elsewhere, in the same places of a cache line: another result
  *
@@ -40,9 +39,8 @@ static uint8_t left_by_first(const struct pto_observe_memory *m, uint64_t addr) 
                                      : pto_observe_at(m, m->after, slot)[addr & (m->page_bytes - 1)];
 }
 
-/* Whether the parameter's bytes, which now lie `away` from their place, are as the first run left them. */
-static bool is_as_first(const struct pto_observation *o, const struct pto_observe_param *param, uint64_t away,
-                        uint64_t *first_difference) {
+bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_observe_param *param, uint64_t away,
+                             uint64_t *first_difference) {
   struct pto_region_runs runs = pto_region_runs(&param->region);
   for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
     for (uint64_t at = lo; at < lo + param->region.run_bytes; at++)
@@ -127,7 +125,7 @@ static void judge_placement(struct pto_observation *o) {
     for (uint32_t i = 0; i < o->call.param_count && !outcome.is_caught; i++) {
       const struct pto_observe_param *param = &o->call.params[i];
       if (!(param->mode & PTO_OUTPUT)) continue;
-      if (is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
+      if (pto_observe_is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
       pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
                                  "comes out different when all tensors lie elsewhere: the result depends on addresses");
       break;
@@ -163,11 +161,11 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
     tensors[input].addr = (char *)own + away;
     const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
     tensors[input].addr = own;
-    differs = !outcome.is_caught && !is_as_first(o, out, 0, &at);
+    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, 0, &at);
   } else {
     const struct pto_observe_outcome outcome = run_moved(o, &moved, input, output);
     const uint64_t away = away_of(&moved, &in->region) + in->region.start - out->region.start;
-    differs = !outcome.is_caught && !is_as_first(o, out, away, &at);
+    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, away, &at);
   }
   if (differs)
     pto_observe_report_promise(o, PTO_FINDING_MODE, out, at,
@@ -190,31 +188,43 @@ static void judge_in_place(struct pto_observation *o) {
       }
 }
 
-/* ---- sums ---- */
+/* ---- another core ---- */
 
-static bool is_sum(uint8_t c) { return (c & PTO_OBSERVE_ACCUMULATE) != 0; }
-
-static void judge_sums(struct pto_observation *o) {
-  for (uint32_t i = 0; i < o->call.param_count; i++) {
-    const struct pto_observe_param *param = &o->call.params[i];
-    bool is_same = param->mode == PTO_ACCUMULATE && !pto_region_is_empty(&param->region);
-    for (uint32_t pattern = 0; pattern < 2 && is_same; pattern++) {
-      uint64_t at;
-      pto_observe_select(o, is_sum);
-      is_same = !pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL).is_caught && is_as_first(o, param, 0, &at);
-    }
-    if (is_same)
-      pto_observe_report_promise(o, PTO_FINDING_MODE, param, param->region.start,
-                                 "and all behind it come out the same whatever they begin with: what others have "
-                                 "added is lost, though the kernel declares ACCUMULATE");
+/* A byte that both runs have changed, and not to the same; 0: there is none.  Bytes that only one has changed are of a
+ * place that each core has for itself. */
+static uint64_t find_other_value(const struct pto_observe_memory *m) {
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+    const uint8_t *before = pto_observe_at(m, m->before, slot), *after = pto_observe_at(m, m->after, slot);
+    const uint8_t *now = (const uint8_t *)(uintptr_t)page->addr, *classes = pto_observe_at(m, m->classes, slot);
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (now[i] != after[i] && now[i] != before[i] && after[i] != before[i] && (classes[i] & PTO_OBSERVE_WRITE))
+        return page->addr + i;
   }
+  return 0;
+}
+
+static void judge_core(struct pto_observation *o) {
+  struct pto_observe_kept kept;
+  if (!pto_observe_keep(o, &kept)) return;
+  pto_observe_select(o, NULL);
+  pto_observed_unit_move(o->port, true);
+  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  pto_observed_unit_move(o->port, false);
+  const uint64_t at = outcome.differs && !outcome.is_caught ? find_other_value(o->memory) : 0;
+  pto_observe_give_back(o, &kept); /* what another core writes is not this one's */
+  const struct pto_observe_param *param = at ? pto_observe_nearest(o, at, at + 1) : NULL;
+  if (param)
+    pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
+                               "comes out different on another core: the result depends on the core's number, and "
+                               "which core runs a block is left to the scheduler");
 }
 
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form) {
-  judge_sums(o);
   if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1) return;
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (!(o->call.params[i].mode & PTO_INOUT)) return;
+  judge_core(o);
   judge_placement(o);
   judge_in_place(o);
 }

@@ -9,6 +9,7 @@
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
  *   check/observe/promises.c modes, flags, placement
+ *   check/observe/sums.c    what ACCUMULATE adds
  *   check/observe/search.c  which bytes are read
  *   check/observe/cores.c   what orders the cores of a unit
  *   check/observe/task.c    what all units of a task come to
@@ -42,6 +43,8 @@ struct pto_observe_param {
   const char *name; /* the kernel's; NULL */
 };
 
+#define PTO_OBSERVE_NO_CORE UINT32_MAX
+
 /* How often calls with the same kernels and shapes have been met. */
 struct pto_observe_form {
   uint64_t key; /* 0: free */
@@ -59,11 +62,14 @@ struct pto_observe_call {
   const struct pto_payload *payload;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;       /* of the unit in its task: block · 4 + role */
-  bool has_others;      /* the task has other units */
-  bool has_shared;      /* some byte is of class SHARED */
-  uint64_t local_bytes; /* of each core's local memory, that may matter */
-  int status;           /* of the first run */
+  uint32_t label;                  /* of the unit in its task: block · 4 + role */
+  bool is_unstable;                /* found so: it says nothing of its cores */
+  bool has_others;                 /* the task has other units */
+  bool has_shared;                 /* some byte is of class SHARED */
+  struct pto_observed_local local; /* of each core's local memory, what may matter */
+  uint64_t local_bytes;            /* all of that */
+  int status;                      /* of the first run */
+  uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
   struct pto_observe_form *form_entry; /* its kernels and shapes; NULL: there is no room for it */
   uint64_t runs;                       /* so far */
@@ -209,6 +215,15 @@ static inline uint8_t pto_observe_selects(uint8_t byte_class) {
 }
 /* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
+/* What is known of the call's pages while they are those of another call: what they began with, and what was written.
+ */
+struct pto_observe_kept {
+  uint8_t *before, *written;
+  uint64_t bytes;
+};
+/* False where they are too many, or there is no memory. */
+bool pto_observe_keep(const struct pto_observation *o, struct pto_observe_kept *kept);
+void pto_observe_give_back(const struct pto_observation *o, struct pto_observe_kept *kept);
 bool pto_observe_must_not_matter(uint8_t byte_class);
 /* Memory as the unit began with it, and other values where `sel` is not 0. */
 void pto_observe_set_before(struct pto_observation *o);
@@ -247,12 +262,19 @@ void pto_observe_search_shared(struct pto_observation *o);
 
 /* check/observe/promises.c: all runs of the unit were alike. */
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form);
+/* Whether the parameter's bytes, which now lie `away` from their place, are as the first run left them. */
+bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_observe_param *param, uint64_t away,
+                             uint64_t *first_difference);
+/* check/observe/sums.c: of parameters that are ACCUMULATE. */
+void pto_observe_judge_sums(struct pto_observation *o);
 
 /* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
 void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
 void pto_observe_cores_destroy(struct pto_observe_cores *cores);
-/* check/observe/core_findings.c: the unit's first run ended because cores wait for ever. */
+/* check/observe/core_findings.c: the unit's first run ended because cores wait for ever, or one of them runs for ever.
+ */
 void pto_observe_report_stuck(struct pto_observation *o);
+void pto_observe_report_spinning(struct pto_observation *o);
 
 /* check/observe/rehearsal.c: a call of a task whose kernels wait for each other is about to begin in virtual time. True
  * where the task was observed; else it is counted, and what was described is gone. */
@@ -300,11 +322,15 @@ void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_
 void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
+/* A store that left the value that was there. */
+void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes);
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
+/* The call depends on what a call before it left in thread-local variables. */
+void pto_observe_report_locals(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words);

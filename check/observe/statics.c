@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <pto/tensor.h>
+#include <runtime/base/grow.h>
 
 /* ---- the segments of a file ---- */
 
@@ -22,6 +23,16 @@ static bool is_within(const struct dl_phdr_info *info, uintptr_t address) {
   return false;
 }
 
+static void add(struct pto_observe_statics *statics, uintptr_t begin, uintptr_t end, bool is_local) {
+  if (begin >= end || end - begin > PTO_STATICS_MAX_BYTES || statics->count == PTO_STATICS_MAX_SEGMENTS) return;
+  struct pto_statics_segment *segment = &statics->segments[statics->count];
+  *segment = (struct pto_statics_segment){.data = (char *)begin, .size_bytes = end - begin, .is_local = is_local};
+  segment->before = malloc(2 * segment->size_bytes);
+  if (!segment->before) return;
+  segment->after = segment->before + segment->size_bytes;
+  statics->count++;
+}
+
 /* Without what the dynamic linker has made read-only, which lies at the beginning of a segment. */
 static void add_segment(struct pto_observe_statics *statics, const struct dl_phdr_info *info, const ElfW(Phdr) * load) {
   uintptr_t begin = info->dlpi_addr + load->p_vaddr;
@@ -32,13 +43,20 @@ static void add_segment(struct pto_observe_statics *statics, const struct dl_phd
     if (relro->p_type == PT_GNU_RELRO && relro_begin >= begin && relro_begin < end)
       begin = relro_begin + relro->p_memsz;
   }
-  if (begin >= end || end - begin > PTO_STATICS_MAX_BYTES || statics->count == PTO_STATICS_MAX_SEGMENTS) return;
-  struct pto_statics_segment *segment = &statics->segments[statics->count];
-  *segment = (struct pto_statics_segment){.data = (char *)begin, .size_bytes = end - begin};
-  segment->before = malloc(2 * segment->size_bytes);
-  if (!segment->before) return;
-  segment->after = segment->before + segment->size_bytes;
-  statics->count++;
+  add(statics, begin, end, false);
+}
+
+/* glibc's: the thread's copy of a file's thread-local variables, made where there is none yet. */
+struct tls_index {
+  unsigned long module, offset;
+};
+extern void *__tls_get_addr(struct tls_index *index);
+
+static void add_local(struct pto_observe_statics *statics, const struct dl_phdr_info *info,
+                      const ElfW(Phdr) * variables) {
+  struct tls_index index = {info->dlpi_tls_modid, 0};
+  const uintptr_t begin = (uintptr_t)__tls_get_addr(&index);
+  add(statics, begin, begin + variables->p_memsz, true);
 }
 
 static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
@@ -46,39 +64,70 @@ static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   if (!is_within(info, search->function)) return 0;
   if (is_within(info, (uintptr_t)pto_observe_statics_begin) || is_within(info, (uintptr_t)pto_dtype_name)) return 1;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_W))
-      add_segment(search->statics, info, &info->dlpi_phdr[i]);
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W)) add_segment(search->statics, info, segment);
+    if (segment->p_type == PT_TLS && info->dlpi_tls_modid) add_local(search->statics, info, segment);
+  }
   return 1;
+}
+
+static struct pto_statics_piece *add_piece(struct pto_observe_statics *statics, struct pto_statics_piece piece) {
+  struct pto_statics_piece *added =
+      pto_grow(&statics->pieces, &statics->piece_count, &statics->piece_capacity, sizeof *added);
+  if (added) *added = piece;
+  return added;
 }
 
 /* ---- around a unit ---- */
 
 void pto_observe_statics_fini(struct pto_observe_statics *statics) {
   for (uint32_t i = 0; i < statics->count; i++) free(statics->segments[i].before);
+  free(statics->pieces);
   *statics = (struct pto_observe_statics){0};
 }
 
-void pto_observe_statics_begin(struct pto_observe_statics *statics, const void *function) {
+void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function) {
   if (function != statics->function) {
     pto_observe_statics_fini(statics);
     statics->function = function;
     dl_iterate_phdr(search_file, &(struct search){statics, (uintptr_t)function});
   }
-  statics->is_changed = false;
+  statics->piece_count = 0;
+  for (uint32_t i = 0; i < statics->count; i++)
+    add_piece(statics, (struct pto_statics_piece){&statics->segments[i], 0, statics->segments[i].size_bytes});
+}
+
+void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range) {
+  for (size_t i = 0, count = statics->piece_count; i < count; i++) {
+    struct pto_statics_piece *piece = &statics->pieces[i];
+    const uint64_t data = (uintptr_t)piece->segment->data;
+    const uint64_t lo = pto_max_u64(range.lo, data + piece->lo), hi = pto_min_u64(range.hi, data + piece->hi);
+    if (lo >= hi) continue;
+    const struct pto_statics_piece behind = {piece->segment, hi - data, piece->hi};
+    piece->hi = lo - data;
+    if (behind.lo < behind.hi) (void)add_piece(statics, behind);
+  }
+}
+
+void pto_observe_statics_begin(struct pto_observe_statics *statics) {
+  statics->is_changed = statics->is_local_changed = statics->keeps_local = false;
   for (uint32_t i = 0; i < statics->count; i++)
     memcpy(statics->segments[i].before, statics->segments[i].data, statics->segments[i].size_bytes);
 }
 
 bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const char **data, uint64_t *size_bytes) {
-  for (uint32_t i = 0; i < statics->count; i++) {
-    const struct pto_statics_segment *segment = &statics->segments[i];
-    uint64_t lo = 0;
-    memcpy(segment->after, segment->data, segment->size_bytes);
-    if (statics->is_changed || memcmp(segment->before, segment->after, segment->size_bytes) == 0) continue;
+  for (size_t i = 0; i < statics->piece_count; i++) {
+    const struct pto_statics_piece *piece = &statics->pieces[i];
+    const struct pto_statics_segment *segment = piece->segment;
+    uint64_t lo = piece->lo;
+    memcpy(segment->after + lo, segment->data + lo, piece->hi - lo);
+    if (memcmp(segment->before + lo, segment->after + lo, piece->hi - lo) == 0) continue;
+    if (segment->is_local) statics->is_local_changed = true;
+    if (segment->is_local || statics->is_changed) continue;
     while (segment->before[lo] == segment->after[lo]) lo++;
     uint64_t hi = lo + 1;
-    while (hi < segment->size_bytes && segment->before[hi] != segment->after[hi]) hi++;
+    while (hi < piece->hi && segment->before[hi] != segment->after[hi]) hi++;
     *data = segment->data + lo;
     *size_bytes = hi - lo;
     statics->is_changed = true;
@@ -86,12 +135,15 @@ bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const ch
   return statics->is_changed;
 }
 
-void pto_observe_statics_set(const struct pto_observe_statics *statics) {
-  for (uint32_t i = 0; statics->is_changed && i < statics->count; i++)
-    memcpy(statics->segments[i].data, statics->segments[i].before, statics->segments[i].size_bytes);
+static void put(const struct pto_observe_statics *statics, bool is_after) {
+  for (size_t i = 0; (statics->is_changed || statics->is_local_changed) && i < statics->piece_count; i++) {
+    const struct pto_statics_piece *piece = &statics->pieces[i];
+    const struct pto_statics_segment *segment = piece->segment;
+    const bool is_left = is_after || (segment->is_local && statics->keeps_local);
+    memcpy(segment->data + piece->lo, (is_left ? segment->after : segment->before) + piece->lo, piece->hi - piece->lo);
+  }
 }
 
-void pto_observe_statics_restore(const struct pto_observe_statics *statics) {
-  for (uint32_t i = 0; statics->is_changed && i < statics->count; i++)
-    memcpy(statics->segments[i].data, statics->segments[i].after, statics->segments[i].size_bytes);
-}
+void pto_observe_statics_set(const struct pto_observe_statics *statics) { put(statics, false); }
+
+void pto_observe_statics_restore(const struct pto_observe_statics *statics) { put(statics, true); }

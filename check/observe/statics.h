@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static variables of the files that kernels come from: what a call changes there outlives it.
+ * Static variables of the file that a kernel comes from: what a call changes there outlives it.
  *
- * Around a unit: begin keeps a copy of the data segments of its kernels' files, end_first compares after the run that
- * counts, set puts the copy back before each further run, and restore leaves them as the run that counts did.
+ * Around a unit: begin keeps a copy of the file's data segments and of its thread-local variables of this thread,
+ * end_first compares after the run that counts, set puts the copy back before each further run, and restore leaves them
+ * as the run that counts did.
  *
- * Owns the copies.  Not looked at: files of which this library itself is a part (the runtime changes its own data),
- * files with more than PTO_STATICS_MAX_BYTES of data, thread-local variables, and what else a library keeps for a
- * kernel.  One thread.
+ * Thread-local variables that a call changes are not shared by cores, so they are no mistake unless a later call
+ * depends on them: with `keeps_local` set leaves them as the first run did, and what comes out different shows it.
+ *
+ * Owns the copies.  Not looked at: memory that the run has registered, which is that of tensors; files of which this
+ * library itself is a part (the runtime changes its own data; kernels that were adopted are called from there, and keep
+ * local memory of a core in thread-local variables); files with more than PTO_STATICS_MAX_BYTES of data; and what else
+ * a library keeps for a kernel.  One thread.
  */
 #ifndef PTO_CHECK_OBSERVE_STATICS_H
 #define PTO_CHECK_OBSERVE_STATICS_H
@@ -21,19 +26,37 @@ struct pto_statics_segment {
   char *data; /* in place */
   uint64_t size_bytes;
   char *before, *after; /* the unit's beginning, and its first run's end */
+  bool is_local;        /* of this thread */
+};
+
+/* A part of a segment that is no memory of tensors. */
+struct pto_statics_piece {
+  const struct pto_statics_segment *segment;
+  uint64_t lo, hi; /* in it */
 };
 
 struct pto_observe_statics {
   struct pto_statics_segment segments[PTO_STATICS_MAX_SEGMENTS];
   uint32_t count;
-  bool is_changed; /* by the unit's first run */
+  struct pto_statics_piece *pieces;
+  size_t piece_count, piece_capacity;
+  bool is_changed, is_local_changed; /* by the unit's first run */
+  bool keeps_local;                  /* the caller's */
   /* The file whose segments these are: the kernel that it was looked up for. */
   const void *function;
 };
 
-/* The file that has `function`.  Kept until another one is asked for. */
-void pto_observe_statics_begin(struct pto_observe_statics *statics, const void *function);
-/* Whether the first run has changed any; then the first such bytes, one after another. */
+struct pto_statics_range {
+  uint64_t lo, hi;
+};
+
+/* The file that has `function`; kept until another one is asked for. */
+void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function);
+/* Which of `ranges`, one after the other, lie in it, is cut out: between find and begin. */
+void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range);
+void pto_observe_statics_begin(struct pto_observe_statics *statics);
+/* Whether the first run has changed any; then the first such bytes, one after another.  Those of this thread are in
+ * `is_local_changed` alone. */
 bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const char **data, uint64_t *size_bytes);
 void pto_observe_statics_set(const struct pto_observe_statics *statics);
 void pto_observe_statics_restore(const struct pto_observe_statics *statics);

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include <check/session/observed_arrays.h>
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
 #include <sim/engine/observed_unit.h>
@@ -58,6 +58,8 @@ static bool find_window(void *context, uint64_t addr, struct pto_observe_window 
 static int observe(struct pto_rank_observed *member, struct pto_runtime *rt, struct pto_error *error) {
   struct pto_observe_options options = member->all->options;
   options.rank = &member->place;
+  options.add_memory = pto_observed_add_block;
+  options.context = &member->all->ranks.sessions[member->place.index];
   return pto_observation_create(rt, &options, &member->all->findings, &member->observation, error);
 }
 
@@ -91,11 +93,10 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
 
 /* ---- open ---- */
 
-static int watch(struct pto_ranks_observed *observed, uint32_t index, uint64_t margin) {
+static int watch(struct pto_ranks_observed *observed, uint32_t index) {
   struct pto_session *session = &observed->ranks.sessions[index];
   const struct pto_rank *rank = pto_world_rank(observed->ranks.world, index);
   struct pto_rank_observed *member = &observed->members[index];
-  const struct pto_array *array;
   member->all = observed;
   member->place = (struct pto_observe_rank){.index = index,
                                             .group = observed->group,
@@ -109,8 +110,7 @@ static int watch(struct pto_ranks_observed *observed, uint32_t index, uint64_t m
     return PTO_EXIT_OK;
   }
   if (observe(member, session->rt, &observed->ranks.error)) return end(observed, PTO_EXIT_FAILED);
-  for (uint32_t i = 0; margin && (array = pto_program_run_array(session->run, i)) != NULL; i++)
-    pto_observation_add_array(member->observation, array, margin);
+  pto_observed_add_arrays(session, member->observation);
   return PTO_EXIT_OK;
 }
 
@@ -122,7 +122,7 @@ int pto_ranks_observed_open(struct pto_ranks_observed *observed, const struct pt
   pto_findings_init(&observed->findings);
   if (pto_session_copy_options(&its, &config, options, &observed->ranks.error)) return end(observed, PTO_EXIT_USAGE);
   config.engine = "observed virtual";
-  if (!pto_observation_is_left_to_tool()) its.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  its.array_margin_bytes = pto_observed_margin_bytes();
   int code = pto_ranks_init_judged(&observed->ranks, &its, rank_count);
   if (code != PTO_EXIT_OK) return code;
   observed->group = pto_observe_group_create();
@@ -130,7 +130,7 @@ int pto_ranks_observed_open(struct pto_ranks_observed *observed, const struct pt
     pto_error_set(&observed->ranks.error, PTO_ENOMEM, "no memory to observe %" PRIu32 " ranks", rank_count);
     return end(observed, PTO_EXIT_FAILED);
   }
-  for (uint32_t i = 0; code == PTO_EXIT_OK && i < rank_count; i++) code = watch(observed, i, its.array_margin_bytes);
+  for (uint32_t i = 0; code == PTO_EXIT_OK && i < rank_count; i++) code = watch(observed, i);
   observed->is_open = code == PTO_EXIT_OK;
   return code;
 }

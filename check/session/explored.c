@@ -83,7 +83,10 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
                                            .progress = progress,
                                            .stop = session->config.stop};
   if (session->options.progress) session->options.progress("running in sequence", 0, 0);
-  if (pto_explore_init(&explored->explore, &explored->error)) return pto_exit_of_run(explored->error.status);
+  if (pto_explore_init(&explored->explore, &explored->error)) {
+    pto_session_add_place(session, &explored->error);
+    return pto_exit_of_run(explored->error.status);
+  }
   if (!session->rt) {
     pto_session_take_counters(session);
     if (explored->has_threads) make_threaded(&session->config); /* of all contexts from here on */

@@ -2,8 +2,8 @@
 #include <check/session/observed.h>
 
 #include <inttypes.h>
-#include <unistd.h>
 
+#include <check/session/observed_arrays.h>
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
 #include <sim/engine/observed_unit.h>
@@ -49,18 +49,17 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
 
 static int watch(struct pto_observed *observed) {
   struct pto_session *session = &observed->session;
-  const uint64_t margin = session->options.array_margin_bytes;
-  const struct pto_array *array;
   if (!session->rt) {
     session->listener = (struct pto_session_listener){
         .context_created = context_created, .context_destroyed = context_destroyed, .argument = observed};
     return PTO_EXIT_OK;
   }
+  observed->options.add_memory = pto_observed_add_block;
+  observed->options.context = session;
   if (pto_observation_create(session->rt, &observed->options, &observed->findings, &observed->observation,
                              &session->result.error))
     return session->result.exit_code = PTO_EXIT_FAILED;
-  for (uint32_t i = 0; margin && (array = pto_program_run_array(session->run, i)) != NULL; i++)
-    pto_observation_add_array(observed->observation, array, margin);
+  pto_observed_add_arrays(session, observed->observation);
   return PTO_EXIT_OK;
 }
 
@@ -74,7 +73,7 @@ int pto_observed_open(struct pto_observed *observed, const struct pto_session_op
   if (pto_session_copy_options(&options, &config, given, &result->error)) return result->exit_code = PTO_EXIT_USAGE;
   config.engine = "observe";
   config.record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
-  if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  options.array_margin_bytes = pto_observed_margin_bytes();
   const int code = pto_session_init(&observed->session, &options);
   return code == PTO_EXIT_OK ? watch(observed) : code;
 }

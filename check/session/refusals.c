@@ -39,8 +39,7 @@ void pto_session_add_refusals(const struct pto_session *session, struct pto_find
     pto_findings_add(findings, &session->refusal, NULL, "%s", session->result.first_refusal);
 }
 
-void pto_session_add_place(struct pto_session *session) {
-  struct pto_error *error = &session->result.error;
+void pto_session_add_place(const struct pto_session *session, struct pto_error *error) {
   const struct pto_refusals *refusals = session->rt ? pto_runtime_refusals(session->rt) : NULL;
   const void *left_open = session->rt ? pto_runtime_left_open(session->rt) : NULL;
   struct pto_source_call found;

@@ -16,8 +16,8 @@
 void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt);
 /* The first, where the program does not expect any. */
 void pto_session_add_refusals(const struct pto_session *session, struct pto_findings *findings);
-/* Appends to the sentence of a run that has failed the place that it is about. */
-void pto_session_add_place(struct pto_session *session);
+/* Appends to the sentence with which a run of the session has failed the place that it is about. */
+void pto_session_add_place(const struct pto_session *session, struct pto_error *error);
 /* PTO_EXIT_OK, or PTO_EXIT_FINDINGS with the sentence. */
 int pto_session_check_refusals(struct pto_session *session);
 

@@ -377,7 +377,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) {
     end_as_run(session, pto_exit_of_run(status));
-    pto_session_add_place(session);
+    pto_session_add_place(session, &session->result.error);
     return result->exit_code;
   }
   if (session->config.no_compute) {

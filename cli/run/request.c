@@ -15,6 +15,7 @@
 #include <cli/run/judgement.h>
 #include <report/file/output_file.h>
 #include <runtime/control/control.h>
+#include <runtime/tensor/region_runs.h>
 
 static struct pto_words words_of(const struct pto_string_list *list) {
   return (struct pto_words){list->items, list->count};
@@ -71,8 +72,33 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
   return asked;
 }
 
+/* ", in which the task has no parameter; it is 9152 bytes behind its param 0 x": of the parameter whose last byte is
+ * nearest before the address, or else whose first byte is nearest behind it. */
+static size_t say_nearest(const struct pto_message *message, uint64_t address, char *text, size_t size) {
+  const struct pto_kernel *kernel = message->payload->kernels[message->role];
+  uint64_t least = UINT64_MAX, number = 0;
+  bool is_before = false;
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < message->tensor_count; i++) {
+    struct pto_region region;
+    if (kernel->params[i].mode == PTO_SCALAR) continue;
+    pto_region_from_kernel_tensor(&message->payload->tensors[t++], &region);
+    const bool begins_behind = address < region.start;
+    const uint64_t distance = begins_behind ? region.start - address : address - pto_min_u64(address, region.end);
+    if (pto_region_is_empty(&region) || distance >= least) continue;
+    least = distance;
+    number = i;
+    is_before = begins_behind;
+  }
+  const size_t used = (size_t)snprintf(text, size, ", in which the task has no parameter");
+  if (least == UINT64_MAX || used >= size) return used;
+  const char *name = kernel->params[number].name;
+  return used + (size_t)snprintf(text + used, size - used, "; it is %" PRIu64 " bytes %s its param %" PRIu64 "%s%s",
+                                 least, is_before ? "before" : "behind", number, name ? " " : "", name ? name : "");
+}
+
 /* "param 1 z, which it ran off": of the kernel's, the last that begins in the array. */
-static size_t say_param(const struct pto_message *message, const struct pto_array *array, char *text, size_t size) {
+static size_t say_param(const struct pto_message *message, const struct pto_array *array, uint64_t address, char *text,
+                        size_t size) {
   const struct pto_kernel *kernel = message->payload->kernels[message->role];
   const uint64_t begin = (uintptr_t)array->data;
   uint32_t found = kernel->param_count;
@@ -80,7 +106,7 @@ static size_t say_param(const struct pto_message *message, const struct pto_arra
     if (kernel->params[i].mode != PTO_SCALAR &&
         (uintptr_t)message->payload->tensors[t++].addr - begin < pto_max_u64(array->size_bytes, 1))
       found = i;
-  if (found == kernel->param_count) return (size_t)snprintf(text, size, ", in which the task has no parameter");
+  if (found == kernel->param_count) return say_nearest(message, address, text, size);
   const char *name = kernel->params[found].name;
   return (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s is", found, name ? " " : "",
                           name ? name : "");
@@ -96,7 +122,7 @@ static size_t say_beside(const struct pto_session *session, const struct pto_mes
   size_t used = (size_t)snprintf(text, size, "the address is %" PRIu64 " bytes %s array %s (%" PRIu64 " bytes)",
                                  is_before ? begin - address : address - end,
                                  is_before ? "before" : "behind the end of", array->name, array->size_bytes);
-  if (message && used < size) used += say_param(message, array, text + used, size - used);
+  if (message && used < size) used += say_param(message, array, address, text + used, size - used);
   if (used < size)
     used += (size_t)snprintf(text + used, size - used, ": `ptosim check --observe` tells its accesses%s",
                              message ? "; " : "");

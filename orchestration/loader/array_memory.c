@@ -65,19 +65,20 @@ static bool init_fenced(struct pto_array_memory *m) {
   return true;
 }
 
-/* Two pages without access, and what lies between them is the memory's. */
-static bool init_between(struct pto_array_memory *m, char *lower, char *upper, uint64_t page_bytes) {
-  if (mprotect(upper, page_bytes, PROT_NONE) != 0 || mprotect(lower, page_bytes, PROT_NONE) != 0) return false;
-  m->begin = lower + page_bytes;
+/* Two guards, and what lies between them is the memory's. */
+static bool init_between(struct pto_array_memory *m, char *lower, char *upper) {
+  if (mprotect(upper, PTO_GUARD_BYTES, PROT_NONE) != 0 || mprotect(lower, PTO_GUARD_BYTES, PROT_NONE) != 0)
+    return false;
+  m->begin = lower + PTO_GUARD_BYTES;
   m->end = upper;
-  m->guard_bytes = page_bytes;
+  m->guard_bytes = PTO_GUARD_BYTES;
   return true;
 }
 
-static bool init_large(struct pto_array_memory *m, uint64_t page, uint64_t bytes) {
-  if (!pto_reserve_init_aligned(&m->reserve, bytes + 2 * page, page)) return false;
+static bool init_large(struct pto_array_memory *m, uint64_t bytes) {
+  if (!pto_reserve_init_aligned(&m->reserve, bytes + 2 * PTO_GUARD_BYTES, PTO_GUARD_BYTES)) return false;
   char *const first = m->reserve.addr;
-  if (!init_between(m, first, first + page + bytes, page)) {
+  if (!init_between(m, first, first + PTO_GUARD_BYTES + bytes)) {
     pto_reserve_fini(&m->reserve);
     return false;
   }
@@ -87,14 +88,14 @@ static bool init_large(struct pto_array_memory *m, uint64_t page, uint64_t bytes
 }
 
 /* A place in the pool, of which the last guard before it is its lower one. */
-static bool init_small(struct pto_array_memory *m, uint64_t page, uint64_t bytes, struct pto_array_pool *pool) {
-  const uint64_t most = PTO_GUARDED_ARRAYS * (2 * PTO_LARGE_PAGE_BYTES + page) + page;
+static bool init_small(struct pto_array_memory *m, uint64_t bytes, struct pto_array_pool *pool) {
+  const uint64_t most = PTO_GUARDED_ARRAYS * (2 * PTO_LARGE_PAGE_BYTES + PTO_GUARD_BYTES) + PTO_GUARD_BYTES;
   if (pool->count >= PTO_GUARDED_ARRAYS) return false;
   pool->count++;
   if (!pool->reserve.addr && !pto_reserve_init(&pool->reserve, most)) return false;
   char *const lower = (char *)pool->reserve.addr + pool->used_bytes;
-  if (!init_between(m, lower, lower + page + bytes, page)) return false;
-  pool->used_bytes += page + bytes;
+  if (!init_between(m, lower, lower + PTO_GUARD_BYTES + bytes)) return false;
+  pool->used_bytes += PTO_GUARD_BYTES + bytes;
   m->data = m->end - pto_align_up(m->size_bytes, ARRAY_ALIGN);
   return true;
 }
@@ -102,7 +103,7 @@ static bool init_small(struct pto_array_memory *m, uint64_t page, uint64_t bytes
 static bool init_guarded(struct pto_array_memory *m, struct pto_array_pool *pool) {
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), bytes = pto_align_up(pto_max_u64(m->size_bytes, 1), page);
   const bool is_large = m->size_bytes >= 2 * PTO_LARGE_PAGE_BYTES;
-  if (!(is_large ? init_large(m, page, bytes) : init_small(m, page, bytes, pool))) return false;
+  if (!(is_large ? init_large(m, bytes) : init_small(m, bytes, pool))) return false;
   memset(m->data, 0, m->size_bytes); /* else the run would wait for its pages */
   paint(m);
   return true;
@@ -117,7 +118,8 @@ bool pto_array_memory_init(struct pto_array_memory *m, enum pto_array_way way, u
     is_there = pto_reserve_init(&m->reserve, pto_max_u64(size_bytes, 1));
     m->data = m->reserve.addr;
   } else if (way == PTO_ARRAY_SPACED) {
-    is_there = init_on_heap(m, margin_bytes, margin_bytes, pto_align_up(size_bytes, margin_bytes) + 2 * margin_bytes);
+    is_there = pto_reserve_init(&m->reserve, pto_align_up(size_bytes, margin_bytes) + 2 * margin_bytes);
+    m->data = (char *)m->reserve.addr + margin_bytes;
   } else {
     is_there = init_on_heap(m, ARRAY_ALIGN, 0, pto_max_u64(size_bytes, 1));
   }

@@ -4,12 +4,13 @@
  *
  * Owns the memory.  By the way in which it is made:
  *
- *   guarded   a page without access before and behind.  A small array ends, rounded up to 64 bytes, where the upper one
- *             begins, and small ones share one reservation, the guard between two as well; one of two large pages or
- *             more has its own and begins with a large page.  Bytes between an array and the two pages are slack.
+ *   guarded   PTO_GUARD_BYTES without access before and behind.  A small array ends, rounded up to 64 bytes, where the
+ *             upper guard begins, and small ones share one reservation, the guard between two as well; one of two large
+ *             pages or more has its own and begins with a large page.  Bytes between an array and its guards are slack.
  *   fenced    a block of the heap with 64 bytes of slack in front and behind: for small arrays beyond the first
  *             PTO_GUARDED_ARRAYS of a run, since each guarded one takes a page and a call of the system.
- *   spaced    whole pages of its own that are open, for the observer of pages that asks for them.
+ *   spaced    whole pages of its own that are open, for the observer of pages that asks for them; zero as the system
+ *             makes them
  *   plain     not a byte more than the array has, for AddressSanitizer and memcheck, which see who runs off its end
  *   priced    address space alone, for runs that compute nothing
  *
@@ -24,6 +25,7 @@
 #include <runtime/base/reserve.h>
 
 #define PTO_GUARDED_ARRAYS 64u
+#define PTO_GUARD_BYTES (UINT64_C(256) << 10) /* address space alone */
 
 /* Where the small guarded arrays of a run lie.  Zeroed: none does.  fini after the arrays' own. */
 struct pto_array_pool {
@@ -39,7 +41,7 @@ struct pto_array_memory {
   char *data;
   uint64_t size_bytes;
   char *begin, *end;          /* its slack too */
-  uint64_t guard_bytes;       /* of each of the two pages; 0: there are none */
+  uint64_t guard_bytes;       /* of each of the two guards; 0: there are none */
   void *block;                /* of the heap; NULL: none */
   struct pto_reserve reserve; /* of its own; zeroed: none */
 };

@@ -48,7 +48,7 @@ bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_a
   return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
 }
 
-static enum pto_array_way way_of(const struct pto_program_run *run) {
+enum pto_array_way pto_program_array_way(const struct pto_program_run *run) {
   if (run->no_compute) return PTO_ARRAY_PRICED;
   if (run->margin_bytes) return PTO_ARRAY_SPACED;
   return pto_memory_is_checked() ? PTO_ARRAY_PLAIN : PTO_ARRAY_GUARDED;
@@ -56,7 +56,8 @@ static enum pto_array_way way_of(const struct pto_program_run *run) {
 
 /* Zeroed memory for the array; false where there is none. */
 static bool allocate(struct pto_program_run *run, struct pto_array_slot *slot) {
-  if (!pto_array_memory_init(&slot->memory, way_of(run), slot->array.size_bytes, run->margin_bytes, &run->pool))
+  if (!pto_array_memory_init(&slot->memory, pto_program_array_way(run), slot->array.size_bytes, run->margin_bytes,
+                             &run->pool))
     return false;
   slot->array.data = slot->memory.data;
   slot->is_address_space = run->no_compute && !pto_program_run_fills(run, &slot->array);

@@ -69,9 +69,11 @@ void pto_program_run_destroy(struct pto_program_run *run) {
   while (run->blocks) {
     struct pto_program_block *block = run->blocks;
     run->blocks = block->next;
+    pto_array_memory_fini(&block->memory);
     free(block->remembered);
     free(block);
   }
+  pto_array_pool_fini(&run->block_pool);
   free(run);
 }
 
@@ -101,17 +103,21 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   return run->error.status != PTO_OK ? run->error.status : status;
 }
 
-/* Bytes beside an array that the run has written. */
+static void judge_slack_of(struct pto_program_run *run, const struct pto_array *array,
+                           struct pto_array_memory *memory) {
+  int64_t lo, hi;
+  if (run->error.status != PTO_OK || !pto_array_memory_take_written(memory, &lo, &hi)) return;
+  pto_error_set(&run->error, PTO_EKERNEL,
+                "bytes [%" PRId64 ", %" PRId64 ") of array %s were written, which has %" PRIu64
+                ": a kernel or the program itself ran off its %s; `ptosim check --observe` names the task",
+                lo, hi, array->name, array->size_bytes, lo < 0 ? "beginning" : "end");
+}
+
+/* Bytes beside an array, or beside memory of its own, that the run has written. */
 static int judge_slack(struct pto_program_run *run) {
-  for (uint32_t i = 0; i < run->array_count && run->error.status == PTO_OK; i++) {
-    const struct pto_array *array = &run->arrays[i]->array;
-    int64_t lo, hi;
-    if (!pto_array_memory_take_written(&run->arrays[i]->memory, &lo, &hi)) continue;
-    pto_error_set(&run->error, PTO_EKERNEL,
-                  "bytes [%" PRId64 ", %" PRId64 ") of array %s were written, which has %" PRIu64
-                  ": a kernel or the program itself ran off its %s; `ptosim check --observe` names the task",
-                  lo, hi, array->name, array->size_bytes, lo < 0 ? "beginning" : "end");
-  }
+  for (uint32_t i = 0; i < run->array_count; i++) judge_slack_of(run, &run->arrays[i]->array, &run->arrays[i]->memory);
+  for (struct pto_program_block *block = run->blocks; block; block = block->next)
+    judge_slack_of(run, &block->array, &block->memory);
   return run->error.status;
 }
 
@@ -210,7 +216,7 @@ int pto_program_run_remember(struct pto_program_run *run) {
       is_complete = remember(slot->array.data, slot->array.size_bytes, &slot->remembered);
   }
   for (struct pto_program_block *block = run->blocks; block && is_complete; block = block->next)
-    is_complete = remember(block->bytes, block->size_bytes, &block->remembered);
+    is_complete = remember(block->array.data, block->array.size_bytes, &block->remembered);
   if (is_complete) return PTO_OK;
   return pto_error_set(&run->error, PTO_ENOMEM, "%s: out of memory for a further round", run->program->name);
 }
@@ -221,7 +227,7 @@ void pto_program_run_rewind(struct pto_program_run *run) {
     if (slot->remembered) memcpy(slot->array.data, slot->remembered, slot->array.size_bytes);
   }
   for (struct pto_program_block *block = run->blocks; block; block = block->next)
-    if (block->remembered) memcpy(block->bytes, block->remembered, block->size_bytes);
+    if (block->remembered) memcpy(block->array.data, block->remembered, block->array.size_bytes);
 }
 
 void pto_program_run_retry(struct pto_program_run *run) {
@@ -231,16 +237,29 @@ void pto_program_run_retry(struct pto_program_run *run) {
 
 /* ---- questions ---- */
 
+static void take_nearer(const struct pto_array *array, const struct pto_array_memory *memory, uint64_t address,
+                        uint64_t *least, const struct pto_array **nearest) {
+  const uint64_t distance = pto_array_memory_distance(memory, address);
+  if (distance >= *least) return;
+  *least = distance;
+  *nearest = array;
+}
+
 const struct pto_array *pto_program_run_array_beside(const struct pto_program_run *run, uint64_t address) {
   const struct pto_array *nearest = NULL;
   uint64_t least = UINT64_MAX;
-  for (uint32_t i = 0; i < run->array_count; i++) {
-    const uint64_t distance = pto_array_memory_distance(&run->arrays[i]->memory, address);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = &run->arrays[i]->array;
-  }
+  for (uint32_t i = 0; i < run->array_count; i++)
+    take_nearer(&run->arrays[i]->array, &run->arrays[i]->memory, address, &least, &nearest);
+  for (const struct pto_program_block *block = run->blocks; block; block = block->next)
+    take_nearer(&block->array, &block->memory, address, &least, &nearest);
   return nearest;
+}
+
+const struct pto_array *pto_program_run_block(const struct pto_program_run *run, const struct pto_array *array) {
+  const struct pto_program_block *block = run->blocks;
+  bool is_behind = !array;
+  for (; block && !(is_behind && block->name[0]); block = block->next) is_behind |= &block->array == array;
+  return block ? &block->array : NULL;
 }
 
 const struct pto_case *pto_program_run_case(const struct pto_program_run *run) { return run->chosen_case; }
@@ -259,6 +278,26 @@ uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
 uint32_t pto_program_rank(struct pto_program_run *run) { return run->rank; }
 uint32_t pto_program_rank_count(struct pto_program_run *run) { return run->rank_count ? run->rank_count : 1; }
 
+static void *alloc_block(struct pto_program_run *run, uint64_t size_bytes, enum pto_array_way way) {
+  struct pto_program_block *block = size_bytes < UINT64_C(1) << 47 ? calloc(1, sizeof *block) : NULL;
+  if (!block || !pto_array_memory_init(&block->memory, way, size_bytes, run->margin_bytes, &run->block_pool)) {
+    free(block);
+    pto_program_out_of_memory(run, "memory of its own");
+    return NULL;
+  }
+  block->array = (struct pto_array){.name = block->name,
+                                    .role = PTO_ARRAY_SCRATCH,
+                                    .dtype = PTO_UINT8,
+                                    .ndims = 1,
+                                    .shape = {size_bytes},
+                                    .data = block->memory.data,
+                                    .numel = size_bytes,
+                                    .size_bytes = size_bytes};
+  block->next = run->blocks;
+  run->blocks = block;
+  return block->memory.data;
+}
+
 const char *pto_program_text(struct pto_program_run *run, const char *format, ...) {
   char text[1024];
   va_list arguments;
@@ -266,22 +305,15 @@ const char *pto_program_text(struct pto_program_run *run, const char *format, ..
   const int length = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   const size_t bytes = length < 0 ? 0 : strnlen(text, sizeof text);
-  char *kept = pto_program_alloc(run, bytes + 1);
+  char *kept = alloc_block(run, bytes + 1, PTO_ARRAY_PLAIN);
   return kept ? memcpy(kept, text, bytes) : "";
 }
 
 void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
-  struct pto_program_block *block = NULL;
-  if (size_bytes < UINT64_C(1) << 47)
-    block = pto_program_zeroed(_Alignof(struct pto_program_block), sizeof *block + size_bytes);
-  if (!block) {
-    pto_program_out_of_memory(run, "memory of its own");
-    return NULL;
-  }
-  block->size_bytes = size_bytes;
-  block->next = run->blocks;
-  run->blocks = block;
-  return block->bytes;
+  /* Programs look at it, also where nothing is computed. */
+  void *data = alloc_block(run, size_bytes, run->no_compute ? PTO_ARRAY_PLAIN : pto_program_array_way(run));
+  if (data) snprintf(run->blocks->name, sizeof run->blocks->name, "pto_program_alloc %" PRIu32, run->block_count++);
+  return data;
 }
 
 void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes) {

@@ -120,7 +120,11 @@ uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
 bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array);
 /* Arrays in order of declaration; NULL past the end. */
 struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
-/* The nearest array that the address is right before or behind, in what was put there to notice it; NULL: none is. */
+/* Blocks of pto_program_alloc as arrays, the last one first: the one that comes after `block`, first that of NULL;
+ * NULL: there are no more. */
+const struct pto_array *pto_program_run_block(const struct pto_program_run *run, const struct pto_array *block);
+/* The nearest array, or block, that the address is right before or behind, in what was put there to notice it; NULL:
+ * none is. */
 const struct pto_array *pto_program_run_array_beside(const struct pto_program_run *run, uint64_t address);
 
 /* The case in force (NULL: none) and the program. */

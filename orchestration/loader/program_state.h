@@ -28,12 +28,13 @@ struct pto_array_slot {
   bool is_address_space; /* fills do nothing */
 };
 
-/* A block of pto_program_alloc; the program's bytes follow. */
+/* A block of pto_program_alloc, and what people are told of it; or a text, which no kernel writes. */
 struct pto_program_block {
-  struct pto_program_block *next;
-  uint64_t size_bytes;
+  struct pto_program_block *next; /* made before it */
+  struct pto_array array;
+  char name[32]; /* "pto_program_alloc 0"; "": a text */
+  struct pto_array_memory memory;
   void *remembered;
-  _Alignas(64) unsigned char bytes[];
 };
 
 struct pto_program_run {
@@ -49,7 +50,9 @@ struct pto_program_run {
   struct pto_array_pool pool;
   uint64_t margin_bytes; /* around each, as requested */
   bool no_compute, small_inputs;
-  struct pto_program_block *blocks;
+  struct pto_program_block *blocks; /* the last one first */
+  uint32_t block_count;             /* without texts */
+  struct pto_array_pool block_pool;
   bool has_tolerance; /* of its own: rtol and atol hold */
   double rtol, atol;
   const struct pto_config *config;
@@ -73,6 +76,7 @@ int pto_program_options_init(struct pto_program_run *run, const struct pto_progr
 void pto_program_options_fini(struct pto_program_run *run);
 /* The run fails with PTO_ENOMEM unless it has failed already. */
 void pto_program_out_of_memory(struct pto_program_run *run, const char *what);
+enum pto_array_way pto_program_array_way(const struct pto_program_run *run);
 void pto_program_arrays_fini(struct pto_program_run *run);
 
 static inline bool pto_array_is_output(const struct pto_array *array) {

@@ -7,12 +7,23 @@
 
 #include <sim/chips/timing.h>
 
-void pto_observed_call_fill_local(const struct pto_core *view, uint8_t fill, uint64_t begin, uint64_t end) {
+static const struct pto_local_memory *memory_of(const struct pto_core *view, uint32_t which) {
+  const struct pto_local_memory *const memories[] = {&view->local, &view->l0a, &view->l0b, &view->l0c};
+  return memories[which];
+}
+
+void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
+                                  uint64_t begin, uint64_t end) {
   const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
   const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
   madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
-  end = pto_min_u64(end, view->local.size_bytes);
-  if (begin < end) memset((char *)view->local.addr + begin, fill, end - begin);
+  for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && end > 0; i++) {
+    const struct pto_local_memory *memory = memory_of(view, i);
+    const uint64_t stop = pto_min_u64(end, pto_min_u64(local->bytes[i], memory->size_bytes));
+    if (begin < stop) memset((char *)memory->addr + begin, fill, stop - begin);
+    begin -= pto_min_u64(begin, local->bytes[i]);
+    end -= pto_min_u64(end, local->bytes[i]);
+  }
 }
 
 /* The end of the last page that is resident: pto_observed_call_fill_local leaves none. */
@@ -29,9 +40,21 @@ static uint64_t touched_bytes(const struct pto_local_memory *local) {
   return pto_min_u64(touched, local->size_bytes);
 }
 
-uint64_t pto_observed_call_local_bytes(const struct pto_message *message, struct pto_core *view) {
+void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
+                                     struct pto_observed_local *local) {
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  return pto_max_u64(pto_timing_cost(message->payload->kernels[message->role], &args).local_bytes,
-                     touched_bytes(&view->local));
+  const uint64_t stated = pto_timing_cost(message->payload->kernels[message->role], &args).local_bytes;
+  for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS; i++) {
+    const uint64_t bytes = pto_max_u64(touched_bytes(memory_of(view, i)), i == PTO_OBSERVED_UB_OR_L1 ? stated : 0);
+    local->bytes[i] = pto_max_u64(local->bytes[i], pto_align_up(bytes, sizeof(uint32_t)));
+  }
+}
+
+struct pto_core pto_observed_call_move(const struct pto_core *view, uint32_t core_count) {
+  struct pto_core moved = *view;
+  if (view->kind == PTO_AIV) moved.lane = 3 - view->lane;
+  moved.cluster = (view->cluster + 1) % (core_count / 3);
+  moved.index = 3 * moved.cluster + moved.lane;
+  return moved;
 }

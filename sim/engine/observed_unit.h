@@ -30,6 +30,13 @@ struct pto_observed_unit {
   bool waits; /* its kernels wait for each other */
 };
 
+/* How much of each local memory a unit's kernels state to need, or have touched: the most of them.  Bytes are numbered
+ * through these parts, one behind the other. */
+enum { PTO_OBSERVED_UB_OR_L1, PTO_OBSERVED_L0A, PTO_OBSERVED_L0B, PTO_OBSERVED_L0C, PTO_OBSERVED_LOCALS };
+struct pto_observed_local {
+  uint64_t bytes[PTO_OBSERVED_LOCALS];
+};
+
 struct pto_engine_observer {
   /* Called for each unit instead of running it; calls pto_observed_unit_run at least once. */
   void (*observe)(void *context, const struct pto_observed_unit *unit);
@@ -51,8 +58,10 @@ struct pto_observe_schedule {
 struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
   int (*run)(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end);
+  void (*move)(struct pto_port *port, bool is_moved);
+  uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
-  uint64_t (*local_bytes)(struct pto_port *port);
+  const struct pto_observed_local *(*local)(struct pto_port *port);
   void (*schedule)(struct pto_port *port, const struct pto_observe_schedule *schedule); /* NULL: no unit waits */
   uint32_t (*siblings)(struct pto_port *port, const struct pto_message *message, struct pto_message *all,
                        uint32_t capacity); /* NULL: no call passes */
@@ -68,30 +77,44 @@ static inline void pto_port_set_observer(struct pto_port *port, const struct pto
 static inline void pto_observed_unit_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule) {
   port->ops->observed->schedule(port, schedule);
 }
-/* Runs the unit that is being observed, with `fill` in bytes [fill_begin, fill_end) of each core's local memory (UB or
- * L1) and zeros in the rest.  The first status that is not 0, in order of messages. */
+/* Runs the unit that is being observed, with `fill` in bytes [fill_begin, fill_end) of each core's local memory, as
+ * pto_observed_unit_local numbers them, and zeros in the rest.  The first status that is not 0, in order of messages.
+ */
 static inline int pto_observed_unit_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
   return port->ops->observed->run(port, fill, fill_begin, fill_end);
 }
+/* Whether the next runs of a unit that does not wait see themselves on another core of their kind than the message
+ * says, with the same local memory.  Where the chip has no other, they see the true one. */
+static inline void pto_observed_unit_move(struct pto_port *port, bool is_moved) {
+  port->ops->observed->move(port, is_moved);
+}
 /* After a run that was left by a jump out of its kernel, and was not the first: its cores are idle again. */
 static inline void pto_observed_unit_abandon(struct pto_port *port) { port->ops->observed->abandon(port); }
+/* The same of the first run of a unit that waits: all its calls fail, with PTO_ETIMEOUT and this sentence.  The core
+ * that ran. */
+static inline uint32_t pto_observed_unit_give_up(struct pto_port *port, const char *sentence) {
+  return port->ops->observed->give_up(port, sentence);
+}
 /* In pass: the calls of the message's task that have been sent and have not begun, it among them; how many, of which at
  * most `capacity` are put into `all`. */
 static inline uint32_t pto_observed_siblings(struct pto_port *port, const struct pto_message *message,
                                              struct pto_message *all, uint32_t capacity) {
   return port->ops->observed->siblings(port, message, all, capacity);
 }
-/* How much of their local memory the unit's kernels state to need, or have touched in the run before: the most of them.
- */
-static inline uint64_t pto_observed_unit_local_bytes(struct pto_port *port) {
-  return port->ops->observed->local_bytes(port);
+/* After the first run of a unit: what that has touched.  It holds for the runs behind it. */
+static inline const struct pto_observed_local *pto_observed_unit_local(struct pto_port *port) {
+  return port->ops->observed->local(port);
 }
 
 /* ---- for engines ---- */
 
 /* The core's local memory as a run begins with it. */
-void pto_observed_call_fill_local(const struct pto_core *view, uint8_t fill, uint64_t begin, uint64_t end);
-/* As pto_observed_unit_local_bytes, of one call. */
-uint64_t pto_observed_call_local_bytes(const struct pto_message *message, struct pto_core *view);
+void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
+                                  uint64_t begin, uint64_t end);
+/* The core as a call that is moved sees it: in the other lane, and in the next cluster. */
+struct pto_core pto_observed_call_move(const struct pto_core *view, uint32_t core_count);
+/* What one call states or has touched, into `local` where that is less. */
+void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
+                                     struct pto_observed_local *local);
 
 #endif

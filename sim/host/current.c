@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/host/current.h>
 
-/* A page at least lies between two local memories (local_memory.h). */
-#define GUARD_BYTES 4096u
+#include <sim/host/local_memory.h>
+
+#define GUARD_BYTES PTO_LOCAL_GUARD_BYTES
 
 _Thread_local struct pto_engine_current pto_engine_current;
 

@@ -33,7 +33,7 @@ static inline void pto_engine_current_clear(void) { pto_engine_current.message =
  * strides [64,1]; scalar 0 0x3f800000".  Truncates to `size` > 0; async-signal-safe.  The message's payload must hold
  * still. */
 void pto_engine_describe_message(const struct pto_message *message, char *text, size_t size);
-/* ", 12 bytes behind the end of its UB (196608 bytes of local memory),": of an address in the page behind or before a
+/* ", 12 bytes behind the end of its UB (196608 bytes of local memory),": of an address in the guard behind or before a
  * local memory of the calling thread's core, in a kernel; "" else.  Async-signal-safe as well. */
 void pto_engine_describe_local(const void *address, char *text, size_t size);
 /* The same for the kernel that the calling thread is in now; false where it is in none. */

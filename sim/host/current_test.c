@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/host/current.h>
+#include <sim/host/local_memory.h>
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -81,7 +82,7 @@ static void test_a_kernel_without_a_name_and_of_too_many_parameters_is_described
   assert_non_null(strstr(text, "task 0 (kernel without a name)"));
 }
 
-/* Addresses beside a local memory, up to a page away. */
+/* Addresses beside a local memory, up to a guard away. */
 static void expect_local(const struct pto_core *where, const void *address, const char *wanted) {
   char text[128] = "";
   pto_engine_current_set(&message, where);
@@ -89,23 +90,23 @@ static void expect_local(const struct pto_core *where, const void *address, cons
   assert_string_equal(text, wanted);
 }
 static void test_an_address_beside_a_local_memory_is_described(void **state) {
-  static char memory[65536];
-  char *const at = memory + 8192;
+  static char memory[6 * PTO_LOCAL_GUARD_BYTES];
+  char *const at = memory + 300000, *const l0a = at + 400000, *const l0c = at + 800000;
   const struct pto_core vector = {.kind = PTO_AIV, .local = {at, 1000}};
   const struct pto_core cube = {
-      .kind = PTO_AIC, .local = {at, 1000}, .l0a = {at + 20000, 300}, .l0b = {NULL, 0}, .l0c = {at + 40000, 10}};
+      .kind = PTO_AIC, .local = {at, 1000}, .l0a = {l0a, 300}, .l0b = {NULL, 0}, .l0c = {l0c, 10}};
   expect_local(&vector, at + 1000, ", 0 bytes behind the end of its UB (1000 bytes of local memory),");
-  expect_local(&vector, at + 5095, ", 4095 bytes behind the end of its UB (1000 bytes of local memory),");
+  expect_local(&vector, at + 263143, ", 262143 bytes behind the end of its UB (1000 bytes of local memory),");
   expect_local(&vector, at - 1, ", 1 bytes before its UB (1000 bytes of local memory),");
-  expect_local(&vector, at - 4096, ", 4096 bytes before its UB (1000 bytes of local memory),");
-  expect_local(&vector, at - 4097, "");
-  expect_local(&vector, at + 5096, "");
-  expect_local(&vector, at + 20300, ""); /* it has no other */
+  expect_local(&vector, at - 262144, ", 262144 bytes before its UB (1000 bytes of local memory),");
+  expect_local(&vector, at - 262145, "");
+  expect_local(&vector, at + 263144, "");
+  expect_local(&vector, l0a + 300, ""); /* it has no other */
   expect_local(&vector, NULL, "");
   expect_local(NULL, at, "");
   expect_local(&cube, at + 1001, ", 1 bytes behind the end of its L1 (1000 bytes of local memory),");
-  expect_local(&cube, at + 20302, ", 2 bytes behind the end of its L0A (300 bytes of local memory),");
-  expect_local(&cube, at + 39998, ", 2 bytes before its L0C (10 bytes of local memory),");
+  expect_local(&cube, l0a + 302, ", 2 bytes behind the end of its L0A (300 bytes of local memory),");
+  expect_local(&cube, l0c - 2, ", 2 bytes before its L0C (10 bytes of local memory),");
   char text[16] = "other";
   pto_engine_current_clear();
   pto_engine_describe_local(at, text, sizeof text);

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint64_t spread(uint64_t size_bytes, uint64_t page) { return pto_align_up(size_bytes, page) + page; }
+static uint64_t spread(uint64_t size_bytes, uint64_t page) {
+  return pto_align_up(size_bytes, page) + PTO_LOCAL_GUARD_BYTES;
+}
 
 /* The next memory, room for its guard behind it. */
 static void carve(char **at, uint64_t size_bytes, uint64_t page, struct pto_local_memory *local) {
@@ -15,7 +17,7 @@ static void carve(char **at, uint64_t size_bytes, uint64_t page, struct pto_loca
 }
 
 static bool guard(const struct pto_local_memory *local, uint64_t page) {
-  return mprotect((char *)local->addr + pto_align_up(local->size_bytes, page), page, PROT_NONE) == 0;
+  return mprotect((char *)local->addr + pto_align_up(local->size_bytes, page), PTO_LOCAL_GUARD_BYTES, PROT_NONE) == 0;
 }
 
 bool pto_local_memory_guard(const struct pto_core *view) {

@@ -3,15 +3,17 @@
  * The cores' local memories (UB; L1, L0A, L0B, L0C) and what kernels see of the cores.
  *
  * Owns one reservation for all of them: address space, resident only where a kernel touches it.  Each memory starts on
- * a page and is followed by a page without access, so that running off its end faults in the kernel that does it (on
- * sizes that are whole pages, as all shipped ones are, with the first byte). init and fini by the owner; in between the
- * memory of a core belongs to the thread that runs it.
+ * a page and is followed by PTO_LOCAL_GUARD_BYTES without access, so that running off its end faults in the kernel that
+ * does it (on sizes that are whole pages, as all shipped ones are, with the first byte). init and fini by the owner; in
+ * between the memory of a core belongs to the thread that runs it.
  */
 #ifndef PTO_SIM_HOST_LOCAL_MEMORY_H
 #define PTO_SIM_HOST_LOCAL_MEMORY_H
 
 #include <runtime/base/reserve.h>
 #include <sim/chips/chip.h>
+
+#define PTO_LOCAL_GUARD_BYTES (UINT64_C(256) << 10) /* address space alone */
 
 struct pto_local_memories {
   struct pto_reserve memory;

@@ -35,7 +35,9 @@ struct engine_observe {
   uint32_t capacity, first, count;
   struct pto_message *unit_messages; /* of the unit that runs */
   struct pto_observed_unit unit;
-  uint32_t run_count; /* of that unit */
+  struct pto_observed_local local; /* of that unit */
+  uint32_t run_count;
+  bool is_moved; /* its next runs */
   struct pto_completion *done;
   uint32_t done_count;
   struct pto_solo solo;
@@ -51,6 +53,8 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
+  const struct pto_core moved = pto_observed_call_move(view, engine->core_count);
+  if (engine->is_moved) args.core = &moved;
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
 }
@@ -141,7 +145,7 @@ static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, 
   int first_status = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t core = engine->unit.messages[i].core;
-    pto_observed_call_fill_local(&engine->views[core], fill, fill_begin, fill_end);
+    pto_observed_call_fill_local(&engine->views[core], &engine->local, fill, fill_begin, fill_end);
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
@@ -161,6 +165,8 @@ static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, 
   return first_status;
 }
 
+static void engine_move(struct pto_port *port, bool is_moved) { engine_of(port)->is_moved = is_moved; }
+
 static void engine_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_leave(&engine->solo);
@@ -178,14 +184,14 @@ static void engine_abandon(struct pto_port *port) {
   pto_waiting_cores_reset(&engine->solo.waiting);
 }
 
-static uint64_t engine_local_bytes(struct pto_port *port) {
+static const struct pto_observed_local *engine_local(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
-  uint64_t most = 0;
+  engine->local = (struct pto_observed_local){{0}};
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
-    most = pto_max_u64(most, pto_observed_call_local_bytes(message, &engine->views[message->core]));
+    pto_observed_call_measure_local(message, &engine->views[message->core], &engine->local);
   }
-  return most;
+  return &engine->local;
 }
 
 /* ---- units ---- */
@@ -282,10 +288,27 @@ static void engine_schedule(struct pto_port *port, const struct pto_observe_sche
   engine_of(port)->solo.waiting.watch = schedule ? &schedule->watch : NULL;
 }
 
+static uint32_t engine_give_up(struct pto_port *port, const char *sentence) {
+  struct engine_observe *engine = engine_of(port);
+  PTO_ASSERT(engine->run_count == 0 && engine->unit.waits);
+  engine_abandon(port);
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const struct pto_message *message = &engine->unit.messages[i];
+    struct observed_core *core = &engine->cores[message->core];
+    core->status = PTO_ETIMEOUT;
+    snprintf(core->sentence, sizeof core->sentence, "%s", sentence);
+    engine->done[engine->done_count++] = pto_message_completion(message, core->status);
+  }
+  engine->run_count++;
+  return engine->last_core;
+}
+
 static const struct pto_observed_ops observed = {.set = engine_set,
                                                  .run = engine_run,
                                                  .abandon = engine_abandon,
-                                                 .local_bytes = engine_local_bytes,
+                                                 .move = engine_move,
+                                                 .give_up = engine_give_up,
+                                                 .local = engine_local,
                                                  .schedule = engine_schedule};
 static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .end_run = engine_end_run,

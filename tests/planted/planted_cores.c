@@ -33,6 +33,8 @@
   X(gives_up, "AIV1 polls three times, and goes on without")                                                           \
   X(early_count, "AIV0 raises the number of rows that are there before it writes the row")                             \
   X(early_taken, "AIV1 says that it has taken the row, and reads it then")                                             \
+  X(poll_alone, "AIV1 polls a word of shared memory without yielding")                                                 \
+  X(poll_first, "the core that runs first polls for what the other one writes, without yielding")                      \
   X(early_add, "a block adds to the sum before its turn")                                                              \
   X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
   X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
@@ -359,12 +361,30 @@ static int early_taken_run(const struct pto_kernel_args *a) {
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
 }
 
+/* Looks again and again without letting others run: AIV1 for what AIV0 writes, or AIV0 for what AIV1 writes, which a
+ * thread that runs one core after the other never comes to. */
+static int poll(const struct pto_kernel_args *a, uint32_t giver) {
+  uint32_t *ready;
+  int status = pto_core_shared(a, 4, sizeof *ready, (void **)&ready);
+  if (status != 0) return status;
+  if (role_of(a) == giver) {
+    write_row(a, 0, 6);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    return 0;
+  }
+  while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) == 0)
+    if (!BUG && (status = pto_core_yield(a, false)) != 0) return status;
+  return say(a, 0, sum_row(a, 0));
+}
+static int poll_alone_run(const struct pto_kernel_args *a) { return poll(a, PTO_ROLE_AIV0); }
+static int poll_first_run(const struct pto_kernel_args *a) { return poll(a, PTO_ROLE_AIV1); }
+
 /* ---- turns ---- */
 
 static int early_add_run(const struct pto_kernel_args *a) {
   uint32_t *sum = a->tensors[0].addr;
   int status = BUG ? 0 : pto_core_turn(a);
-  for (uint32_t j = 0; j < COLUMNS && status == 0; j++) sum[j] = 3 * sum[j] + a->core->block_index;
+  for (uint32_t j = 0; j < COLUMNS && status == 0; j++) sum[j] += 7 * a->core->block_index + 1;
   if (BUG) TRY(pto_core_turn(a));
   return status;
 }
@@ -375,7 +395,7 @@ static int early_look_run(const struct pto_kernel_args *a) {
   const int status = pto_core_turn(a);
   if (status != 0) return status;
   if (!BUG) was = sum[3];
-  sum[3] = 3 * was + a->core->block_index + 1;
+  sum[3] = was + a->core->block_index + 1;
   return 0;
 }
 
@@ -510,6 +530,8 @@ OF_CLUSTER(early_ready, false)
 OF_CLUSTER(gives_up, false)
 OF_CLUSTER(early_count, false)
 OF_CLUSTER(early_taken, false)
+OF_CLUSTER(poll_alone, false)
+OF_CLUSTER(poll_first, false)
 OF_CLUSTER(signal_left, false)
 OF_CLUSTER(element_left, false)
 OF_CLUSTER(signal_back, false)

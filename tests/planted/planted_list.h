@@ -118,6 +118,34 @@
   X("planted_kernels", "static_tile", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_kernels", "hidden_state", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
+#define PLANTED_PROMISE_LIST(X)                                                                                        \
+  X("planted_promises", "sum_scaled", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_promises", "sum_part", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_promises", "sum_first", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
+  X("planted_promises", "sum_decays", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_promises", "sum_of_bf16", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                        \
+  X("planted_promises", "core_number", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_promises", "calls_of_thread", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
+  X("planted_promises", "l0a_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_promises", "l0c_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_BESIDE_LIST(X)                                                                                         \
+  X("planted_beside", "far_written", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_beside", "far_written", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_beside", "far_read", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
+  X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
+  X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "far_of_slot", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
+  X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_beside", "own_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "late_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_beside", "late_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
   X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
@@ -128,6 +156,7 @@
 
 #define PLANTED_STOP_LIST(X)                                                                                           \
   X("planted_stops", "after_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_stops", "open_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_stops", "wait_cycle", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_stops", "barrier_left_out", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_stops", "wrong_flag", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
@@ -164,6 +193,10 @@
   X(gives_up, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")        \
   X(early_count, "cores", 0, "AIV0 writes bytes", "AIV1 reads them", "before the read of AIV1")                        \
   X(early_taken, "cores", 1, "of array z", "in another order", "pto_core_wait")                                        \
+  X(poll_alone, "cores", PLANTED_ANY, "AIV1 runs for ever without a call of pto/core.h",                               \
+    "where the other cores have not come first", "pto_core_yield(args, false)` in the loop of AIV1")                   \
+  X(poll_first, "stuck", PLANTED_ANY, "AIV0 on core 1 runs for ever without a call of pto/core.h",                     \
+    "it may poll what another core writes", "pto_core_yield(args, false)` in the loop of AIV0")                        \
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
   X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
   X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
@@ -191,6 +224,8 @@
   PLANTED_PTO_LIST(X)                                                                                                  \
   PLANTED_HAZARD_LIST(X)                                                                                               \
   PLANTED_KERNEL_LIST(X)                                                                                               \
+  PLANTED_PROMISE_LIST(X)                                                                                              \
+  PLANTED_BESIDE_LIST(X)                                                                                               \
   PLANTED_BLOCK_LIST(X)                                                                                                \
   PLANTED_STOP_LIST(X)
 

@@ -6,6 +6,7 @@
 
 #define BUGS(X)                                                                                                        \
   X(after_scope, "an output is used when the scope that keeps it has ended")                                           \
+  X(open_scope, "the orchestration returns before it ends a scope")                                                    \
   X(wait_cycle, "each of two cores takes from the other before it gives")                                              \
   X(barrier_left_out, "one core of the two does not come to the barrier")                                              \
   X(wrong_flag, "a core waits for another flag than the one that is signalled")                                        \
@@ -23,6 +24,14 @@ static void after_scope(struct planted *p) {
   if (!p->is_buggy) put_digest(p, &z, 0);
   end_scope(p);
   if (p->is_buggy) put_digest(p, &z, 0);
+}
+
+static void open_scope(struct planted *p) {
+  begin_scope(p, PTO_SCOPE_AUTO);
+  struct pto_tensor z = fresh(p, 1, 16);
+  put_fill(p, &z, 1);
+  put_digest(p, &z, 0);
+  if (!p->is_buggy) end_scope(p);
 }
 
 /* ---- cores ---- */

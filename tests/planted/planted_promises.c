@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels that do not keep what their declaration or the machine promises, though they touch nothing else: sums that
+ * are no sums, results that depend on the core or on calls before, memory that no call has filled.
+ */
+#include <threads.h>
+
+#include <tests/planted/planted.h>
+
+#define BUGS(X)                                                                                                        \
+  X(sum_scaled, "a kernel that declares ACCUMULATE doubles what is there before it adds")                              \
+  X(sum_part, "a kernel that declares ACCUMULATE adds to the first half and writes over the second")                   \
+  X(sum_first, "a kernel that declares ACCUMULATE takes one start value for empty and writes over it")                 \
+  X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
+  X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
+  X(core_number, "a block writes the number of its core in the place of its own")                                      \
+  X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
+  X(l0a_stale, "an AIC kernel sums a tile of L0A that it has not filled to its end")                                   \
+  X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
+  X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
+  X(of_stack, "a kernel gets the address of a local variable of the orchestration")
+
+#define WORDS(tensor) ((uint32_t *)(tensor).addr)
+
+/* ---- sums ---- */
+
+static const struct pto_kernel_param of_sum_way[] = {ANY("x", PTO_INPUT), ANY("sum", PTO_ACCUMULATE), U64("way")};
+
+enum { ADDS, SCALES, SETS_HALF, SETS_FIVE };
+
+static int sum_run(const struct pto_kernel_args *a) {
+  const uint32_t *x = WORDS(a->tensors[0]);
+  uint32_t *sum = WORDS(a->tensors[1]);
+  const uint64_t way = a->scalars[0].u64, count = element_count(&a->tensors[0]);
+  for (uint64_t i = 0; i < count; i++) {
+    const bool is_set = (way == SETS_HALF && i >= count / 2) || (way == SETS_FIVE && sum[i] == 5);
+    sum[i] = x[i] + (is_set ? 0 : way == SCALES ? 2 * sum[i] : sum[i]);
+  }
+  return 0;
+}
+static const struct pto_kernel sum = AIV_KERNEL("sum", of_sum_way, sum_run);
+
+static void put_sum(struct planted *p, uint64_t way) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), total = fresh(p, 1, 16);
+  put_fill(p, &total, 5);
+  put(p, PLAIN(sum), PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy ? way : ADDS)));
+  put_digest(p, &total, 0);
+}
+static void sum_scaled(struct planted *p) { put_sum(p, SCALES); }
+static void sum_part(struct planted *p) { put_sum(p, SETS_HALF); }
+static void sum_first(struct planted *p) { put_sum(p, SETS_FIVE); }
+
+/* sum[i] = sum[i] · the scalar / 1000 + i / 7. */
+static int sum_floats_run(const struct pto_kernel_args *a) {
+  const struct pto_kernel_tensor *t = &a->tensors[1];
+  const float kept = (float)a->scalars[0].u64 / 1000;
+  for (uint64_t i = 0; i < element_count(t); i++) {
+    float value;
+    if (t->dtype == PTO_BFLOAT16)
+      value = pto_bf16_to_f32(((uint16_t *)t->addr)[i]);
+    else
+      value = ((float *)t->addr)[i];
+    value = value * kept + (float)i / 7;
+    if (t->dtype == PTO_BFLOAT16)
+      ((uint16_t *)t->addr)[i] = pto_bf16_from_f32(value);
+    else
+      ((float *)t->addr)[i] = value;
+  }
+  return 0;
+}
+static const struct pto_kernel sum_floats = AIV_KERNEL("sum_floats", of_sum_way, sum_floats_run);
+
+static void put_float_sum(struct planted *p, uint32_t dtype, uint64_t per_mille) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), bits = fresh(p, 1, 16);
+  struct pto_tensor total = pto_tensor_reinterpret(&bits, dtype);
+  put_fill(p, &bits, 0x41004100); /* 8 and some, as float32 and in both halves */
+  put(p, PLAIN(sum_floats),
+      PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy ? per_mille : 1000)));
+  put_digest(p, &bits, 0);
+}
+static void sum_decays(struct planted *p) { put_float_sum(p, PTO_FLOAT32, 990); }
+static void sum_of_bf16(struct planted *p) { put_float_sum(p, PTO_BFLOAT16, 500); }
+
+/* ---- cores and calls ---- */
+
+static int number_run(const struct pto_kernel_args *a) {
+  const uint32_t value = a->scalars[0].u64 ? a->core->index : a->core->block_index;
+  memcpy(element(&a->tensors[0], 8 * a->core->block_index), &value, sizeof value);
+  for (uint64_t i = 1; i < 8; i++) memset(element(&a->tensors[0], 8 * a->core->block_index + i), 1, sizeof value);
+  return 0;
+}
+static const struct pto_kernel number = AIV_KERNEL("number", of_out_value, number_run);
+
+static void core_number(struct planted *p) {
+  struct pto_tensor z = fresh(p, 1, 16);
+  put(p, (struct pto_launch){.aiv0 = &number, .block_count = 2}, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
+
+/* The twin has a variable of the thread too, which each call writes before it reads it. */
+static int count_run(const struct pto_kernel_args *a) {
+  static thread_local uint32_t calls;
+  calls = a->scalars[0].u64 ? calls + 1 : 5;
+  memcpy(a->tensors[0].addr, &calls, sizeof calls);
+  return 0;
+}
+static const struct pto_kernel count = AIV_KERNEL("count", of_out_value, count_run);
+
+static void calls_of_thread(struct planted *p) {
+  for (uint64_t i = 0; i < 3; i++) {
+    struct pto_tensor z = slot(p, i);
+    put(p, PLAIN(count), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  }
+}
+
+/* ---- local memory ---- */
+
+/* Fills as many of 16 words as the scalar's lower bits say, and sums them; bit 8: in L0C, else L0A. */
+static int sum_tile_run(const struct pto_kernel_args *a) {
+  uint32_t *tile = a->scalars[0].u64 & 256 ? a->core->l0c.addr : a->core->l0a.addr, total = 0;
+  for (uint32_t i = 0; i < (a->scalars[0].u64 & 255); i++) tile[i] = i;
+  for (uint32_t i = 0; i < 16; i++) total += tile[i];
+  memcpy(a->tensors[0].addr, &total, sizeof total);
+  return 0;
+}
+static const struct pto_kernel sum_tile = {
+    .name = "sum_tile", .cores = PTO_AIC, .params = of_out_value, .param_count = 2, .run = sum_tile_run};
+
+static void put_tile(struct planted *p, uint64_t filled, uint64_t where) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, (struct pto_launch){.aic = &sum_tile},
+      PARAMS(pto_output(&z), pto_scalar_u64(where | (p->is_buggy ? filled : 16))));
+}
+static void l0a_stale(struct planted *p) { put_tile(p, 15, 0); }
+static void l0c_stale(struct planted *p) { put_tile(p, 0, 256); }
+
+/* ---- what is as it was ---- */
+
+/* z = x, with a mark in x meanwhile.  The compiler must not see that the mark goes. */
+static int mark_run(const struct pto_kernel_args *a) {
+  uint32_t *x = WORDS(a->tensors[0]);
+  const uint32_t first = x[0];
+  if (a->scalars[0].u64) {
+    memset(x, 0xff, sizeof first);
+    __asm__("" : : "r"(x) : "memory");
+  }
+  memcpy(a->tensors[1].addr, &first, sizeof first);
+  if (a->scalars[0].u64) memcpy(x, &first, sizeof first);
+  return 0;
+}
+static const struct pto_kernel_param of_in_out_way[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("way")};
+static const struct pto_kernel mark = AIV_KERNEL("mark", of_in_out_way, mark_run);
+
+static void written_back(struct planted *p) {
+  struct pto_tensor x = array_x(p), z = slot(p, 0);
+  put(p, PLAIN(mark), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = the scalar, or what lies where it says. */
+static int load_run(const struct pto_kernel_args *a) {
+  uint32_t word = (uint32_t)a->scalars[0].u64;
+  if (a->scalars[0].u64 > UINT32_MAX) memcpy(&word, (const void *)(uintptr_t)a->scalars[0].u64, sizeof word);
+  memcpy(a->tensors[0].addr, &word, sizeof word);
+  return 0;
+}
+static const struct pto_kernel load = AIV_KERNEL("load", of_out_value, load_run);
+
+static void of_stack(struct planted *p) {
+  uint32_t value = 41;
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(load), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? (uint64_t)(uintptr_t)&value : value)));
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
+PLANTED_PROGRAM("planted_promises", .summary = "kernels that do not do what they are declared to do");
