@@ -34,9 +34,14 @@ class Refused(errors.EINVAL):
         self.reasons, self.unknown = list(reasons), sorted(unknown)
 
 
-def _read(path):
+def read(path):
     """The model of a file, with its external data, which lies beside or below the file."""
-    model = onnx.load(str(path), load_external_data=False)
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as reason:
+        if type(reason).__name__ == "DecodeError":  # of whichever protobuf onnx has
+            raise Refused([f"{path} is no ONNX file"]) from None
+        raise
     folder = pathlib.Path(path).resolve().parent
     for tensor in onnx.external_data_helper._get_all_tensors(model):
         for entry in tensor.external_data:
@@ -219,7 +224,7 @@ def from_onnx(model, **sizes):
     that stays open, from 1 to 8; a size without a name is INPUT.DIMENSION, given as **{"x.0": 1}.  bool is uint8, 0 or 1.
     Raises Refused, with all that is missing."""
     try:
-        return _graph(model if isinstance(model, onnx.ModelProto) else _read(model), sizes)
+        return _graph(model if isinstance(model, onnx.ModelProto) else read(model), sizes)
     except Depends as reason:
         raise Refused([str(reason)]) from None
     except Refused:
@@ -228,10 +233,6 @@ def from_onnx(model, **sizes):
         raise Refused([str(reason)]) from None
     except (OSError, onnx.checker.ValidationError) as reason:
         raise Refused([str(reason)]) from None
-    except Exception as reason:
-        if type(reason).__name__ == "DecodeError":  # of whichever protobuf onnx has
-            raise Refused([f"{model} is no ONNX file"]) from None
-        raise
 
 
 def _size(word):
