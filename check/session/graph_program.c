@@ -52,16 +52,6 @@ static const char **foreign_settings(const struct pto_graph_program_source *sour
   return settings;
 }
 
-static int read_onnx(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
-                     struct pto_error *error) {
-  uint32_t count;
-  const char **sizes = foreign_settings(source, &count);
-  if (!sizes) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-  const int status = pto_onnx_load(source->path, (struct pto_words){sizes, count}, graph_out, error);
-  free(sizes);
-  return status;
-}
-
 static int read_model(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
                       struct pto_error *error) {
   const struct pto_graph_model_info *model = pto_graph_model_find(source->model);
@@ -111,6 +101,20 @@ static int bind(const struct pto_graph_program_source *source, struct pto_graph 
   }
   free(settings);
   pto_graph_destroy(open);
+  return status;
+}
+
+static int read_onnx(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                     struct pto_error *error) {
+  uint32_t count;
+  const char **sizes = foreign_settings(source, &count);
+  if (!sizes) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  struct pto_graph *graph = NULL;
+  const int status = pto_onnx_load(source->path, (struct pto_words){sizes, count}, &graph, error);
+  free(sizes);
+  if (status == PTO_OK && pto_graph_is_open(graph) && !source->may_stay_open)
+    return bind(source, graph, graph_out, error);
+  *graph_out = graph;
   return status;
 }
 

@@ -4,7 +4,7 @@
     graph = pto.from_onnx("model.onnx", batch=1)
 
 Shapes become numbers: sizes that the file names are keywords here (--set NAME=VALUE of `ptosim graph model.onnx`, which runs
-this module).  What a model computes of shapes and constants is computed here, by numpy; the rest becomes calls of a
+this module), or stay open, as batch=range(1, 9) (--set batch=1..8; onnx_open).  What a model computes of shapes and constants is computed here, by numpy; the rest becomes calls of a
 GraphBuilder, by the table of onnx_operations.  A model that is refused says so once, with each node that has no counterpart.
 """
 
@@ -19,6 +19,7 @@ from onnx import numpy_helper
 from .graphs import GraphBuilder
 from .library import Error, errors
 from .onnx_fold import folds
+from .onnx_open import Depends, opened
 from .onnx_operations import operations
 from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype
 
@@ -33,9 +34,14 @@ class Refused(errors.EINVAL):
         self.reasons, self.unknown = list(reasons), sorted(unknown)
 
 
-def _read(path):
+def read(path):
     """The model of a file, with its external data, which lies beside or below the file."""
-    model = onnx.load(str(path), load_external_data=False)
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as reason:
+        if type(reason).__name__ == "DecodeError":  # of whichever protobuf onnx has
+            raise Refused([f"{path} is no ONNX file"]) from None
+        raise
     folder = pathlib.Path(path).resolve().parent
     for tensor in onnx.external_data_helper._get_all_tensors(model):
         for entry in tensor.external_data:
@@ -59,8 +65,8 @@ def _array(tensor):
 class Importer:
     """One model on its way to a graph.  values: by ONNX name, None where a node that was refused makes it."""
 
-    def __init__(self, model, sizes):
-        self.build, self.sizes, self.values, self.reasons, self.unknown = GraphBuilder(), sizes, {}, [], set()
+    def __init__(self, model, sizes, build):
+        self.build, self.sizes, self.values, self.reasons, self.unknown = build, sizes, {}, [], set()
         self.used, self.names = set(), set()
         self.opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
         self.graph = model.graph
@@ -194,35 +200,54 @@ class Importer:
         return outputs
 
     def made(self):
-        """The graph."""
+        """The outputs, by name."""
         self._inputs()
         self._nodes(self.graph.node)
         outputs = self._outputs()
         if self.reasons:
             raise Refused(self.reasons, self.unknown)
-        return self.build.build(outputs)
+        return outputs
+
+
+def _graph(model, sizes):
+    for name, value in sizes.items():
+        if isinstance(value, range) and (value[:1] != range(1, 2) or value.step != 1):
+            raise Refused([f"size {name!r} is {value}: a size that stays open is range(1, most + 1)"])
+    if any(isinstance(value, range) for value in sizes.values()):
+        return opened(lambda numbers, build: Importer(model, numbers, build).made(), sizes)
+    build = GraphBuilder()
+    return build.build(Importer(model, sizes, build).made())
 
 
 def from_onnx(model, **sizes):
-    """The graph of an ONNX file, or of a ModelProto.  sizes: numbers for the sizes that it names, as batch=1; a size without a
-    name is INPUT.DIMENSION, given as **{"x.0": 1}.  bool is uint8, 0 or 1.  Raises Refused, with all that is missing."""
+    """The graph of an ONNX file, or of a ModelProto.  sizes: numbers for the sizes that it names, as batch=1, or range(1, 9) for one
+    that stays open, from 1 to 8; a size without a name is INPUT.DIMENSION, given as **{"x.0": 1}.  bool is uint8, 0 or 1.
+    Raises Refused, with all that is missing."""
     try:
-        return Importer(model if isinstance(model, onnx.ModelProto) else _read(model), sizes).made()
+        return _graph(model if isinstance(model, onnx.ModelProto) else read(model), sizes)
+    except Depends as reason:
+        raise Refused([str(reason)]) from None
+    except Refused:
+        raise
+    except Error as reason:  # of the builder, about all of it
+        raise Refused([str(reason)]) from None
     except (OSError, onnx.checker.ValidationError) as reason:
         raise Refused([str(reason)]) from None
-    except Exception as reason:
-        if type(reason).__name__ == "DecodeError":  # of whichever protobuf onnx has
-            raise Refused([f"{model} is no ONNX file"]) from None
-        raise
+
+
+def _size(word):
+    """3, or 1..8 of a size that stays open."""
+    first, dots, most = word.partition("..")
+    return range(int(first), int(most) + 1) if dots else int(word)
 
 
 def main(arguments):
     """MODEL.onnx GRAPH.json [NAME=SIZE…]: writes the graph, its weights beside it.  What is refused goes to stderr, a line each."""
     source, target, *given = arguments
     try:
-        sizes = {name: int(value) for name, _, value in (each.partition("=") for each in given)}
+        sizes = {name: _size(value) for name, _, value in (each.partition("=") for each in given)}
     except ValueError:
-        print(f"{' '.join(given)}: sizes are whole numbers", file=sys.stderr)
+        print(f"{' '.join(given)}: sizes are whole numbers, or 1..MOST where they stay open", file=sys.stderr)
         return 2
     try:
         from_onnx(source, **sizes).save(target)

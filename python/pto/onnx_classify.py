@@ -10,11 +10,11 @@ import pathlib
 import sys
 
 import numpy
-import onnx
 from PIL import Image
 
 from .devices import Context
-from .onnx import from_onnx
+from .library import Error
+from .onnx import from_onnx, read
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 WHOLE = 256 / 224  # of the shorter side to what is cut out
@@ -43,6 +43,9 @@ def classify(model, path, labels):
     """The labels with their probabilities, the likeliest first."""
     batch = [each.type.tensor_type.shape.dim[0].dim_param for each in model.graph.input[:1]]
     graph = from_onnx(model, **{name: 1 for name in batch if name})
+    shapes = [shape for _, shape in graph.inputs.values()]
+    if len(shapes) != 1 or len(shapes[0]) != 4 or shapes[0][:2] != (1, 3):
+        raise ValueError(f"the model takes {', '.join(map(str, shapes))}, and no picture of (1, 3, height, width)")
     (name, (_, shape)), = graph.inputs.items()
     with Context(engine="threads") as device:
         scores, = graph.compute(device, {name: picture(path, *shape[2:])}).values()
@@ -52,13 +55,20 @@ def classify(model, path, labels):
     return [(labels[at], float(found[at])) for at in numpy.argsort(-found)]
 
 
-def main(model, path, labels):
-    model = onnx.load(model)
-    for label, share in classify(model, path, pathlib.Path(labels).read_text().splitlines())[:5]:
+def main(arguments):
+    if len(arguments) != 3:
+        sys.exit("usage: python3 -m pto.onnx_classify MODEL.onnx PICTURE LABELS.txt")
+    path, image, labels = arguments
+    try:
+        model = read(path)
+        found = classify(model, image, pathlib.Path(labels).read_text().splitlines())
+    except (OSError, ValueError, Error) as reason:
+        sys.exit(f"onnx_classify: {reason}")
+    for label, share in found[:5]:
         print(f"{share:8.2%}  {label}")
     if any((each.key, each.value) == ("weights", "random") for each in model.metadata_props):
         print("the weights are random: the answer means nothing")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(sys.argv[1:])

@@ -383,4 +383,6 @@ def test_from_a_picture_to_labels(tmp_path):
     shares = [float(line.split("%")[0]) for line in lines[:5]]
     assert shares == sorted(shares, reverse=True) and all("label " in line for line in lines[:5])
     (tmp_path / "labels.txt").write_text("one\n")
-    assert "there are 1 labels" in subprocess.run(words, capture_output=True, text=True).stderr
+    said = [subprocess.run(each, capture_output=True, text=True) for each in (words, words[:4], [*words[:3], words[4], *words[4:]])]
+    for each, sentence in zip(said, ("there are 1 labels", "usage: ", "is no ONNX file")):
+        assert each.returncode == 1 and "Traceback" not in each.stderr and sentence in each.stderr.splitlines()[-1], each
