@@ -19,13 +19,16 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied a
 #define HEADER_LIMIT (64u << 10) /* no plain array needs more than a few hundred bytes */
 #define DATA_ALIGN 64u           /* NumPy aligns the elements to this in the file */
 
-/* How each dtype is stored: as what it is, in whole bytes; NumPy has no bfloat16. */
+/* How each dtype is stored: as what it is, in whole bytes; of bfloat16 and the small floats, which NumPy does not have,
+ * the codes. */
 _Static_assert(PTO_FLOAT_DTYPE_COUNT == 3, "a float more: how NumPy stores it goes here, and into pto_npy_get");
+static bool is_code(uint32_t dtype) { return dtype == PTO_BFLOAT16 || pto_dtype_is_small_float(dtype); }
+#define KIND(dtype, class_) ((dtype) == PTO_BFLOAT16 || (class_) == 's' ? 'u' : (class_))
 static const struct npy_type {
   char kind;
   uint8_t item_bytes;
 } npy_types[PTO_DTYPE_COUNT] = {
-#define X(constant, value, name, bits, class_) [value] = {(value) == PTO_BFLOAT16 ? 'u' : (class_), ((bits) + 7) / 8},
+#define X(constant, value, name, bits, class_) [value] = {KIND(value, class_), ((bits) + 7) / 8},
     PTO_DTYPE_LIST(X)
 #undef X
 };
@@ -90,7 +93,7 @@ static int parse_descr(struct parser *p, struct pto_npy *npy) {
   if (!strchr("<|=", descr[0]) || !descr[0] || !descr[1] || !strchr("fiubV", descr[1]))
     return pto_error_set(p->error, PTO_EINVAL, "elements of type '%s' are not supported", descr);
   static const struct npy_type stored[] = {{'f', 2}, {'f', 4}, {'f', 8}, {'i', 1}, {'i', 2}, {'i', 4}, {'i', 8},
-                                           {'u', 1}, {'u', 2}, {'u', 4}, {'u', 8}, {'b', 1}, {'V', 2}};
+                                           {'u', 1}, {'u', 2}, {'u', 4}, {'u', 8}, {'b', 1}, {'V', 1}, {'V', 2}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(stored); i++)
     if (stored[i].kind == descr[1] && descr[2] == '0' + stored[i].item_bytes && !descr[3]) {
       npy->kind = stored[i].kind;
@@ -276,8 +279,8 @@ void pto_npy_fini(struct pto_npy *npy) {
 
 bool pto_npy_holds(const struct pto_npy *npy, uint32_t dtype) {
   if (dtype >= PTO_DTYPE_COUNT) return false;
-  if (dtype == PTO_BFLOAT16 && npy->kind == 'V' && npy->item_bytes == 2) return true;
-  return npy->kind == npy_types[dtype].kind && npy->item_bytes == npy_types[dtype].item_bytes;
+  const bool is_kind = npy->kind == npy_types[dtype].kind || (npy->kind == 'V' && is_code(dtype));
+  return is_kind && npy->item_bytes == npy_types[dtype].item_bytes;
 }
 
 /* One byte an element to two elements a byte, low nibble first. */
@@ -313,6 +316,8 @@ double pto_npy_get(const struct pto_npy *npy, uint32_t dtype, uint64_t index) {
   memcpy(&single, &bits, sizeof single);
   memcpy(&wide, &bits, sizeof wide);
   if (dtype == PTO_BFLOAT16 && pto_npy_holds(npy, dtype)) return (double)pto_bf16_to_f32((uint16_t)bits);
+  if (pto_dtype_is_small_float(dtype) && pto_npy_holds(npy, dtype))
+    return (double)pto_small_float_to_f32(dtype, (uint8_t)bits);
   switch (npy->kind) {
   case 'f':
     return bytes == 4 ? (double)single : bytes == 8 ? wide : (double)pto_fp16_to_f32((uint16_t)bits);

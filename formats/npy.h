@@ -12,6 +12,7 @@
  *
  * Dtypes that NumPy has no name for:
  *   bf16   is written as '<u2', the bits of each element; read from '<u2' or '<V2' where a bf16 is wanted
+ *   f8e4m3fn, f8e5m2, f8e8m0fnu, f4e2m1fn: as '|u1', a code each; read from '|u1' or '|V1', which ml_dtypes writes
  *   i4, u4 are written as '|i1' and '|u1', one element a byte; read from these where every value fits
  *
  * Threads: any, each with its own arguments.  To add a dtype: npy_types of npy.c makes it of class and bits; a float is

@@ -147,6 +147,26 @@ static void test_bf16_is_read_from_its_bits_under_both_names(void **state) {
   }
 }
 
+/* 1, of each format; ml_dtypes writes them as bytes of no kind. */
+static void test_small_floats_are_read_from_their_codes_under_both_names(void **state) {
+  static const uint32_t dtypes[] = {PTO_FLOAT8_E4M3FN, PTO_FLOAT8_E5M2, PTO_FLOAT8_E8M0FNU, PTO_FLOAT4_E2M1FN};
+  const char *const types[] = {"|u1", "|V1"};
+  for (size_t i = 0; i < 2; i++) {
+    char dictionary[96];
+    uint8_t codes[4] = {0x38, 0x3c, 0x7f, 0x02}, packed[2];
+    struct pto_npy npy;
+    struct pto_error error;
+    snprintf(dictionary, sizeof dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': (4,)}", types[i]);
+    assert_int_equal(read_file(1, dictionary, codes, sizeof codes, &npy, &error), PTO_OK);
+    for (uint64_t k = 0; k < 4; k++) assert_true(pto_npy_get(&npy, dtypes[k], k) == 1.0);
+    assert_true(pto_npy_holds(&npy, PTO_UINT8) == (i == 0));
+    assert_false(pto_npy_holds(&npy, PTO_BFLOAT16));
+    assert_int_equal(pto_npy_copy(&npy, PTO_FLOAT4_E2M1FN, packed, &error), PTO_EINVAL);
+    assert_non_null(strstr(error.sentence, "element 0 is 56"));
+    pto_npy_fini(&npy);
+  }
+}
+
 static void test_numbers_of_every_kind_are_read_as_goldens(void **state) {
   static const struct {
     const char *descr, *bytes;
@@ -290,6 +310,7 @@ int main(void) {
       cmocka_unit_test(test_every_dtype_comes_back_bit_for_bit),
       cmocka_unit_test(test_the_written_header_is_what_numpy_expects),
       cmocka_unit_test(test_bf16_is_read_from_its_bits_under_both_names),
+      cmocka_unit_test(test_small_floats_are_read_from_their_codes_under_both_names),
       cmocka_unit_test(test_numbers_of_every_kind_are_read_as_goldens),
       cmocka_unit_test(test_four_bit_types_refuse_what_does_not_fit),
       cmocka_unit_test(test_an_empty_array_has_no_bytes),

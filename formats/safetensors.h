@@ -42,6 +42,10 @@
   X("I16", 16, PTO_INT16)                                                                                              \
   X("I8", 8, PTO_INT8)                                                                                                 \
   X("I4", 4, PTO_INT4)                                                                                                 \
+  X("F8_E4M3", 8, PTO_FLOAT8_E4M3FN)                                                                                   \
+  X("F8_E5M2", 8, PTO_FLOAT8_E5M2)                                                                                     \
+  X("F8_E8M0", 8, PTO_FLOAT8_E8M0FNU)                                                                                  \
+  X("F4", 4, PTO_FLOAT4_E2M1FN)                                                                                        \
   X("U64", 64, PTO_UINT64)                                                                                             \
   X("U32", 32, PTO_UINT32)                                                                                             \
   X("U16", 16, PTO_UINT16)                                                                                             \
@@ -49,10 +53,7 @@
   X("U4", 4, PTO_UINT4)                                                                                                \
   X("BOOL", 8, PTO_BOOL)                                                                                               \
   X("F64", 64, PTO_SAFETENSORS_NO_DTYPE)                                                                               \
-  X("C64", 64, PTO_SAFETENSORS_NO_DTYPE)                                                                               \
-  X("F8_E4M3", 8, PTO_SAFETENSORS_NO_DTYPE)                                                                            \
-  X("F8_E5M2", 8, PTO_SAFETENSORS_NO_DTYPE)                                                                            \
-  X("F8_E8M0", 8, PTO_SAFETENSORS_NO_DTYPE)
+  X("C64", 64, PTO_SAFETENSORS_NO_DTYPE)
 
 struct pto_safetensors_tensor {
   const char *name;

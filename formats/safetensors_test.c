@@ -216,7 +216,7 @@ static void test_what_cannot_be_written_is_refused(void **state) {
   write_refused(two, 1, "its name is no UTF-8");
   two[0] = written[0];
   two[0].dtype = PTO_DTYPE_COUNT;
-  write_refused(two, 1, "dtype 14 and rank 1 cannot be written");
+  write_refused(two, 1, "dtype 18 and rank 1 cannot be written");
   two[0].dtype = PTO_INT8;
   two[0].shape[0] = UINT64_MAX;
   write_refused(two, 1, "more bits than a file can");

@@ -33,8 +33,9 @@ static const struct word directions[] = {
 static const struct word judges[] = {
     {"none", PTO_ADOPTED_BY_NONE}, {"golden", PTO_ADOPTED_BY_GOLDEN}, {"test", PTO_ADOPTED_BY_TEST}};
 static const struct word architectures[] = {{"a2a3", 0}, {"a5", 0}};
-/* Those that this library has no dtype for: their bytes are moved as they are. */
-static const struct word opaque_dtypes[] = {{"fp8e4m3fn", PTO_UINT8}, {"fp8e8m0", PTO_UINT8}, {"fp4e2m1", PTO_UINT8}};
+/* Those that have the existing runtime's names; an fp4e2m1 is a byte of two numbers. */
+static const struct word their_dtypes[] = {
+    {"fp8e4m3fn", PTO_FLOAT8_E4M3FN}, {"fp8e8m0", PTO_FLOAT8_E8M0FNU}, {"fp4e2m1", PTO_UINT8}};
 
 static const struct word *find_word(const struct word *words, size_t count, const char *text) {
   for (size_t i = 0; i < count; i++)
@@ -107,8 +108,8 @@ static void read_kernel(struct pto_json_reader *reader, json_t *array, struct pt
 static void read_dtype(struct pto_json_reader *reader, json_t *object, struct pto_adopted_tensor *tensor) {
   tensor->dtype_name = pto_json_read_string(reader, object, "dtype");
   if (reader->status) return;
-  const struct word *opaque = find_word(opaque_dtypes, PTO_ARRAY_LENGTH(opaque_dtypes), tensor->dtype_name);
-  const int dtype = opaque ? (int)opaque->value : pto_dtype_from_name(tensor->dtype_name);
+  const struct word *theirs = find_word(their_dtypes, PTO_ARRAY_LENGTH(their_dtypes), tensor->dtype_name);
+  const int dtype = theirs ? (int)theirs->value : pto_dtype_from_name(tensor->dtype_name);
   if (dtype < 0 || pto_dtype_bits((uint32_t)dtype) < 8)
     pto_json_read_refuse(reader, "\"dtype\" is \"%.60s\", expected a type of whole bytes, such as f32 or i64",
                          tensor->dtype_name);
@@ -140,8 +141,8 @@ static void read_tensor(struct pto_json_reader *reader, json_t *array, struct pt
       pto_json_read_refuse(reader, "\"%.60s\" is the name of tensors[%" PRIu32 "] too", tensor->name, k);
   if (tensor->golden_path && tensor->role == PTO_ARRAY_INPUT)
     pto_json_read_refuse(reader, "\"golden\" is given and the tensor is no output");
-  if (tensor->golden_path && tensor->role != PTO_ARRAY_INPUT &&
-      find_word(opaque_dtypes, PTO_ARRAY_LENGTH(opaque_dtypes), tensor->dtype_name))
+  if (tensor->golden_path && tensor->role != PTO_ARRAY_INPUT && tensor->dtype == PTO_UINT8 &&
+      find_word(their_dtypes, PTO_ARRAY_LENGTH(their_dtypes), tensor->dtype_name))
     pto_json_read_refuse(reader, "\"golden\" is given and %.60s has no tolerance; \"judge\" must be \"test\"",
                          tensor->dtype_name);
 }

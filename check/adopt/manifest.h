@@ -58,7 +58,7 @@ struct pto_adopted_tensor {
   const char *name;
   uint32_t role;          /* enum pto_array_role of pto/program.h: input, output or both */
   uint32_t dtype;         /* enum pto_dtype: how the bytes are stored here */
-  const char *dtype_name; /* as the manifest has it: "fp8e4m3fn" is stored as PTO_UINT8 */
+  const char *dtype_name; /* as the manifest has it: "fp4e2m1" is stored as PTO_UINT8 */
   uint32_t ndims;
   uint64_t shape[PTO_MAX_DIMS];
   uint64_t size_bytes;

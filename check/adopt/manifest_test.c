@@ -59,7 +59,7 @@ static void test_good(void **state) {
   assert_int_equal(adopted.tensor_count, 3);
   assert_int_equal(adopted.tensors[0].role, PTO_ARRAY_INPUT);
   assert_int_equal(adopted.tensors[0].size_bytes, 64);
-  assert_int_equal(adopted.tensors[1].dtype, PTO_UINT8);
+  assert_int_equal(adopted.tensors[1].dtype, PTO_FLOAT8_E4M3FN);
   assert_int_equal(adopted.tensors[1].role, PTO_ARRAY_INOUT);
   assert_int_equal(adopted.tensors[2].role, PTO_ARRAY_OUTPUT);
   assert_true(adopted.scalars[0].bits == UINT64_C(0xffff000000000001));

@@ -55,10 +55,21 @@ static uint32_t dtype_of(struct deps *deps, const char *name) {
   static const struct {
     const char *name;
     uint32_t dtype;
-  } names[] = {{"FLOAT32", PTO_FLOAT32}, {"FLOAT16", PTO_FLOAT16}, {"BFLOAT16", PTO_BFLOAT16}, {"INT8", PTO_INT8},
-               {"INT16", PTO_INT16},     {"INT32", PTO_INT32},     {"INT64", PTO_INT64},       {"UINT8", PTO_UINT8},
-               {"UINT16", PTO_UINT16},   {"UINT32", PTO_UINT32},   {"UINT64", PTO_UINT64},     {"BOOL", PTO_BOOL},
-               {"FP8E4M3FN", PTO_UINT8}, {"FP8E8M0", PTO_UINT8},   {"FP4E2M1", PTO_UINT8}};
+  } names[] = {{"FLOAT32", PTO_FLOAT32},
+               {"FLOAT16", PTO_FLOAT16},
+               {"BFLOAT16", PTO_BFLOAT16},
+               {"INT8", PTO_INT8},
+               {"INT16", PTO_INT16},
+               {"INT32", PTO_INT32},
+               {"INT64", PTO_INT64},
+               {"UINT8", PTO_UINT8},
+               {"UINT16", PTO_UINT16},
+               {"UINT32", PTO_UINT32},
+               {"UINT64", PTO_UINT64},
+               {"BOOL", PTO_BOOL},
+               {"FP8E4M3FN", PTO_FLOAT8_E4M3FN},
+               {"FP8E8M0", PTO_FLOAT8_E8M0FNU},
+               {"FP4E2M1", PTO_UINT8}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
     if (strcmp(names[i].name, name) == 0) return names[i].dtype;
   pto_json_read_refuse(deps->reader, "there is no dtype \"%.40s\"", name);

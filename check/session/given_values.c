@@ -232,7 +232,7 @@ static json_t *find_given(const struct pto_given_values *values, const struct wr
 static void store(json_t *from, uint32_t dtype, void *value) {
   const int64_t whole = json_is_integer(from) ? json_integer_value(from) : json_is_true(from);
   struct pto_array one = {.dtype = dtype, .numel = 1, .size_bytes = pto_dtype_size(dtype), .data = value};
-  if (pto_dtype_is_float(dtype) || json_is_real(from))
+  if (pto_dtype_is_real(dtype) || json_is_real(from))
     pto_array_set(&one, 0, json_is_number(from) ? json_number_value(from) : (double)whole);
   else
     memcpy(value, &whole, pto_dtype_size(dtype)); /* little-endian */

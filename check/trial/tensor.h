@@ -42,7 +42,7 @@ struct pto_trial_tensor {
   uint64_t memory_bytes;
 };
 
-static inline bool pto_trial_is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
+static inline bool pto_trial_is_float(uint32_t dtype) { return pto_dtype_is_real(dtype); }
 uint64_t pto_trial_numel(const struct pto_trial_tensor *tensor);
 
 /* Makes memory and strides; elements and gaps hold the pattern.  `is_written`: no broadcast.  4-bit dtypes are dense in

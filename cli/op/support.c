@@ -22,7 +22,6 @@ static void append_dtypes(char *text, size_t size, uint32_t set) {
     uint32_t set;
     const char *name;
   } named[] = {{PTO_DTYPES_ALL, "all"},
-               {PTO_DTYPES_ALL & ~PTO_DTYPES_NIBBLE, "all of whole bytes"},
                {PTO_DTYPES_NUMBER, "numbers"},
                {PTO_DTYPES_INTEGER, "integers"},
                {PTO_DTYPES_FLOAT, "floats"}};

@@ -236,8 +236,10 @@ uint32_t pto_op_find(const char *name) {
   X(PTO_INT4, "int4")                                                                                                  \
   X(PTO_UINT4, "uint4")
 #define X(dtype, name) | PTO_DTYPE_BIT(dtype)
+/* WebNN's MLOperandDataType has none of these. */
 #define NOT_OF_GRAPHS                                                                                                  \
-  (PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_UINT16) | PTO_DTYPE_BIT(PTO_BFLOAT16) | PTO_DTYPE_BIT(PTO_BOOL))
+  (PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_UINT16) | PTO_DTYPE_BIT(PTO_BFLOAT16) | PTO_DTYPE_BIT(PTO_BOOL) |      \
+   PTO_DTYPES_SMALL_FLOAT)
 _Static_assert((NOT_OF_GRAPHS DTYPE_NAMES(X)) == PTO_DTYPES_ALL,
                "a dtype more: its name goes into DTYPE_NAMES, or it into NOT_OF_GRAPHS");
 #undef X

@@ -25,7 +25,7 @@ static void take_element(const struct pto_graph_value *value, uint64_t index, un
     memcpy(element, data + index * size, size);
 }
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: the number that an element is goes here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: the number that an element is goes here");
 
 /* The number that an element is. */
 static struct pto_number number_of(uint32_t dtype, const unsigned char element[8]) {

@@ -9,7 +9,7 @@
 
 /* ---- numbers ---- */
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: its digits and whether it is signed go here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: its digits and whether it is signed go here");
 
 /* x with `digits` significant bits, where the smallest normal number is 2^smallest: the quantum is that of x's binade,
  * or of the smallest one.  Scaling by powers of two is exact, so nearbyint is the only rounding. */

@@ -235,7 +235,7 @@ struct pto_config {
   const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
   uint64_t window;     /* slots of each task ring, a power of two [16384] */
   uint64_t heap_bytes; /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
-  bool poison;         /* fill fresh outputs with a pattern that is NaN in floats */
+  bool poison;         /* fill fresh outputs with a pattern that is NaN in floats, −6 in f4e2m1fn */
   uint32_t record;     /* enum pto_record bits */
   uint32_t timeout_ms; /* a kernel may take that long, and the orchestration between two calls that look at tasks; 0: no
                         * watchdog.  ptosim sets 60 s */

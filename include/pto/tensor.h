@@ -5,7 +5,7 @@
  * A descriptor denotes the bytes
  *     address + (start_offset + Σ index[i]·strides[i]) · element size + k,
  *     0 ≤ index[i] < shape[i],  0 ≤ k < element size.
- * Shape, strides and offset count elements; the outermost dimension comes first.  PTO_INT4 and PTO_UINT4 hold two
+ * Shape, strides and offset count elements; the outermost dimension comes first.  The dtypes of 4 bits hold two
  * elements a byte, low nibble first, and may only be dense.
  *
  * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, the byte set lies inside
@@ -35,7 +35,9 @@ struct pto_runtime;
 
 #define PTO_MAX_DIMS 8
 
-/* X(enum constant, value, name, bits, C-like class: 'f' float, 'i' signed, 'u' unsigned, 'b' bool) */
+/* X(enum constant, value, name, bits, C-like class: 'f' float, 'i' signed, 'u' unsigned, 'b' bool, 's' small float: one
+ * that is stored, cast, scaled and multiplied by blocks, and that nothing else computes with).  Those of 4 bits stay
+ * last. */
 #define PTO_DTYPE_LIST(X)                                                                                              \
   X(PTO_FLOAT32, 0, "f32", 32, 'f')                                                                                    \
   X(PTO_FLOAT16, 1, "fp16", 16, 'f')                                                                                   \
@@ -49,20 +51,27 @@ struct pto_runtime;
   X(PTO_UINT32, 9, "u32", 32, 'u')                                                                                     \
   X(PTO_UINT16, 10, "u16", 16, 'u')                                                                                    \
   X(PTO_BOOL, 11, "bool", 8, 'b')                                                                                      \
-  X(PTO_INT4, 12, "i4", 4, 'i')                                                                                        \
-  X(PTO_UINT4, 13, "u4", 4, 'u')
+  X(PTO_FLOAT8_E4M3FN, 12, "f8e4m3fn", 8, 's')                                                                         \
+  X(PTO_FLOAT8_E5M2, 13, "f8e5m2", 8, 's')                                                                             \
+  X(PTO_FLOAT8_E8M0FNU, 14, "f8e8m0fnu", 8, 's')                                                                       \
+  X(PTO_INT4, 15, "i4", 4, 'i')                                                                                        \
+  X(PTO_UINT4, 16, "u4", 4, 'u')                                                                                       \
+  X(PTO_FLOAT4_E2M1FN, 17, "f4e2m1fn", 4, 's')
 
 enum pto_dtype {
 #define X(constant, value, name, bits, class_) constant = value,
   PTO_DTYPE_LIST(X)
 #undef X
-      PTO_DTYPE_COUNT = 14
+      PTO_DTYPE_COUNT = 18
 };
 
 /* A set of dtypes, one bit each: PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_INT32). */
 #define PTO_DTYPE_BIT(dtype) (1u << (dtype))
 #define PTO_DTYPES_ALL ((1u << PTO_DTYPE_COUNT) - 1u)
 #define PTO_DTYPES_FLOAT (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16))
+#define PTO_DTYPES_SMALL_FLOAT                                                                                         \
+  (PTO_DTYPE_BIT(PTO_FLOAT8_E4M3FN) | PTO_DTYPE_BIT(PTO_FLOAT8_E5M2) | PTO_DTYPE_BIT(PTO_FLOAT8_E8M0FNU) |             \
+   PTO_DTYPE_BIT(PTO_FLOAT4_E2M1FN))
 
 /* Bytes of one stored unit: 4, 2, 8, 1; the 4-bit types answer 1, the byte that holds two of them.  0 for a value
  * that is no dtype. */
@@ -79,6 +88,19 @@ PTO_API float pto_fp16_to_f32(uint16_t bits);
 PTO_API uint16_t pto_fp16_from_f32(float value);
 PTO_API float pto_bf16_to_f32(uint16_t bits);
 PTO_API uint16_t pto_bf16_from_f32(float value);
+
+/* The same of the dtypes of class 's', an element's code in the low bits.  As the OCP 8-bit floating point and
+ * microscaling specifications define them:
+ *   f8e4m3fn   sign, 4 bits of exponent, 3 of mantissa: up to 448, no ∞, NaN 0x7f and 0xff
+ *   f8e5m2     sign, 5, 2: up to 57344, with ∞ and NaN as IEEE 754 has them
+ *   f8e8m0fnu  2^(code − 127), NaN 0xff: no sign, no 0
+ *   f4e2m1fn   sign, 2, 1: 0, 0.5, 1, 1.5, 2, 3, 4, 6; neither ∞ nor NaN
+ * To the small type: round to nearest, ties to even (f8e8m0fnu: to the larger); what is beyond the largest, ∞ too,
+ * gives the largest with its sign, as ONNX's Cast and the hardware's conversion do unless they are asked not to.  NaN
+ * stays NaN with its sign, in f4e2m1fn it is 6.  f8e8m0fnu: what is below 2^-127, and 0, is 2^-127; a number below 0 is
+ * NaN. 0 for another dtype. */
+PTO_API float pto_small_float_to_f32(uint32_t dtype, uint8_t code);
+PTO_API uint8_t pto_small_float_from_f32(uint32_t dtype, float value);
 
 /* Which memory.  Made by pto_create_buffer and by the external constructors; never filled in by hand. */
 struct pto_buffer {

@@ -285,4 +285,52 @@ PTO_MATH uint16_t bf16_from_f32(float x) {
   return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
+/* The small floats (include/pto/tensor.h), to their largest number where binary16 goes to infinity.  The fields of
+ * float8 e5m2 are the upper half of binary16's; those of the others become f32's as binary16's do. */
+PTO_MATH float f32_from_e5m2(uint8_t code) { return f32_from_fp16((uint16_t)(code << 8)); }
+PTO_MATH float f32_from_e4m3(uint8_t code) {
+  const uint32_t magnitude = (uint32_t)(code & 0x7f) << 20, sign = (uint32_t)(code & 0x80) << 24;
+  const uint32_t finite = bits_of_f32(f32_of_bits(magnitude) * 0x1p120f), nan = magnitude | 0x7fc00000;
+  return f32_of_bits((magnitude == 0x07f00000 ? nan : finite) | sign);
+}
+PTO_MATH float f32_from_e8m0(uint8_t code) {
+  const uint32_t normal = (uint32_t)code << 23, number = code == 0 ? 0x400000 : normal;
+  return f32_of_bits(code == 0xff ? 0x7fc00000 : number);
+}
+PTO_MATH float f32_from_e2m1(uint8_t code) {
+  const uint32_t magnitude = (uint32_t)(code & 7) << 22, sign = (uint32_t)(code & 8) << 28;
+  return f32_of_bits(bits_of_f32(f32_of_bits(magnitude) * 0x1p126f) | sign);
+}
+/* The magnitude's code where it is a number: `below` bits of f32's mantissa are rounded away, and `least` is the bits
+ * of the smallest normal number.  The sum in which a subnormal one is rounded has its unit in the last place at 2^23.
+ */
+PTO_MATH uint32_t small_magnitude(uint32_t magnitude, uint32_t below, uint32_t least, uint32_t largest) {
+  const float unit = f32_of_bits(least + (below << 23));
+  const uint32_t subnormal = bits_of_f32(f32_of_bits(magnitude) + unit) - bits_of_f32(unit);
+  const uint32_t half = (1u << (below - 1)) - 1 + ((magnitude >> below) & 1), hidden = 1u << 23;
+  const uint32_t normal = (magnitude + half - (least - hidden)) >> below;
+  const uint32_t code = magnitude < least ? subnormal : normal;
+  return code < largest ? code : largest;
+}
+PTO_MATH uint8_t e4m3_from_f32(float x) {
+  const uint32_t u = bits_of_f32(x), magnitude = u & 0x7fffffff, sign = (u >> 24) & 0x80;
+  const uint32_t code = small_magnitude(magnitude, 20, 0x3c800000, 0x7e);
+  return (uint8_t)((magnitude > 0x7f800000 ? 0x7f : code) | sign);
+}
+PTO_MATH uint8_t e5m2_from_f32(float x) {
+  const uint32_t u = bits_of_f32(x), magnitude = u & 0x7fffffff, sign = (u >> 24) & 0x80;
+  const uint32_t code = small_magnitude(magnitude, 21, 0x38800000, 0x7b), nan = 0x7e | ((magnitude >> 21) & 3);
+  return (uint8_t)((magnitude > 0x7f800000 ? nan : code) | sign);
+}
+PTO_MATH uint8_t e2m1_from_f32(float x) {
+  const uint32_t u = bits_of_f32(x), magnitude = u & 0x7fffffff, sign = (u >> 28) & 8;
+  const uint32_t code = small_magnitude(magnitude, 22, 0x3f800000, 7);
+  return (uint8_t)(magnitude > 0x7f800000 ? 7 : code | sign);
+}
+PTO_MATH uint8_t e8m0_from_f32(float x) {
+  const uint32_t u = bits_of_f32(x), magnitude = u & 0x7fffffff, nearest = (magnitude + 0x400000) >> 23;
+  const uint32_t at_least = magnitude < 0x600000 ? 0 : nearest, code = at_least < 0xfe ? at_least : 0xfe;
+  return (uint8_t)(x < 0 || x != x ? 0xff : code);
+}
+
 #endif

@@ -164,8 +164,9 @@ static void test_cast_is_right_between_all_dtypes(void **state) {
     for (uint32_t to = 0; to < PTO_DTYPE_COUNT; to++) {
       c.dtypes[0] = from;
       c.dtypes[1] = to;
-      make(kernel, ALL, SEED);
-      for (uint64_t i = 0; i < ALL; i++)
+      const uint64_t count = pto_dtype_bits(from) <= 8 ? 4 * SIDE : ALL; /* every value, more than once */
+      make(kernel, count, SEED);
+      for (uint64_t i = 0; i < count; i++)
         pto_reference_set_whole(&trial.views[0], i, cast_value(from, i, &rng) & (from == PTO_BOOL ? 1 : UINT64_MAX));
       judge();
     }

@@ -32,7 +32,7 @@
   X(BOOL, flag, uint8_t, uint32_t, 0, 1, PTO_BOOL)
 
 /* The dtypes that are computed in each; a dtype that is in none does not compile. */
-#define PTO_CLASS_DTYPES_F32 PTO_DTYPES_FLOAT
+#define PTO_CLASS_DTYPES_F32 (PTO_DTYPES_FLOAT | PTO_DTYPES_SMALL_FLOAT)
 #define PTO_CLASS_DTYPES_I64 PTO_DTYPE_BIT(PTO_INT64)
 #define PTO_CLASS_DTYPES_U64 PTO_DTYPE_BIT(PTO_UINT64)
 #define PTO_CLASS_DTYPES_I8 (PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_INT4))
@@ -64,6 +64,10 @@ enum pto_class {
   X(F32, FLOAT32, 4)                                                                                                   \
   X(F32, FLOAT16, fp16)                                                                                                \
   X(F32, BFLOAT16, bf16)                                                                                               \
+  X(F32, FLOAT8_E4M3FN, e4m3)                                                                                          \
+  X(F32, FLOAT8_E5M2, e5m2)                                                                                            \
+  X(F32, FLOAT8_E8M0FNU, e8m0)                                                                                         \
+  X(F32, FLOAT4_E2M1FN, e2m1)                                                                                          \
   PTO_MOVES_OF_ALL_INTEGERS(X, I64)                                                                                    \
   PTO_MOVES_OF_ALL_INTEGERS(X, U64)                                                                                    \
   X(I8, INT8, 1)                                                                                                       \
@@ -75,6 +79,10 @@ enum pto_class {
   X(U8, INT8, 1)                                                                                                       \
   X(U8, BOOL, 1)                                                                                                       \
   X(U8, UINT4, u4)                                                                                                     \
+  X(U8, FLOAT8_E4M3FN, 1)                                                                                              \
+  X(U8, FLOAT8_E5M2, 1)                                                                                                \
+  X(U8, FLOAT8_E8M0FNU, 1)                                                                                             \
+  X(U8, FLOAT4_E2M1FN, u4)                                                                                             \
   X(U16, UINT16, 2)                                                                                                    \
   X(U16, INT16, 2)                                                                                                     \
   X(U16, FLOAT16, 2)                                                                                                   \
@@ -110,7 +118,8 @@ struct pto_chunk {
 typedef void pto_op_loop(const struct pto_chunk *chunk);
 /* buffer[i] = the element at addr + i · step_bytes, for i < count. */
 typedef void pto_load_loop(void *buffer, const char *addr, uint64_t step_bytes, uint64_t count);
-/* The element at addr + i · step_bytes = buffer[i], rounded to nearest even, integers modulo 2 to their bits. */
+/* The element at addr + i · step_bytes = buffer[i], rounded to nearest even, integers modulo 2 to their bits; small
+ * floats saturate. */
 typedef void pto_store_loop(const void *buffer, char *addr, uint64_t step_bytes, uint64_t count);
 /* to[i] = from[i] as docs/numerics.md says of casts; different memory. */
 typedef void pto_cast_loop(void *to, const void *from, uint64_t count);

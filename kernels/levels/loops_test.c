@@ -194,6 +194,48 @@ static void test_floats_store_in_16_bits_as_the_scalar_conversion_says(void **st
     }
 }
 
+static const uint32_t small_floats[] = {PTO_FLOAT8_E4M3FN, PTO_FLOAT8_E5M2, PTO_FLOAT8_E8M0FNU, PTO_FLOAT4_E2M1FN};
+
+static void test_all_small_floats_load_as_the_scalar_conversion_says(void **state) {
+  (void)state;
+  static uint8_t stored[257];
+  static float loaded[514];
+  for (uint32_t i = 0; i < 256; i++) stored[i] = (uint8_t)i;
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t k = 0; k < PTO_ARRAY_LENGTH(small_floats); k++) {
+      const uint32_t dtype = small_floats[k], per_byte = 8 / pto_dtype_bits(dtype), count = 256 * per_byte;
+      pto_loops_at(set)->load[PTO_CLASS_F32][dtype](loaded, (const char *)stored, 1, count);
+      for (uint32_t i = 0; i < count; i++) {
+        const uint8_t code = per_byte == 1 ? (uint8_t)i : (uint8_t)(i / 2 >> i % 2 * 4 & 15);
+        if (bits_of(loaded[i]) != bits_of(pto_small_float_to_f32(dtype, code)))
+          fail_msg("%s: %s %02x loads as %08x", pto_loops_at(set)->name, pto_dtype_name(dtype), code,
+                   bits_of(loaded[i]));
+      }
+    }
+}
+
+/* Every sign, exponent and upper mantissa, with lower mantissas on and beside the ties. */
+static void test_floats_store_in_8_and_4_bits_as_the_scalar_conversion_says(void **state) {
+  (void)state;
+  static const uint32_t lows[] = {0, 1, 0x7fff, 0x8000, 0xffff};
+  static float values[65536];
+  static uint8_t stored[65536];
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t low = 0; low < PTO_ARRAY_LENGTH(lows); low++) {
+      for (uint32_t i = 0; i < 65536; i++) values[i] = float_of(i << 16 | lows[low]);
+      for (uint32_t k = 0; k < PTO_ARRAY_LENGTH(small_floats); k++) {
+        const uint32_t dtype = small_floats[k];
+        pto_loops_at(set)->store[PTO_CLASS_F32][dtype](values, (char *)stored, 1, 65536);
+        for (uint32_t i = 0; i < 65536; i++) {
+          const uint8_t code = pto_dtype_bits(dtype) == 8 ? stored[i] : (uint8_t)(stored[i / 2] >> i % 2 * 4 & 15);
+          if (code != pto_small_float_from_f32(dtype, values[i]))
+            fail_msg("%s: %a stores as %s %02x", pto_loops_at(set)->name, (double)values[i], pto_dtype_name(dtype),
+                     code);
+        }
+      }
+    }
+}
+
 /* Half a million floats of a range of bit patterns: none off by `ulps` units in the last place, and at most one in
  * `one_in` not rounded correctly. */
 static void check_rounding(enum pto_op op, double (*reference)(double), const uint32_t range[2], double ulps,
@@ -300,6 +342,8 @@ int main(void) {
       cmocka_unit_test(test_every_set_moves_the_same_bits),
       cmocka_unit_test(test_all_16_bit_floats_load_as_the_scalar_conversion_says),
       cmocka_unit_test(test_floats_store_in_16_bits_as_the_scalar_conversion_says),
+      cmocka_unit_test(test_all_small_floats_load_as_the_scalar_conversion_says),
+      cmocka_unit_test(test_floats_store_in_8_and_4_bits_as_the_scalar_conversion_says),
       cmocka_unit_test(test_exp_is_off_by_less_than_seven_tenths_of_a_unit_and_rounded_correctly_but_for_one_in_100),
       cmocka_unit_test(test_subnormal_results_of_exp_are_off_by_less_than_eight_tenths_of_a_unit),
       cmocka_unit_test(test_log2_is_off_by_less_than_seven_tenths_of_a_unit_and_rounded_correctly_but_for_one_in_1000),

@@ -16,7 +16,7 @@ struct plan {
   uint32_t target; /* of the cast loop: the class, or PTO_CLASS_F32_ODD */
 };
 
-static bool is_narrow_float(uint32_t dtype) { return pto_dtype_is_float(dtype) && pto_dtype_bits(dtype) < 32; }
+static bool is_narrow_float(uint32_t dtype) { return pto_dtype_is_real(dtype) && pto_dtype_bits(dtype) < 32; }
 
 static enum pto_class bits_class(uint32_t dtype) {
   static const enum pto_class classes[] = {
@@ -62,7 +62,7 @@ static int cast_run(const struct pto_kernel_args *args) {
     const void *elements = pto_operand_read(in, count);
     void *to = pto_operand_begin(out, count);
     loop(to, elements, count);
-    if (pto_dtype_is_four_bit(y->dtype)) saturate_nibbles(loops, y->dtype, to, count);
+    if ((PTO_DTYPE_BIT(y->dtype) & PTO_DTYPES_NIBBLE) != 0) saturate_nibbles(loops, y->dtype, to, count);
     pto_operand_end(out, count);
     left -= count;
   }

@@ -139,7 +139,7 @@ static struct row grid_row(struct grid *grid) {
 
 /* ---- integers ---- */
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how an integer is read and set goes here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: how an integer is read and set goes here");
 
 static int64_t whole_at(const struct pto_kernel_tensor *t, uint64_t at) {
   const unsigned char *bytes = t->addr;

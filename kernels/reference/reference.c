@@ -33,7 +33,7 @@ static inline void *address(const struct pto_kernel_tensor *t, uint64_t index) {
   return (char *)t->addr + at * bits_of[t->dtype] / 8;
 }
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how it is read and set goes here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: how it is read and set goes here");
 
 uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index) {
   if (t->dtype == PTO_INT4 || t->dtype == PTO_UINT4) return nibble(t->addr, index, t->dtype == PTO_INT4);
@@ -69,6 +69,11 @@ double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index) 
     return pto_bf16_to_f32(*(const uint16_t *)address(t, index));
   case PTO_UINT64:
     return (double)pto_reference_whole(t, index);
+  case PTO_FLOAT8_E4M3FN:
+  case PTO_FLOAT8_E5M2:
+  case PTO_FLOAT8_E8M0FNU:
+  case PTO_FLOAT4_E2M1FN:
+    return pto_small_float_to_f32(t->dtype, (uint8_t)pto_reference_bits(t, index));
   default:
     return (double)(int64_t)pto_reference_whole(t, index);
   }
@@ -128,6 +133,8 @@ void pto_reference_set(const struct pto_kernel_tensor *t, uint64_t index, double
     pto_reference_set_whole(t, index, pto_fp16_from_f32(f32));
   else if (t->dtype == PTO_BFLOAT16)
     pto_reference_set_whole(t, index, pto_bf16_from_f32(f32));
+  else if (pto_dtype_is_small_float(t->dtype))
+    pto_reference_set_whole(t, index, pto_small_float_from_f32(t->dtype, f32));
   else
     pto_reference_set_whole(t, index, pto_reference_modulo(value));
 }
@@ -138,8 +145,14 @@ uint64_t pto_reference_modulo(double value) {
 }
 
 double pto_reference_ulp(uint32_t dtype, double value) {
-  const int digits = dtype == PTO_FLOAT32 ? 24 : dtype == PTO_FLOAT16 ? 11 : 8;
-  const int least = dtype == PTO_FLOAT16 ? -14 : -126;
+  /* Digits, and the exponent of the smallest normal number. */
+  static const struct {
+    int digits, least;
+  } formats[PTO_DTYPE_COUNT] = {
+      [PTO_FLOAT32] = {24, -126},    [PTO_FLOAT16] = {11, -14},    [PTO_BFLOAT16] = {8, -126},
+      [PTO_FLOAT8_E4M3FN] = {4, -6}, [PTO_FLOAT8_E5M2] = {3, -14}, [PTO_FLOAT8_E8M0FNU] = {1, -127},
+      [PTO_FLOAT4_E2M1FN] = {2, 0}};
+  const int digits = formats[dtype].digits, least = formats[dtype].least;
   if (!isfinite(value)) return 0;
   const int exponent = value == 0 ? least : ilogb(value);
   return ldexp(1, (exponent < least ? least : exponent) - digits + 1);
@@ -148,6 +161,8 @@ double pto_reference_ulp(uint32_t dtype, double value) {
 double pto_reference_round(uint32_t dtype, double value) {
   if (dtype == PTO_FLOAT16) return pto_fp16_to_f32(pto_fp16_from_f32((float)value));
   if (dtype == PTO_BFLOAT16) return pto_bf16_to_f32(pto_bf16_from_f32((float)value));
+  if (pto_dtype_is_small_float(dtype))
+    return pto_small_float_to_f32(dtype, pto_small_float_from_f32(dtype, (float)value));
   return (float)value;
 }
 

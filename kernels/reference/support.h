@@ -23,7 +23,7 @@ static inline uint64_t pto_reference_numel(const struct pto_kernel_tensor *t) {
 }
 
 static inline bool pto_reference_is_float(const struct pto_kernel_tensor *t) {
-  return t->dtype == PTO_REFERENCE_DOUBLE || pto_dtype_is_float(t->dtype);
+  return t->dtype == PTO_REFERENCE_DOUBLE || pto_dtype_is_real(t->dtype);
 }
 
 /* The integer of an exact type, and the nearest that an integer dtype has. */

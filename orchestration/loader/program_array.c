@@ -44,7 +44,7 @@ static void slot_destroy(struct pto_array_slot *slot) {
 }
 
 bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array) {
-  const bool is_small = array->numel <= MOST_SMALL_ELEMS && !pto_dtype_is_float(array->dtype);
+  const bool is_small = array->numel <= MOST_SMALL_ELEMS && !pto_dtype_is_real(array->dtype);
   return !run->no_compute || (run->small_inputs && is_small && array->role == PTO_ARRAY_INPUT);
 }
 
@@ -175,6 +175,7 @@ double pto_array_get(const struct pto_array *array, uint64_t index) {
     raw = ((const uint8_t *)array->data)[index / 2] >> (index % 2 * 4) & 15u;
   else
     memcpy(&raw, (const char *)array->data + index * (bits / 8), bits / 8);
+  if (pto_dtype_is_small_float(dtype)) return pto_small_float_to_f32(dtype, (uint8_t)raw);
   if (pto_dtype_is_signed(dtype)) return (double)((int64_t)(raw << (64 - bits)) >> (64 - bits));
   return dtype == PTO_BOOL ? raw != 0 : (double)raw;
 }
@@ -188,7 +189,9 @@ void pto_array_set(struct pto_array *array, uint64_t index, double value) {
     ((uint16_t *)array->data)[index] = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(once) : pto_bf16_from_f32(once);
   } else {
     const uint32_t bits = pto_dtype_bits(dtype);
-    const uint64_t raw = dtype == PTO_BOOL ? value != 0 : to_integer(value, bits, pto_dtype_is_signed(dtype));
+    const uint64_t raw = dtype == PTO_BOOL                 ? value != 0
+                         : pto_dtype_is_small_float(dtype) ? pto_small_float_from_f32(dtype, float_to_odd(value))
+                                                           : to_integer(value, bits, pto_dtype_is_signed(dtype));
     uint8_t *at = (uint8_t *)array->data + index * bits / 8;
     if (bits < 8)
       *at = (uint8_t)((*at & ~(15u << index % 2 * 4)) | (raw & 15u) << index % 2 * 4);
@@ -207,7 +210,7 @@ void pto_array_fill(struct pto_array *array, double value) {
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
   if (!array || (run->no_compute && !pto_program_run_fills(run, array))) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
-  bool is_float = pto_dtype_is_float(array->dtype);
+  bool is_float = pto_dtype_is_real(array->dtype);
   double first = ceil(lo), span = ceil(hi) - first;
   uint64_t choices = span >= 1 ? to_integer(span, 64, false) : 1;
   for (uint64_t i = 0; i < array->numel; i++) {

@@ -231,7 +231,7 @@ static void test_impossible_arrays_are_refused_with_the_reason(void **state) {
   refuses("taken", PTO_ARRAY_INPUT, PTO_INT8, 1, one, "array taken is declared twice");
   refuses("x", 0, PTO_INT8, 1, one, "0 is no role");
   refuses("x", 5, PTO_INT8, 1, one, "5 is no role");
-  refuses("x", PTO_ARRAY_INPUT, PTO_DTYPE_COUNT, 1, one, "14 is no dtype");
+  refuses("x", PTO_ARRAY_INPUT, PTO_DTYPE_COUNT, 1, one, "18 is no dtype");
   refuses("x", PTO_ARRAY_INPUT, PTO_INT8, 9, one, "rank 9 exceeds 8");
   refuses("x", PTO_ARRAY_INPUT, PTO_INT8, 2, huge, "its size overflows");
   refuses("x", PTO_ARRAY_INPUT, PTO_INT64, 1, large, "its size overflows");

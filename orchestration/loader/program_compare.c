@@ -96,7 +96,7 @@ void pto_program_run_compare(const struct pto_program_run *run, double rtol, dou
 bool pto_program_run_is_exact(const struct pto_program_run *run) {
   for (uint32_t i = 0; i < run->array_count; i++) {
     const struct pto_array *array = &run->arrays[i]->array;
-    if (pto_array_is_output(array) && pto_dtype_is_float(array->dtype)) return false;
+    if (pto_array_is_output(array) && pto_dtype_is_real(array->dtype)) return false;
   }
   return true;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tensor descriptors: values that say which bytes are meant, and as what.  Arrays are borrowed, never copied.
 
-A dtype is a name of the library ("f32", "bf16", "i4", …) or a numpy dtype.  numpy has no bf16 and nothing of 4 bits: arrays
-of these are uint16 and uint8, with the dtype named beside them.
+A dtype is a name of the library ("f32", "bf16", "i4", …) or a numpy dtype.  numpy has no bf16, no float of 8 bits and nothing
+of 4: arrays of these are uint16 and uint8, with the dtype named beside them.
 """
 
 import math
@@ -13,12 +13,13 @@ from . import dlpack
 from .library import errors, ffi, lib, text
 
 SENTENCE_BYTES = 512
-_numpy_names = {"f32": "float32", "fp16": "float16", "bf16": "uint16", "i4": "uint8", "u4": "uint8", "bool": "bool",
+_as_bits = {"bf16": "uint16", **dict.fromkeys(("f8e4m3fn", "f8e5m2", "f8e8m0fnu", "i4", "u4", "f4e2m1fn"), "uint8")}
+_numpy_names = {"f32": "float32", "fp16": "float16", "bool": "bool", **_as_bits,
                 **{sign + bits: ("int" if sign == "i" else "uint") + bits for sign in "iu" for bits in ("8", "16", "32", "64")}}
 _dtype_names = [text(lib.pto_dtype_name(code)) for code in range(lib.PTO_DTYPE_COUNT)]
 _numpy_of = [numpy.dtype(_numpy_names[name]) for name in _dtype_names]
 _code_of = {numpy.dtype(_numpy_names[name]): code for code, name in enumerate(_dtype_names)
-            if name not in ("bf16", "i4", "u4")}
+            if name not in _as_bits}
 
 
 def dtype_code(dtype):

@@ -7,7 +7,8 @@
 
 #define CPU 1 /* kDLCPU */
 
-/* X(dtype, code of DLDataType): kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6 */
+/* X(dtype, code of DLDataType): kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, kDLFloat8_e4m3fn 10,
+ * kDLFloat8_e5m2 12, kDLFloat8_e8m0fnu 14, kDLFloat4_e2m1fn 17 (dlpack.h, version 1.1) */
 #define CODES(X)                                                                                                       \
   X(PTO_FLOAT32, 2)                                                                                                    \
   X(PTO_FLOAT16, 2)                                                                                                    \
@@ -21,8 +22,12 @@
   X(PTO_UINT32, 1)                                                                                                     \
   X(PTO_UINT16, 1)                                                                                                     \
   X(PTO_BOOL, 6)                                                                                                       \
+  X(PTO_FLOAT8_E4M3FN, 10)                                                                                             \
+  X(PTO_FLOAT8_E5M2, 12)                                                                                               \
+  X(PTO_FLOAT8_E8M0FNU, 14)                                                                                            \
   X(PTO_INT4, 0)                                                                                                       \
-  X(PTO_UINT4, 1)
+  X(PTO_UINT4, 1)                                                                                                      \
+  X(PTO_FLOAT4_E2M1FN, 17)
 static const uint8_t codes[PTO_DTYPE_COUNT] = {
 #define X(dtype, code) [dtype] = code,
     CODES(X)

@@ -61,7 +61,7 @@ static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t c
 
 /* ---- readiness ---- */
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how a predicate's element is read goes here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: how a predicate's element is read goes here");
 static int64_t load_integer(const void *addr, uint32_t dtype) {
   switch (dtype) {
   case PTO_INT8:

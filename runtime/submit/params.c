@@ -315,7 +315,7 @@ static int resolve_predicate(struct pto_runtime *rt, struct pto_submit_work *sub
   work->index = PTO_TAG_PREDICATE;
   int status = resolve(rt, submit, what, work);
   if (status) return status;
-  if (pto_tensor_numel(t) != 1 || (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT) || pto_dtype_bits(t->dtype) < 8)
+  if (pto_tensor_numel(t) != 1 || (PTO_DTYPE_BIT(t->dtype) & (PTO_DTYPES_INTEGER | PTO_DTYPES_BOOL)) == 0)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate is one integer element, not %llu of %s", what,
                       (unsigned long long)pto_tensor_numel(t), pto_dtype_name(t->dtype));
   return PTO_OK;

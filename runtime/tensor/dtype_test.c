@@ -168,10 +168,24 @@ static void test_long_names_are_known_too(void **state) {
   static const struct {
     const char *name;
     int dtype;
-  } names[] = {{"float32", PTO_FLOAT32}, {"float16", PTO_FLOAT16}, {"bfloat16", PTO_BFLOAT16}, {"int8", PTO_INT8},
-               {"int16", PTO_INT16},     {"int32", PTO_INT32},     {"int64", PTO_INT64},       {"uint8", PTO_UINT8},
-               {"uint16", PTO_UINT16},   {"uint32", PTO_UINT32},   {"uint64", PTO_UINT64},     {"int4", PTO_INT4},
-               {"uint4", PTO_UINT4},     {"bool", PTO_BOOL}};
+  } names[] = {{"float32", PTO_FLOAT32},
+               {"float16", PTO_FLOAT16},
+               {"bfloat16", PTO_BFLOAT16},
+               {"int8", PTO_INT8},
+               {"int16", PTO_INT16},
+               {"int32", PTO_INT32},
+               {"int64", PTO_INT64},
+               {"uint8", PTO_UINT8},
+               {"uint16", PTO_UINT16},
+               {"uint32", PTO_UINT32},
+               {"uint64", PTO_UINT64},
+               {"int4", PTO_INT4},
+               {"float8_e4m3fn", PTO_FLOAT8_E4M3FN},
+               {"float8_e5m2", PTO_FLOAT8_E5M2},
+               {"float8_e8m0fnu", PTO_FLOAT8_E8M0FNU},
+               {"float4_e2m1fn", PTO_FLOAT4_E2M1FN},
+               {"uint4", PTO_UINT4},
+               {"bool", PTO_BOOL}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
     assert_int_equal(pto_dtype_from_name(names[i].name), names[i].dtype);
 }

@@ -163,7 +163,5 @@ static inline bool pto_tensor_is_usual(const struct pto_tensor *t) {
 static inline int pto_tensor_check(const struct pto_tensor *t) {
   return PTO_LIKELY(pto_tensor_is_usual(t)) ? PTO_OK : pto_tensor_check_rare(t);
 }
-_Static_assert(PTO_INT4 == PTO_DTYPE_COUNT - 2 && PTO_UINT4 == PTO_DTYPE_COUNT - 1,
-               "4-bit and unknown dtypes are one comparison");
 
 #endif

@@ -373,7 +373,7 @@ static void test_a_reinterpretation_of_a_scalar_keeps_its_size(void **state) {
   struct pto_tensor t = f32(0, NULL);
   expect_layout(pto_tensor_reinterpret(&t, PTO_UINT32), 0, 0, NULL, NULL);
   expect_invalid(pto_tensor_reinterpret(&t, PTO_INT16), "reinterpret: a scalar of f32 has 32 bits, i16 has 16");
-  expect_invalid(pto_tensor_reinterpret(&t, 14), "reinterpret: 14 is no dtype");
+  expect_invalid(pto_tensor_reinterpret(&t, PTO_DTYPE_COUNT), "reinterpret: 18 is no dtype");
 }
 
 static void test_a_reinterpretation_of_a_broadcast_keeps_stride_0(void **state) {

@@ -28,7 +28,7 @@ struct pto_timing_rate {
 };
 
 /* Places of a table by dtype: a power of two, so that whatever a kernel's cost says is a place. */
-#define PTO_TIMING_DTYPES 16u
+#define PTO_TIMING_DTYPES 32u
 _Static_assert(PTO_DTYPE_COUNT <= PTO_TIMING_DTYPES, "a dtype is a place");
 
 /* The chip's rates, prepared: a quantity times `scale` over `rate` is picoseconds. */

@@ -69,10 +69,12 @@ static void test_each_dtype_has_its_rate(void **state) {
   static const struct {
     uint32_t dtype;
     uint64_t cube_ps, vector_ps;
-  } cases[] = {{PTO_FLOAT32, 8000000, 8000000}, {PTO_INT32, 8000000, 8000000}, {PTO_INT64, 8000000, 8000000},
-               {PTO_FLOAT16, 2000000, 4000000}, {PTO_INT16, 2000000, 4000000}, {PTO_BFLOAT16, 2000000, 8000000},
-               {PTO_INT8, 1000000, 2000000},    {PTO_UINT4, 1000000, 2000000}, {PTO_BOOL, 1000000, 2000000},
-               {15, 8000000, 8000000},          {1 << 20, 8000000, 8000000}};
+  } cases[] = {
+      {PTO_FLOAT32, 8000000, 8000000},     {PTO_INT32, 8000000, 8000000},         {PTO_INT64, 8000000, 8000000},
+      {PTO_FLOAT16, 2000000, 4000000},     {PTO_INT16, 2000000, 4000000},         {PTO_BFLOAT16, 2000000, 8000000},
+      {PTO_INT8, 1000000, 2000000},        {PTO_UINT4, 1000000, 2000000},         {PTO_BOOL, 1000000, 2000000},
+      {PTO_FLOAT8_E5M2, 1000000, 2000000}, {PTO_FLOAT4_E2M1FN, 1000000, 2000000}, {31, 8000000, 8000000},
+      {1 << 20, 8000000, 8000000}};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
     const struct pto_cost cube = {.multiply_adds = 8 * 1843200, .dtype = cases[i].dtype};
     const struct pto_cost vector = {.vector_elems = 4 * 192000, .dtype = cases[i].dtype};

@@ -371,7 +371,9 @@ static void test_their_dtypes_have_ours(void **state) {
   (void)state;
   assert_int_equal(pto_compat_dtype(9), PTO_UINT16);
   assert_int_equal(pto_compat_dtype(10), PTO_UINT32);
-  assert_int_equal(pto_compat_dtype(12), PTO_UINT8);
+  assert_int_equal(pto_compat_dtype(12), PTO_FLOAT8_E4M3FN);
+  assert_int_equal(pto_compat_dtype(13), PTO_FLOAT8_E8M0FNU);
+  assert_int_equal(pto_compat_dtype(14), PTO_UINT8); /* two numbers a byte */
   assert_int_equal(pto_compat_dtype(15), -1);
   assert_int_equal(pto_compat_dtype_code(PTO_UINT8), 5);
   assert_int_equal(pto_compat_dtype_code(PTO_INT4), -1);

@@ -249,7 +249,7 @@ union cell {
   uint8_t u8;
 };
 
-_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how a predicate's element is read goes here");
+_Static_assert(PTO_DTYPE_COUNT == 18, "a dtype more: how a predicate's element is read goes here");
 /* Its value, of every dtype but UINT64. */
 static int64_t value_of(const union cell *cell, uint32_t dtype) {
   switch (dtype) {
@@ -303,7 +303,7 @@ static int evaluate(struct submission *s, const struct pto_predicate *predicate,
   const struct pto_tensor *t = predicate->tensor;
   int status = check_tensor(s, s->count, PTO_INPUT, t);
   if (status != PTO_OK) return status;
-  if (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT || pto_tensor_numel(t) != 1)
+  if (PTO_DTYPE_BIT(t->dtype) & (PTO_DTYPES_FLOAT | PTO_DTYPES_SMALL_FLOAT) || pto_tensor_numel(t) != 1)
     return oracle_refuse(s->rt, PTO_EINVAL, "a predicate is one element of an integer or bool dtype");
   const uint64_t origin[PTO_MAX_DIMS] = {0};
   union cell cell = {0};

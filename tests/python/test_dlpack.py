@@ -87,6 +87,18 @@ def test_what_numpy_lacks_comes_with_its_dtype():
         assert rt.tensor(Versioned(numpy.zeros(3, numpy.uint8), 5, 0, 4)).dtype == "i4"
         assert rt.tensor(Versioned(numpy.zeros(3, numpy.uint8), 5, 1, 4)).dtype == "u4"
         assert rt.tensor(Versioned(numpy.zeros(3, numpy.uint8), 3, 6, 8)).dtype == "bool"
+        for code, width, name in ((10, 8, "f8e4m3fn"), (12, 8, "f8e5m2"), (14, 8, "f8e8m0fnu"), (17, 4, "f4e2m1fn")):
+            assert rt.tensor(Versioned(numpy.zeros(3, numpy.uint8), 3, code, width)).dtype == name
+
+
+def test_a_small_float_is_an_array_of_its_codes():
+    values = numpy.array([0.3, -500, 1.0625, numpy.nan], numpy.float32)
+    codes = numpy.zeros(4, numpy.uint8)
+    with pto.Runtime() as rt:
+        y = rt.tensor(codes, "float8_e4m3fn")
+        assert y.dtype == "f8e4m3fn"
+        rt.run(lambda rt: rt.submit(pto.kernels.cast, rt.tensor(values), y))
+    assert codes.tolist() == [0x2A, 0xFE, 0x38, 0x7F]  # 0.3125, -448, 1, NaN
 
 
 def test_what_is_read_only_elsewhere_is_no_output():

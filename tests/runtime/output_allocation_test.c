@@ -271,6 +271,13 @@ static int poison_is_nan(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, pto_read_element(rt, &halves, &index, &half), PTO_OK);
   float wide = pto_fp16_to_f32(half);
   assert_true(wide != wide);
+  for (uint32_t dtype = PTO_FLOAT8_E4M3FN; dtype <= PTO_FLOAT8_E8M0FNU; dtype++) {
+    const struct pto_tensor codes = pto_tensor_reinterpret(&t, dtype);
+    uint8_t code = 0;
+    fixture_expect(rt, pto_read_element(rt, &codes, &index, &code), PTO_OK);
+    wide = pto_small_float_to_f32(dtype, code);
+    assert_true(wide != wide);
+  }
   return 0;
 }
 static int poison_again_on_recycled_memory(struct pto_runtime *rt, struct fixture *f) {

@@ -28,7 +28,7 @@ static const struct comparison {
                    {"<=", PTO_IF_LE}, {">", PTO_IF_GT},  {">=", PTO_IF_GE}};
 static const uint32_t integer_dtypes[] = {PTO_INT8,   PTO_UINT8, PTO_INT16,  PTO_UINT16, PTO_INT32,
                                           PTO_UINT32, PTO_INT64, PTO_UINT64, PTO_BOOL};
-_Static_assert(PTO_ARRAY_LENGTH(integer_dtypes) == PTO_DTYPE_COUNT - 5, "all but three floats and two of 4 bits");
+_Static_assert(PTO_ARRAY_LENGTH(integer_dtypes) == PTO_DTYPE_COUNT - 9, "all but seven floats and two of 4 bits");
 struct predicate_case {
   uint32_t dtype;
   struct comparison comparison;
