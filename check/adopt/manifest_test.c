@@ -101,7 +101,8 @@ static void test_mistakes(void **state) {
       {"'float32'", "'fp4e2m1'",
        "folder/m.json: tensors[2]: \"golden\" is given and fp4e2m1 has no tolerance; \"judge\" must be \"test\""},
       {"'0xfFff000000000001'", "'0x10000000000000000'",
-       "folder/m.json: scalars[0]: \"bits\" is \"0x10000000000000000\", expected 0x and 1 to 16 hexadecimal digits, or rank"},
+       "folder/m.json: scalars[0]: \"bits\" is \"0x10000000000000000\", expected 0x and 1 to 16 hexadecimal digits, or "
+       "rank"},
       {"'0xfFff000000000001'", "'12'",
        "folder/m.json: scalars[0]: \"bits\" is \"12\", expected 0x and 1 to 16 hexadecimal digits, or rank"},
       {"'golden': '/data/y.bin'", "'bytes': 'y.bin'",

@@ -27,8 +27,8 @@ struct given {
   json_t *values;
 };
 
-/* Memory that a task writes and none of the tasks [first, seen) behind it does.  Predicates ask for elements of one buffer
- * by the hundred, each behind more tasks. */
+/* Memory that a task writes and none of the tasks [first, seen) behind it does.  Predicates ask for elements of one
+ * buffer by the hundred, each behind more tasks. */
 struct quiet {
   uint64_t base, size_bytes; /* 0 bytes: nothing is known */
   uint64_t first, seen;
@@ -146,8 +146,8 @@ static bool find_task(struct quiet *quiet, const struct pto_trace *trace, const 
                                 .param = param->index,
                                 .element = ((uint64_t)(uintptr_t)question->addr - begin) / size};
       if ((uint64_t)(uintptr_t)question->addr - quiet->base >= quiet->size_bytes)
-        *quiet = (struct quiet){
-            param->tensor.buffer.base, param->tensor.buffer.size_bytes, .first = number + 1, .seen = number + 1};
+        *quiet = (struct quiet){param->tensor.buffer.base, param->tensor.buffer.size_bytes, .first = number + 1,
+                                .seen = number + 1};
       return true;
     }
   }
