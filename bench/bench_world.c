@@ -12,7 +12,9 @@
  * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one; windows says
  * how often all threads met.  On a loaded machine wall time says little.  So cpu_over_one is the same of processor
  * time: between two visits that of the thread that took longest, which is what the run takes where each thread has a
- * CPU of its own.
+ * CPU of its own.  cpu_total is the processor time of all threads over that of one thread, and balance what of the
+ * threads' time they work, the rest being waits for the longest of a window: cpu_over_one = threads · balance /
+ * cpu_total, but for medians.
  *
  *   bench_world [RANKS…]   RANKS: the first question alone
  */
@@ -65,7 +67,7 @@ static struct {
     _Alignas(PTO_CACHE_LINE) double begin_ns, took_ns[2]; /* of this visit and of the one before */
     uint32_t visits;
   } parts[MOST_THREADS];
-  double critical_ns;
+  double critical_ns, total_ns;
 } visits;
 
 /* The others' took_ns are read before any can come to the visit after the next. */
@@ -73,12 +75,14 @@ static bool meet(struct pto_exchange *exchange, struct pto_exchange_visit *visit
   const uint32_t turn = visits.parts[visit->part].visits++ % 2;
   const double now_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   visits.parts[visit->part].took_ns[turn] = now_ns - visits.parts[visit->part].begin_ns;
-  visits.parts[visit->part].begin_ns = now_ns;
   is_well = visits.meet(exchange, visit, is_well);
+  visits.parts[visit->part].begin_ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a thread spins as it waits */
   if (visit->part > 0) return is_well;
   double most_ns = 0;
-  for (uint32_t i = 0; i < visits.threads; i++)
+  for (uint32_t i = 0; i < visits.threads; i++) {
+    visits.total_ns += visits.parts[i].took_ns[turn];
     if (visits.parts[i].took_ns[turn] > most_ns) most_ns = visits.parts[i].took_ns[turn];
+  }
   visits.critical_ns += most_ns;
   return is_well;
 }
@@ -200,7 +204,7 @@ static bool measure_world_sizes(int argc, char **argv) {
 
 /* By threads - 1. */
 struct gains {
-  struct pto_samples wall_ns[MOST_THREADS], critical_ns[MOST_THREADS];
+  struct pto_samples wall_ns[MOST_THREADS], critical_ns[MOST_THREADS], total_ns[MOST_THREADS];
   uint32_t windows[MOST_THREADS];
 };
 
@@ -217,6 +221,10 @@ static void print_gains(const struct workload *workload, const struct gains *gai
                         pto_samples_median(&gains->wall_ns[0]) / pto_samples_median(&gains->wall_ns[i]));
     pto_bench_line_real(line, "cpu_over_one",
                         pto_samples_median(&gains->critical_ns[0]) / pto_samples_median(&gains->critical_ns[i]));
+    pto_bench_line_real(line, "cpu_total",
+                        pto_samples_median(&gains->total_ns[i]) / pto_samples_median(&gains->total_ns[0]));
+    pto_bench_line_real(line, "balance",
+                        pto_samples_median(&gains->total_ns[i]) / pto_samples_median(&gains->critical_ns[i]) / (i + 1));
     pto_bench_line_print(line, &gains->wall_ns[i]);
   }
 }
@@ -238,6 +246,7 @@ static bool measure_threads(const struct workload *workload) {
       is_good = wall_ns >= 0;
       pto_samples_add(&gains.wall_ns[i], wall_ns);
       pto_samples_add(&gains.critical_ns[i], visits.critical_ns);
+      pto_samples_add(&gains.total_ns[i], visits.total_ns);
       gains.windows[i] = visits.parts[0].visits;
     }
   pto_program_unload(loaded);

@@ -8,7 +8,8 @@
  * often as it takes, as that of one chip is.  Afterwards memory is as it was, and virtual time goes on as if nothing
  * had been.
  *
- * A task whose blocks take turns is rehearsed only where all of its calls have a place on the cores at once.
+ * Of a task whose blocks take turns those are rehearsed with it that have no core yet: block by block, on the cores of
+ * one that has, as the rehearsal runs one after the other anyhow.
  *
  * Always true: between rehearsals undo_count = 0.  Nothing that talks to other ranks is rehearsed.
  */
@@ -89,7 +90,33 @@ static int order_messages(const void *left, const void *right) {
   return (a->role > b->role) - (a->role < b->role);
 }
 
-/* All calls that are rehearsed with this one; false where some have begun or are not sent, or there is no memory. */
+/* The calls of blocks that are not sent yet, as those of one that is.  The messages are in order.  False: no memory. */
+static bool add_unsent(struct pto_observe_rehearsal *r, uint32_t expected) {
+  const struct pto_payload *payload = r->messages[0].payload;
+  const struct pto_message *roles[PTO_ROLE_COUNT] = {NULL};
+  const uint32_t sent = (uint32_t)r->message_count;
+  struct pto_message likes[PTO_ROLE_COUNT];
+  for (uint32_t i = 0; i < sent; i++) roles[r->messages[i].role] = &r->messages[i];
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
+    if (roles[k]) likes[k] = *roles[k];
+  uint32_t at = 0;
+  for (uint32_t block = 0; block < payload->block_count; block++) {
+    if (at < sent && r->messages[at].block_index == block) { /* whole, as a block is sent */
+      while (at < sent && r->messages[at].block_index == block) at++;
+      continue;
+    }
+    for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
+      if (!roles[k]) continue;
+      struct pto_message *added = pto_grow(&r->messages, &r->message_count, &r->message_capacity, sizeof *added);
+      if (!added) return false;
+      *added = likes[k];
+      added->block_index = block;
+    }
+  }
+  return r->message_count == expected;
+}
+
+/* All calls that are rehearsed with this one; false where some have begun, or there is no memory. */
 static bool gather(struct pto_observation *o, const struct pto_message *message) {
   struct pto_observe_rehearsal *r = &o->rehearsal;
   const struct pto_payload *payload = message->payload;
@@ -105,9 +132,13 @@ static bool gather(struct pto_observation *o, const struct pto_message *message)
   for (uint32_t i = 0; i < sent; i++)
     if (is_all || r->messages[i].block_index == message->block_index) r->messages[kept++] = r->messages[i];
   r->message_count = kept;
-  if (kept != expected) return false;
+  if (kept == 0) return false;
   qsort(r->messages, kept, sizeof *r->messages, order_messages);
-  for (uint32_t i = 0; i < kept; i++) r->messages[i].flags &= (uint8_t)~PTO_MESSAGE_LAST;
+  if (kept != expected) {
+    if (!is_all || (message->flags & PTO_MESSAGE_TOGETHER) || !add_unsent(r, expected)) return false;
+    qsort(r->messages, r->message_count, sizeof *r->messages, order_messages);
+  }
+  for (uint32_t i = 0; i < r->message_count; i++) r->messages[i].flags &= (uint8_t)~PTO_MESSAGE_LAST;
   if (message->flags & PTO_MESSAGE_TOGETHER) r->messages[kept - 1].flags |= PTO_MESSAGE_LAST;
   return true;
 }
@@ -128,16 +159,26 @@ static bool begin(struct pto_observation *o) {
   return r->port->ops->begin_run(r->port, sentence, sizeof sentence) == PTO_OK;
 }
 
+static bool is_one_unit(const struct pto_message *a, const struct pto_message *b) {
+  return a->flags & PTO_MESSAGE_TOGETHER || a->block_index == b->block_index;
+}
+
 static void run(struct pto_observation *o) {
   struct pto_observe_rehearsal *r = &o->rehearsal;
   struct pto_port *const own = o->port;
   struct pto_completion completion;
   o->port = r->port;
   r->is_going_on = true;
-  for (size_t i = 0; i < r->message_count; i++) (void)r->port->ops->dispatch(r->port, &r->messages[i], 0, &completion);
-  for (size_t left = r->message_count; left;) {
-    r->port->ops->wait(r->port);
-    while (r->port->ops->poll(r->port, &completion, 1)) left--;
+  for (size_t i = 0; i < r->message_count;) {
+    size_t left = 0;
+    do {
+      (void)r->port->ops->dispatch(r->port, &r->messages[i++], 0, &completion);
+      left++;
+    } while (i < r->message_count && is_one_unit(&r->messages[i - 1], &r->messages[i]));
+    while (left) {
+      r->port->ops->wait(r->port);
+      while (r->port->ops->poll(r->port, &completion, 1)) left--;
+    }
   }
   r->is_going_on = false;
   o->port = own;
@@ -170,9 +211,7 @@ static void describe_first(struct pto_observation *o) {
   const struct pto_observe_rehearsal *r = &o->rehearsal;
   const struct pto_message *first = &r->messages[0];
   uint32_t count = 1;
-  while (count < r->message_count &&
-         (first->flags & PTO_MESSAGE_TOGETHER || r->messages[count].block_index == first->block_index))
-    count++;
+  while (count < r->message_count && is_one_unit(first, &r->messages[count])) count++;
   pto_observe_describe(o, &(struct pto_observed_unit){.messages = first, .count = count, .waits = true});
 }
 

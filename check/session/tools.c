@@ -189,7 +189,6 @@ int pto_findings_write(const struct pto_findings *findings, const char *path, ch
                                                                : PTO_OK;
 }
 
-
 /* ---- judges ---- */
 
 int pto_session_check(const struct pto_session *session, uint32_t rules, struct pto_findings **findings_out,

@@ -36,12 +36,13 @@ static const struct pto_observe_options all;
 
 /* ---- the run is the same ---- */
 
-static void assert_same_run(const char *program, const char *setting, uint32_t rank_count) {
+static void assert_same_run(const char *program, const char *case_name, const char *setting, uint32_t rank_count) {
   static struct pto_ranks plain;
   static struct pto_ranks_observed observed;
   const struct pto_config config = {.size = sizeof config, .chip = "a2a3"};
   const struct pto_session_options options = {.size = sizeof options,
                                               .program = program,
+                                              .case_name = case_name,
                                               .config = &config,
                                               .settings = {.items = &setting, .count = setting ? 1 : 0}};
   assert_int_equal(pto_ranks_init_judged(&plain, &options, rank_count), PTO_EXIT_OK);
@@ -62,16 +63,21 @@ static void assert_same_run(const char *program, const char *setting, uint32_t r
 }
 
 static void test_times_and_bytes_are_those_without_an_observer(void **state) {
-  assert_same_run("tensor_parallel_mlp", NULL, 4);
-  assert_same_run("expert_parallel_moe", NULL, 4);
-  assert_same_run("pipeline", NULL, 4);
-  assert_same_run("bgemm", "task_num=32", 2);
+  assert_same_run("tensor_parallel_mlp", NULL, NULL, 4);
+  assert_same_run("expert_parallel_moe", NULL, NULL, 4);
+  assert_same_run("pipeline", NULL, NULL, 4);
+  assert_same_run("bgemm", NULL, "task_num=32", 2);
 }
 
-static void test_so_are_those_of_cores_that_wait_for_each_other(void **state) { assert_same_run("core_fifo", NULL, 2); }
+static void test_so_are_those_of_cores_that_wait_for_each_other(void **state) {
+  assert_same_run("core_fifo", NULL, NULL, 2);
+  /* Blocks that take turns, of which the chip has no room for all at once. */
+  assert_same_run("split_k", "48", NULL, 2);
+  assert_same_run("split_k", "aiv48", NULL, 2);
+}
 
 /* The program drives contexts, one after another on each rank. */
-static void test_so_are_those_of_contexts(void **state) { assert_same_run("kv_cache", "steps=3", 2); }
+static void test_so_are_those_of_contexts(void **state) { assert_same_run("kv_cache", NULL, "steps=3", 2); }
 
 /* ---- what is found is the same ---- */
 
@@ -103,16 +109,21 @@ static void assert_same_findings(const struct pto_session_options *options, bool
   pto_observed_close(&on_chip);
 }
 
-static void assert_same_pair(const char *name, const char *bug) {
+static void assert_same_pair_on(const char *name, const char *bug, uint32_t clusters) {
+  const struct pto_config config = {.size = sizeof config, .clusters = clusters};
   char program[4200];
   snprintf(program, sizeof program, "%s/planted/%s.so", build, name);
   for (int is_buggy = 0; is_buggy <= 1; is_buggy++) {
     const char *setting = is_buggy ? "bug=1" : "bug=0";
-    const struct pto_session_options options = {
-        .size = sizeof options, .program = program, .case_name = bug, .settings = {.items = &setting, .count = 1}};
+    const struct pto_session_options options = {.size = sizeof options,
+                                                .program = program,
+                                                .case_name = bug,
+                                                .config = &config,
+                                                .settings = {.items = &setting, .count = 1}};
     assert_same_findings(&options, is_buggy);
   }
 }
+static void assert_same_pair(const char *name, const char *bug) { assert_same_pair_on(name, bug, 0); }
 
 static void test_mistakes_between_cores_are_found_as_on_one_chip(void **state) {
   static const char *const bugs[] = {
@@ -124,6 +135,13 @@ static void test_mistakes_between_cores_are_found_as_on_one_chip(void **state) {
   for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
     if (strncmp(bugs[i], "poll_", 5) != 0) /* what polls for ever goes on when it has been told */
       assert_same_pair("planted_cores", bugs[i]);
+}
+
+/* On one cluster, so that their blocks have no room at once. */
+static void test_so_are_those_of_blocks_that_wait_for_a_core(void **state) {
+  if (pto_observation_is_left_to_tool()) skip();
+  assert_same_pair_on("planted_cores", "early_add", 1);
+  assert_same_pair_on("planted_cores", "early_look", 1);
 }
 
 static void test_mistakes_of_kernels_are_found_as_on_one_chip(void **state) {
@@ -185,6 +203,7 @@ int main(void) {
       cmocka_unit_test(test_so_are_those_of_cores_that_wait_for_each_other),
       cmocka_unit_test(test_so_are_those_of_contexts),
       cmocka_unit_test(test_mistakes_between_cores_are_found_as_on_one_chip),
+      cmocka_unit_test(test_so_are_those_of_blocks_that_wait_for_a_core),
       cmocka_unit_test(test_mistakes_of_kernels_are_found_as_on_one_chip),
       cmocka_unit_test(test_mistakes_in_windows_are_found_on_each_rank_and_no_clean_twin_is_accused),
       cmocka_unit_test(test_options_ask_for_less),
