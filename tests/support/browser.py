@@ -92,6 +92,8 @@ def look():
                   for gain, text in zip(stats["verdict"]["gains"], advice)))
         holds("with the command that runs it", all((gain["command"] or gain["chip_set"] or "") in text
                                                    for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("a command is one that tells the time", all((gain["command"] or "ptosim run ").startswith(("ptosim run ", "ptosim graph ", "ptosim perf "))
+                                                          for gain in stats["verdict"]["gains"]))
         holds("what-if is named where something would help",
               ("what-if" in driver.find_element(By.ID, "advice-hint").text) == bool(stats["verdict"]["gains"]))
     keys = stats["chip_keys"] or []
