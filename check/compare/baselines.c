@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/compare/clock.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
 
@@ -38,7 +39,11 @@ static bool compare_case(const struct pto_baseline *a, const struct pto_baseline
   (void)pto_regress_find(a, text, &then);
   if (!pto_regress_find(b, text, &now)) return add(found, text, "only in A", 0, 0);
   json_t *parts_now = json_object_get(json_object_get(b->cases, text), "parts");
-  if (pto_regress_compare(a, text, &now, parts_now, &nothing, &error) == PTO_OK) {
+  int status = pto_regress_compare(a, text, &now, parts_now, &nothing, &error);
+  json_t *clock_now = pto_clock_of(b, text);
+  if (status == PTO_OK && clock_now && pto_clock_of(a, text))
+    status = pto_clock_compare(a, text, clock_now, &nothing, &error);
+  if (status == PTO_OK) {
     found->same++;
     return true;
   }

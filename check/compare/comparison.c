@@ -43,7 +43,7 @@ static bool add_path(struct reading *r, json_t *stats, int side, uint32_t run) {
 }
 
 /* What the groups of its tasks say; the sum of its calls where some are of tasks with other kernels besides. */
-static uint64_t time_of_kernel(json_t *result, json_t *kernel) {
+uint64_t pto_kernel_ps(json_t *result, json_t *kernel) {
   json_int_t calls = 0;
   uint64_t time = 0;
   size_t i;
@@ -63,7 +63,7 @@ static bool add_kernels(struct reading *r, json_t *result, int side, uint32_t ru
   json_array_foreach(json_object_get(stats, "kernels"), i, kernel) {
     struct pto_gathered *row = pto_gathered_find(&r->tables[PTO_COMPARED_KERNELS], text_of(kernel, "name"));
     if (!row) return false;
-    row->times[side][run] += time_of_kernel(result, kernel);
+    row->times[side][run] += pto_kernel_ps(result, kernel);
     if (run > 0) continue;
     row->row.calls[side] += (uint64_t)json_integer_value(json_object_get(kernel, "calls"));
     row->row.alone[side] +=

@@ -37,6 +37,9 @@ static inline uint64_t pto_ps_of(json_t *us) {
  * are calls: noise of single calls says nothing. */
 uint64_t pto_alike_ps(json_t *group);
 
+/* Time on cores of one of `kernels`, in ps: what the groups of its tasks say. */
+uint64_t pto_kernel_ps(json_t *result, json_t *kernel);
+
 /* Matches the tasks of the first result of A with those of B, by what `alike_tasks` says, and gathers the times of
  * tasks that are alike.  `tasks` is zeroed where one has none.  PTO_OK; PTO_EINVAL where it is no such object;
  * PTO_ENOMEM. */

@@ -82,16 +82,18 @@ static int take_words(struct pto_regress_case *c, char *line, const char *origin
   return PTO_OK;
 }
 
-/* Cuts `=> STATUS` or `=> wrong` off the line. */
+/* Cuts `=> STATUS`, `=> wrong` or `=> timed` off the line. */
 static int take_expected(struct pto_regress_case *c, char *line, const char *place, struct pto_error *error) {
   char *arrow = strstr(line, "=>");
   if (!arrow) return PTO_OK;
   *arrow = '\0';
   char *name = arrow + 2 + strspn(arrow + 2, BLANKS);
   name[strcspn(name, BLANKS)] = '\0';
+  c->is_timed = strcmp(name, PTO_REGRESS_TIMED) == 0;
+  if (c->is_timed) return PTO_OK;
   if (strncmp(name, "PTO_E", 5) != 0 && strcmp(name, PTO_REGRESS_WRONG) != 0)
-    return pto_error_set(error, PTO_EINVAL, "%s: \"%s\" behind => is neither wrong nor a status such as PTO_EHEAP",
-                         place, name);
+    return pto_error_set(error, PTO_EINVAL,
+                         "%s: \"%s\" behind => is neither wrong nor timed nor a status such as PTO_EHEAP", place, name);
   c->expected = strdup(name);
   return c->expected ? PTO_OK : PTO_ENOMEM;
 }

@@ -7,10 +7,12 @@
  *   graph gpt2.json --run --engine virtual
  *   errors/heap => PTO_EHEAP
  *   war_reuse --case short --deps pto --policy lifo => wrong
+ *   moe => timed
  *
  * A line is a program with options of `ptosim run`, or the word graph and what `ptosim graph` takes; `=> STATUS` behind
- * it says that the run must fail with that status, `=> wrong` that its result must be wrong.  Words are parted by
- * blanks; "…" keeps blanks together.  Blank lines and what follows a # at the begin of a line say nothing.
+ * it says that the run must fail with that status, `=> wrong` that its result must be wrong, `=> timed` that it is
+ * right and what it takes on the clock is compared.  Words are parted by blanks; "…" keeps blanks together.  Blank
+ * lines and what follows a # at the begin of a line say nothing.
  *
  * Owns its strings until fini.  A case is known by its text, with one blank between words; no two are the same.
  */
@@ -25,10 +27,12 @@
 
 #define PTO_REGRESS_WORDS 60u /* of a case, at most */
 #define PTO_REGRESS_WRONG "wrong"
+#define PTO_REGRESS_TIMED "timed"
 
 struct pto_regress_case {
   char *text;     /* all of the line but `=> …`, as it may be typed in a shell behind `ptosim` and the verb */
   char *expected; /* the status that it must fail with, or PTO_REGRESS_WRONG; NULL: it must succeed */
+  bool is_timed;
   char *words[PTO_REGRESS_WORDS + 1]; /* ended by NULL: the verb first */
   size_t word_count;
   uint32_t line; /* of the file, from 1 */

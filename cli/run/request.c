@@ -201,6 +201,7 @@ void pto_judged_run_page(struct pto_session *session, const struct pto_run_optio
   struct pto_error error;
   if (!paths[PTO_EXPORT_page] || !pto_session_trace(session)) return;
   pto_interrupt_let_finish();
+  session->result.command = NULL; /* it judges, and tells no time that an option would change */
   if (pto_session_take_account(session, true, &error)) note_failure(session, &error);
   write_exports(session, paths, findings);
 }

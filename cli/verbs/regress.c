@@ -6,7 +6,8 @@
  * list or a bad baseline; 3 if no process or file could be had.  A baseline is written by --update alone, with the
  * cases that are right; those that are not keep what it said.
  *
- * The main thread starts the others, which take cases in turn; what they found is read once all have ended.
+ * The main thread starts the others, which take cases in turn; what they found is read once all have ended.  Then it
+ * runs the timed cases again, one after the other, so that nothing of these runs disturbs them.
  */
 #include <cli/main/verb.h>
 
@@ -18,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/compare/clock.h>
+#include <check/compare/shift.h>
 #include <check/regress/list.h>
 #include <check/regress/outcome.h>
 #include <check/regress/one_result.h>
@@ -35,6 +38,7 @@
 
 #define DEFAULT_ROW_TIMEOUT_S 300u
 #define MOST_JOBS 256u
+#define DEFAULT_REPEATS 9u /* as of compare */
 #define SENTENCE_BYTES 1024
 #define PS_DIGITS 6 /* of a microsecond */
 
@@ -50,6 +54,7 @@ struct result {
   enum verdict verdict;
   struct pto_regress_outcome outcome;
   json_t *parts; /* of its virtual time, where the baseline wants them; NULL: not known */
+  json_t *clock; /* times of a timed case; NULL: none */
   double seconds;
   char *sentence; /* why not SAME; NULL: nothing to say */
 };
@@ -60,7 +65,7 @@ struct regress {
   char *own_baseline_path; /* LIST.baseline */
   bool is_update, is_quiet;
   struct pto_regress_allowed allowed;
-  uint32_t jobs, row_timeout_s;
+  uint32_t jobs, row_timeout_s, repeats;
   struct pto_regress_list list;
   struct pto_baseline *baseline;
   bool has_baseline;
@@ -209,6 +214,75 @@ static void run_case(struct regress *r, size_t index) {
   for (int i = 0; i < RUN_COUNT; i++) pto_child_result_fini(&runs[i]);
 }
 
+/* ---- timed cases ---- */
+
+/* One more run of a case that is right. */
+static int add_run(struct regress *r, size_t index, struct pto_error *error) {
+  const struct pto_regress_case *c = &r->list.cases[index];
+  struct result *result = &r->results[index];
+  struct pto_child_result child;
+  char sentence[SENTENCE_BYTES] = "";
+  struct pto_error why;
+  const int status = run_words(r, c, true, &child, error);
+  if (status) return status;
+  if (pto_interrupted() && child.exit_code == PTO_EXIT_INTERRUPTED) {
+    result->verdict = NOT_RUN;
+    pto_child_result_fini(&child);
+    return PTO_OK;
+  }
+  json_t *object = pto_one_result(json_loads(child.json, 0, NULL));
+  if (is_right(c, &child, object, &result->outcome, sentence) && pto_clock_add(result->clock, object, &why))
+    snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof why.sentence - 1, why.sentence);
+  if (sentence[0]) {
+    result->verdict = FAILED;
+    free(result->sentence);
+    result->sentence = strdup(sentence);
+  }
+  json_decref(object);
+  pto_child_result_fini(&child);
+  return PTO_OK;
+}
+
+/* Of a case that is otherwise as in the baseline. */
+static void judge_clock(struct regress *r, size_t index) {
+  const struct pto_regress_case *c = &r->list.cases[index];
+  struct result *result = &r->results[index];
+  struct pto_error error;
+  const int status =
+      r->has_baseline ? pto_clock_compare(r->baseline, c->text, result->clock, &r->allowed, &error) : PTO_OK;
+  if (!status) return;
+  result->verdict = status == PTO_ENOTSUP ? NEW : CHANGED;
+  free(result->sentence);
+  result->sentence = strdup(error.sentence);
+}
+
+static int time_case(struct regress *r, size_t index, struct pto_error *error) {
+  struct result *result = &r->results[index];
+  int status = PTO_OK;
+  result->clock = json_object();
+  for (uint32_t i = 0; i < r->repeats && !status && result->verdict != FAILED && result->verdict != NOT_RUN; i++) {
+    if (pto_interrupted())
+      result->verdict = NOT_RUN;
+    else
+      status = add_run(r, index, error);
+  }
+  if (!status && result->verdict == SAME) judge_clock(r, index);
+  return status;
+}
+
+static void time_cases(struct regress *r) {
+  unsigned count = 0, done = 0;
+  for (size_t i = 0; i < r->list.count; i++) count += r->list.cases[i].is_timed;
+  for (size_t i = 0; i < r->list.count && !r->error.status; i++) {
+    const enum verdict verdict = r->results[i].verdict;
+    if (!r->list.cases[i].is_timed) continue;
+    pto_progress_line_stage("timing cases", ++done, count);
+    if (verdict == FAILED || verdict == NOT_RUN) continue;
+    struct pto_error error;
+    if (time_case(r, i, &error)) r->error = error;
+  }
+}
+
 static void *run_cases(void *argument) {
   struct regress *r = argument;
   for (;;) {
@@ -246,6 +320,7 @@ static int run_all(struct regress *r) {
   run_cases(r);
   for (uint32_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
   pthread_mutex_destroy(&r->mutex);
+  time_cases(r);
   return r->error.status ? pto_complain(PTO_EXIT_FAILED, "regress: %s", r->error.sentence) : PTO_EXIT_OK;
 }
 
@@ -326,6 +401,7 @@ static int update(struct regress *r) {
   for (size_t i = 0; i < r->list.count && status == PTO_OK; i++) {
     if (r->results[i].verdict == FAILED) continue;
     status = pto_regress_put(r->baseline, r->list.cases[i].text, &r->results[i].outcome, r->results[i].parts);
+    if (!status && r->results[i].clock) status = pto_clock_put(r->baseline, r->list.cases[i].text, r->results[i].clock);
     put++;
   }
   if (!r->filter) dropped = pto_regress_keep(r->baseline, &r->list);
@@ -420,10 +496,12 @@ static int set_tolerance(void *target, const char *value, struct pto_error *erro
 static const struct pto_option_spec own_options[] = {
     {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
-    {"tolerance", "PERCENT", "of virtual time, each kernel's and memory, up or down, that is no change (default 0)",
+    {"tolerance", "PERCENT", "of times, each kernel's and memory, up or down, that is no change (default 0)",
      .set = set_tolerance, .field = offsetof(struct regress, allowed)},
     {"less-is-fine", NULL, "no change where a case or a kernel is faster, or needs less memory",
      FLAG(allowed.is_less_fine)},
+    {"repeats", "N", "more runs of a timed case (default 9)",
+     PTO_OPTION_NUMBER(struct regress, repeats, 1, PTO_SHIFT_MOST)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
     {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
     {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",
@@ -465,6 +543,10 @@ static int regress(struct regress *r) {
   if (r->list.count == 0)
     return pto_complain(PTO_EXIT_USAGE, "regress: %s has no case%s%s", r->list_path, r->filter ? " that matches " : "",
                         r->filter ? r->filter : "");
+  for (size_t i = 0; i < r->list.count; i++)
+    if (r->list.cases[i].is_timed && (pto_share_is_part(&r->options.share) || r->options.share.lines))
+      return pto_complain(PTO_EXIT_USAGE, "regress: line %u is timed, on the clock of one machine: not with shards",
+                          r->list.cases[i].line);
   r->results = calloc(r->list.count, sizeof *r->results);
   if (!r->results) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for %zu results", r->list.count);
   const char *page = r->options.exports[PTO_EXPORT_page];
@@ -484,6 +566,7 @@ static void fini(struct regress *r) {
   for (size_t i = 0; r->results && i < r->list.count; i++) {
     free(r->results[i].sentence);
     json_decref(r->results[i].parts);
+    json_decref(r->results[i].clock);
   }
   free(r->results);
   free(r->own_baseline_path);
@@ -494,7 +577,8 @@ static void fini(struct regress *r) {
 
 int pto_cmd_regress(int argc, char **argv) {
   static const struct pto_verb_form form = {PTO_VERB_regress, own_options, help, false};
-  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_s = DEFAULT_ROW_TIMEOUT_S};
+  struct regress r = {
+      .program = "ptosim", .jobs = 1, .row_timeout_s = DEFAULT_ROW_TIMEOUT_S, .repeats = DEFAULT_REPEATS};
   const struct pto_string_list *lists = &r.options.programs;
   int code;
   if (pto_run_options_begin(&form, argc, argv, &r, &r.options, &code)) {

@@ -18,6 +18,7 @@
 #include <check/predict/gains.h>
 #include <check/ranks/ranks.h>
 #include <check/ranks/ranks_trace.h>
+#include <check/session/refusals.h>
 #include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
@@ -177,6 +178,19 @@ static void print_next(const struct pto_run_options *options, FILE *to) {
   }
 }
 
+/* The first submit that was refused of each session is what a run finds. */
+static int write_judgement(const struct pto_run_options *options, const struct pto_session *sessions, uint32_t count,
+                           struct pto_judgement judgement) {
+  struct pto_findings findings;
+  pto_findings_init(&findings);
+  for (uint32_t i = 0; i < count; i++) pto_session_add_refusals(&sessions[i], &findings);
+  judgement.verb = "run";
+  judgement.findings = &findings;
+  const int code = pto_write_judgement(options, &judgement);
+  pto_findings_fini(&findings);
+  return code;
+}
+
 static int finish(const struct run *run) {
   const struct pto_run_options *options = run->options;
   const struct pto_run_result *result = &run->session.result;
@@ -192,13 +206,12 @@ static int finish(const struct run *run) {
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
       result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  const struct pto_judgement judgement = {.verb = "run",
-                                          .program = result->program,
+  const struct pto_judgement judgement = {.program = result->program,
                                           .case_name = result->case_name,
                                           .error = result->error.sentence,
                                           .seconds = result->wall_seconds,
                                           .exit_code = result->exit_code};
-  return pto_write_judgement(options, &judgement);
+  return write_judgement(options, &run->session, 1, judgement);
 }
 
 static void begin_counters(struct run *run) {
@@ -243,13 +256,12 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
     pto_complain(0, "%s", ranks->error.sentence);
   if (options->json_path && pto_ranks_write_json(ranks, options->json_path, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  const struct pto_judgement judgement = {.verb = "run",
-                                          .program = ranks->program,
+  const struct pto_judgement judgement = {.program = ranks->program,
                                           .case_name = options->case_name,
                                           .error = ranks->error.sentence,
                                           .seconds = ranks->wall_seconds,
                                           .exit_code = ranks->exit_code};
-  return pto_write_judgement(options, &judgement);
+  return write_judgement(options, ranks->sessions, ranks->has_run ? ranks->rank_count : 0, judgement);
 }
 
 /* A failure counts where the run itself was right. */

@@ -129,6 +129,32 @@ holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
 holds 'three runs' says 2 'two runs are compared, not 3' compare a b c
 
+# Timed cases: on this machine's clock.
+echo "$work/now/three.so => timed" >"$work/timed"
+is_named_by_regress() { # as is_named_on_threads
+  local repeats
+  for repeats in 9 20 40; do
+    cp "$work/fast.so" "$work/now/three.so"
+    "$ptosim" regress "$work/timed" --update --repeats $repeats --quiet || return 1
+    cp "$work/slower.so" "$work/now/three.so"
+    "$ptosim" regress "$work/timed" --repeats $repeats >"$work/out"
+    [ $? = 1 ] && grep -qE '^ *kernel second \+[0-9.]+ us a call \(\+[0-9.]+ %\) on the clock, from \+' "$work/out" && return 0
+    [ "$(cut -d. -f1 /proc/loadavg)" -lt "$(nproc)" ] || return 0
+  done
+  return 1
+}
+holds 'regress names a kernel that is 15 % slower on threads' is_named_by_regress
+cp "$work/timed.baseline" "$work/timed-before.baseline"
+sed -i -E 's/("second": \[)[^]]*/\1100, 110, 120, 130, 140, 150, 160, 170, 180/' "$work/timed.baseline"
+holds 'and one that took next to nothing in the baseline' says 1 '^ *kernel second \+' regress "$work/timed"
+holds 'which may be told of two baselines, too' says 1 '^ *kernel second -[0-9.]+ us a call' \
+  compare "$work/timed-before.baseline" "$work/timed.baseline"
+sed -i -E 's/, "clock_ns": \{[^}]*\}//' "$work/timed.baseline"
+holds 'a baseline without times is told' says 1 'no times of it \(--update' regress "$work/timed" --repeats 1
+holds 'one machine alone times' says 2 'line 1 is timed' regress "$work/timed" --shard 1/2
+echo "$work/now/three.so $on => timed" >"$work/exact"
+holds 'in virtual time there is nothing to time' says 1 'in virtual time, which one run tells' regress "$work/exact" --update
+cp "$work/fast.so" "$work/now/three.so"
 echo "$work/now/three.so $on" >"$work/list"
 echo "bgemm $on" >>"$work/list"
 holds 'a baseline is made' says 0 '2 cases written' regress "$work/list" --update

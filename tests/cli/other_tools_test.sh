@@ -73,6 +73,18 @@ holds 'graphs that differ' agrees 1 diff "$work/a.json" "$work/b.json"
 "$ptosim" run vector_example --dump 1 "$work/kept" --quiet
 holds 'a task that is run again' agrees 0 task "$work/kept/1"
 
+has_refusal() { # of a run: where the submit was that it went on without
+  leaves_with 1 "$ptosim" run "$build/planted/planted_names.so" --set mistake=refused --quiet --sarif "$work/o.sarif" --junit "$work/o.xml" &&
+    python3 - "$work" "$(grep -n 'HERE: refused' tests/planted/planted_names.c | cut -d: -f1)" <<'END'
+import json, sys
+result, = json.load(open(sys.argv[1] + "/o.sarif"))["runs"][0]["results"]
+assert result["ruleId"] == "refused" and "wrong type" in result["message"]["text"] + open(sys.argv[1] + "/o.xml").read()
+region = result["locations"][0]["physicalLocation"].get("region")
+assert region is None or region["startLine"] == int(sys.argv[2]), region
+END
+}
+holds 'a run has the submit that was refused' has_refusal
+
 case_of() { "$ptosim" "${@:2}" --junit "$work/o.xml" >/dev/null 2>&1; grep -c "<$1" "$work/o.xml" | grep -qx "${count:-1}"; }
 holds 'run has a testcase' case_of testcase run vector_example
 holds 'a run that fails has an error' case_of error run errors/kernel
@@ -84,7 +96,7 @@ holds 'compare has a failure where something changed' changes
 count=4 holds 'suite has one a row' case_of testcase suite vector_example errors/kernel war_reuse --engine virtual
 
 refused() { leaves_with 2 "$@" && [ ! -s "$work/none" ]; }
-holds 'a verb that finds nothing has no --sarif' refused "$ptosim" run vector_example --sarif "$work/none"
+holds 'a verb that finds nothing has no --sarif' refused "$ptosim" perf vector_example --sarif "$work/none"
 why_not() { leaves_with 2 "$ptosim" "${@:2}" && [[ $("$ptosim" "${@:2}" 2>&1) = *"$1" ]]; }
 holds 'which the refusal says' why_not 'does not take --sarif: it finds nothing that has a place in a source file' compare a b --sarif x
 holds 'a verb that judges nothing says so' why_not 'does not take --junit: it judges nothing' what-if bgemm --junit x
@@ -98,7 +110,7 @@ lacks_of() {
   case $1 in
     list | calibrate) echo json junit sarif ;;                             # text to read; a chip file
     why | perf | import | what-if) echo junit sarif ;;                               # tell, and judge nothing
-    run | op | suite | predict | validate | adopt | compare | regress) echo sarif ;; # judge runs: nothing found has a place
+    op | suite | predict | validate | adopt | compare | regress) echo sarif ;; # judge runs: nothing found has a place
   esac
 }
 has_all_but() {

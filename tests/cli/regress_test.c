@@ -219,7 +219,7 @@ static void test_mistakes_in_lists_and_options_leave_with_2(void **state) {
       {"vector_example\nbgemm\nvector_example\n", "", ":3: the same case as line 1"},
       {"vector_example \"--seed\n", "", ":1: a quotation mark is not closed"},
       {"vector_example --json x\n", "", ":1: --json is not for a case"},
-      {"vector_example => heap\n", "", ":1: \"heap\" behind => is neither wrong nor a status"},
+      {"vector_example => heap\n", "", ":1: \"heap\" behind => is neither wrong nor timed nor a status"},
       {" => PTO_EHEAP\n", "", ":1: no program"},
       {"# nothing\n", "", "has no case"},
       {"vector_example\n", "--filter bgemm", "has no case that matches bgemm"},

@@ -35,6 +35,9 @@ holds 'it shows each rank, and what went between them' look ranks
 holds 'check of several ranks writes a page with what is wrong' bash -c \
   "'$build/ptosim' check '$build/planted/planted_windows.so' --case barrier_twice --set bug=1 --chip a2a3 --report '$work/found.html' --quiet; test \$? = 1"
 holds 'it shows the findings, and each rank' look found
+holds 'check of one chip writes a page' bash -c \
+  "'$build/ptosim' check inplace_update --deps pto --report '$work/check.html' --quiet; test \$? = 1"
+holds 'it shows the run that was judged' look check
 holds 'explore of several ranks writes a page' bash -c \
   "'$build/ptosim' explore '$build/planted/planted_windows.so' --case barrier_twice --set bug=1 --schedules 8 --report '$work/late.html' --quiet; test \$? = 1"
 holds 'it shows in which runs a rank is late' look late

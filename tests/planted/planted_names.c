@@ -64,6 +64,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   if (mistake[0] == 'c') *nowhere() = 1; /* HERE: orchestration */
   assert(mistake[0] != 'a');             /* HERE: assertion */
   if (mistake[0] == 's') return PTO_OK;
+  if (mistake[0] == 'l') pto_program_print(run, "goes round\n");
   while (mistake[0] == 'l' && __atomic_load_n(&forever, __ATOMIC_RELAXED)) {
   }
   return status ? status : pto_scope_end(rt);

@@ -92,6 +92,8 @@ def look():
                   for gain, text in zip(stats["verdict"]["gains"], advice)))
         holds("with the command that runs it", all((gain["command"] or gain["chip_set"] or "") in text
                                                    for gain, text in zip(stats["verdict"]["gains"], advice)))
+        holds("a command is one that tells the time", all((gain["command"] or "ptosim run ").startswith(("ptosim run ", "ptosim graph ", "ptosim perf "))
+                                                          for gain in stats["verdict"]["gains"]))
         holds("what-if is named where something would help",
               ("what-if" in driver.find_element(By.ID, "advice-hint").text) == bool(stats["verdict"]["gains"]))
     keys = stats["chip_keys"] or []
@@ -283,6 +285,7 @@ def look_at_what_if(about):
     holds("the verdict names what changes it most", numbers[0]["key"] in driver.find_element(By.ID, "verdict").text)
     holds("parts stand as in the document", [(row[0], row[2]) for row in cells("#what-if-parts")] ==
           [(part["what"], part["chip_set"]) for part in what_if["parts"] if part["virtual_us"] != plain])
+    holds("no text leaves its cell", script("return [...document.querySelectorAll('td')].every(d => d.scrollWidth <= d.clientWidth)"))
     wanted = [key["key"] for key in numbers if effect(key) > 0 or key["half"]["error"] or key["twice"]["error"]]
     holds("numbers with an effect stand as in the document", [row[0] for row in cells("#what-if-numbers")] == wanted)
     for name in ("clusters", "window"):
