@@ -169,6 +169,28 @@ static void test_a_program_that_ends_the_process_has_not_ended_well(void **state
   expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");
 }
 
+/* Whatever runs programs. */
+static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb(void **state) {
+  static const char *const verbs[] = {"run",
+                                      "run --engine virtual",
+                                      "run --ranks 2",
+                                      "check",
+                                      "check --observe",
+                                      "check --advise",
+                                      "explore",
+                                      "explore --all",
+                                      "explore --engine threads",
+                                      "predict",
+                                      "what-if"};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++) {
+    const int code = pto_ptosim_run("%s %s/planted/planted_exit.so --chip tiny --set how=5 --timeout 0.2", verbs[i],
+                                    pto_ptosim_build());
+    if (code != 3 || !strstr(pto_ptosim_last.err, "the orchestration outlived the time-out of 200 ms"))
+      fail_msg("%s left with %d: %s", verbs[i], code, pto_ptosim_last.err);
+  }
+}
+
 /* Neither a file nor a report takes the place of a stream that the program has closed. */
 static void test_a_program_that_closes_the_standard_streams_spoils_no_file(void **state) {
   char json[512];
@@ -234,6 +256,7 @@ int main(void) {
       cmocka_unit_test(test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is),
       cmocka_unit_test(test_each_verb_tells_the_distance_to_what_the_task_has),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
+      cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
       cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),
