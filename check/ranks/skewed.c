@@ -31,7 +31,9 @@ static struct outcome run(const struct pto_skew_question *question, const uint64
     pto_error_set(&ranks.error, PTO_ENOTSUP, "ranks are delayed in one process, not in several");
   }
   for (uint32_t i = 0; code == PTO_EXIT_OK && i < question->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
+  if (question->running) question->running(&ranks);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
+  if (question->running) question->running(NULL);
   outcome = (struct outcome){
       .exit_code = code, .output_digest = ranks.output_digest, .virtual_ps = ranks.virtual_ps, .error = ranks.error};
   for (uint32_t i = 0; ranks.sessions && i < ranks.rank_count; i++)

@@ -24,7 +24,8 @@ struct pto_skew_question {
   const struct pto_session_options *options;
   uint32_t rank_count;
   uint64_t runs, seed;
-  void (*tell)(uint64_t done, uint64_t count); /* may be NULL */
+  void (*tell)(uint64_t done, uint64_t count);    /* may be NULL */
+  void (*running)(const struct pto_ranks *ranks); /* these run; NULL: none does; may be NULL itself */
 };
 
 /* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED with what is known so far; else as that

@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <runtime/base/base.h>
 #include <runtime/base/dtype.h>
+#include <runtime/base/memory_checker.h>
 #include <runtime/base/text.h>
 #include <runtime/control/control.h>
+
+#define GUARD_BYTES (UINT64_C(256) << 10)
 
 /* ---- kernels ---- */
 
@@ -56,17 +60,29 @@ static int find_kernels(struct pto_task_replay *replay, struct pto_error *error)
 /* ---- memory and tensors ---- */
 
 static unsigned char *memory_at(const struct pto_task_replay *replay, uint32_t memory) {
-  return replay->blocks[memory] + replay->folder.memories[memory].page_offset;
+  return replay->blocks[memory].data + replay->folder.memories[memory].page_offset;
+}
+
+static bool get_block(struct pto_task_block *block, uint64_t size_bytes) {
+  const uint64_t pages_bytes = pto_align_up(size_bytes, PTO_TASK_PAGE_BYTES);
+  void *data = NULL;
+  if (pto_memory_is_checked()) {
+    const bool is_refused = posix_memalign(&data, PTO_TASK_PAGE_BYTES, pto_max_u64(size_bytes, 1)) != 0;
+    block->data = is_refused ? NULL : data;
+    return !is_refused;
+  }
+  if (!pto_reserve_init(&block->guarded, pages_bytes + 2 * GUARD_BYTES)) return false;
+  char *const first = block->guarded.addr;
+  block->data = (unsigned char *)first + GUARD_BYTES;
+  return mprotect(first, GUARD_BYTES, PROT_NONE) == 0 &&
+         mprotect(first + GUARD_BYTES + pages_bytes, GUARD_BYTES, PROT_NONE) == 0;
 }
 
 static int get_memory(struct pto_task_replay *replay, struct pto_error *error) {
   for (uint32_t m = 0; m < replay->folder.memory_count; m++) {
     const struct pto_task_memory *memory = &replay->folder.memories[m];
-    void *block = NULL;
-    uint64_t size_bytes = memory->page_offset + memory->size_bytes;
-    if (posix_memalign(&block, PTO_TASK_PAGE_BYTES, size_bytes ? size_bytes : 1))
+    if (!get_block(&replay->blocks[m], memory->page_offset + memory->size_bytes))
       return pto_error_set(error, PTO_ENOMEM, "no memory for %" PRIu64 " bytes", memory->size_bytes);
-    replay->blocks[m] = block;
   }
   return PTO_OK;
 }
@@ -136,7 +152,10 @@ int pto_task_replay_open(struct pto_task_replay *replay, const char *path, const
 
 void pto_task_replay_close(struct pto_task_replay *replay) {
   pto_runtime_destroy(replay->rt);
-  for (uint32_t m = 0; m < PTO_MAX_TENSORS; m++) free(replay->blocks[m]);
+  for (uint32_t m = 0; m < PTO_MAX_TENSORS; m++) {
+    if (!replay->blocks[m].guarded.addr) free(replay->blocks[m].data);
+    pto_reserve_fini(&replay->blocks[m].guarded);
+  }
   pto_kernel_library_close(&replay->library);
   pto_program_unload(replay->program);
   pto_task_folder_fini(&replay->folder);

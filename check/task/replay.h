@@ -6,7 +6,8 @@
  * Owns the folder's contents, the program or library that the kernels are of, the memory, and the runtime, until close.
  *
  * Always true after open: memory M begins where its first byte did within a page, and nothing of ours lies behind its
- * last byte, so that a checker sees who runs past it.  Every run starts from the bytes that were captured.
+ * last byte, so that a checker sees who runs past it; without one, its pages lie between guards.  Every run starts from
+ * the bytes that were captured.
  *
  * One thread, the control thread.
  */
@@ -16,6 +17,13 @@
 #include <report/findings/findings.h>
 #include <check/task/folder.h>
 #include <orchestration/loader/kernel_image.h>
+#include <runtime/base/reserve.h>
+
+/* What a memory lies in. */
+struct pto_task_block {
+  unsigned char *data;        /* the memory begins page_offset bytes behind */
+  struct pto_reserve guarded; /* with guards around it; zeroed: of the heap, where a checker watches that */
+};
 
 struct pto_task_replay {
   struct pto_task_folder folder;
@@ -25,8 +33,8 @@ struct pto_task_replay {
   bool is_replaced; /* some kernel is the library's */
   struct pto_runtime *rt;
   struct pto_tensor tensors[PTO_MAX_PARAMS];
-  unsigned char *blocks[PTO_MAX_TENSORS]; /* what is allocated; memory M begins page_offset bytes behind */
-  struct pto_error refusal;               /* of the last run's submit; PTO_OK: it was taken */
+  struct pto_task_block blocks[PTO_MAX_TENSORS];
+  struct pto_error refusal; /* of the last run's submit; PTO_OK: it was taken */
 };
 
 /* How much an element may differ, by |a − g| ≤ atol + rtol·|g|; both 0: not a bit. */

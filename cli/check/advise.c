@@ -88,7 +88,9 @@ static int run_once(void *context, struct pto_ring_trial *trial) {
   struct pto_session_options asked = pto_run_options_session(&advise->run, &config);
   if (is_first) config.record |= PTO_RECORD_GRAPH;
   int code = pto_session_init(&session, &asked);
+  pto_fault_report_set_describer(pto_describe_call, &session);
   if (code == PTO_EXIT_OK) code = pto_session_execute(&session);
+  pto_fault_report_set_describer(NULL, NULL);
   trial->completes = code == PTO_EXIT_OK;
   if (code == PTO_EXIT_OK && is_first) code = judge_first(advise, &session);
   trial->is_right = trial->completes && session.result.output_digest == advise->digest;

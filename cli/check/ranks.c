@@ -122,7 +122,9 @@ static bool run(struct check *check, const struct pto_session_options *asked, ui
   *code = pto_ranks_init_judged(&check->ranks, asked, rank_count);
   check->ranks.wants_account = check->ranks.wants_path = wants_page;
   if (*code != PTO_EXIT_OK) return false;
+  pto_fault_report_set_describer(pto_describe_call_of_rank, &check->ranks);
   *code = pto_ranks_execute(&check->ranks);
+  pto_fault_report_set_describer(NULL, NULL);
   if (*code == PTO_EXIT_FINDINGS) *code = PTO_EXIT_OK; /* it is among them */
   snprintf(check->ranks.path.why_no_gains, sizeof check->ranks.path.why_no_gains, "a check runs the program once");
   if (judge(check, &error) == PTO_OK) {

@@ -72,10 +72,15 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "error", x->error.sentence[0] ? x->error.sentence : NULL);
 }
 
+/* Whose arrays a fault is told of. */
+static void describe(const struct pto_ranks *ranks) {
+  pto_fault_report_set_describer(ranks ? pto_describe_call_of_rank : NULL, (void *)(uintptr_t)ranks);
+}
+
 int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                       uint32_t rank_count, uint64_t runs, const char *page) {
   struct explored x = {.options = options, .rank_count = rank_count};
-  const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress};
+  const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress, describe};
   pto_findings_init(&x.findings);
   x.findings.command = options->again;
   pto_progress_line_begin(options->programs.items[0], !options->quiet);

@@ -17,6 +17,9 @@
 #include <runtime/control/control.h>
 #include <runtime/tensor/region_runs.h>
 
+/* So far from a tensor an address is told of it. */
+#define MOST_AWAY (UINT64_C(1) << 20)
+
 static struct pto_words words_of(const struct pto_string_list *list) {
   return (struct pto_words){list->items, list->count};
 }
@@ -72,9 +75,10 @@ struct pto_session_options pto_run_options_session(const struct pto_run_options 
   return asked;
 }
 
-/* ", in which the task has no parameter; it is 9152 bytes behind its param 0 x": of the parameter whose last byte is
- * nearest before the address, or else whose first byte is nearest behind it. */
-static size_t say_nearest(const struct pto_message *message, uint64_t address, char *text, size_t size) {
+/* "9152 bytes behind its param 0 x": of the parameter whose last byte is nearest before the address, or else whose
+ * first byte is nearest behind it; nothing where none is within MOST_AWAY, or the address is in one. */
+static size_t say_nearest(const struct pto_message *message, uint64_t address, const char *before, char *text,
+                          size_t size) {
   const struct pto_kernel *kernel = message->payload->kernels[message->role];
   uint64_t least = UINT64_MAX, number = 0;
   bool is_before = false;
@@ -82,18 +86,18 @@ static size_t say_nearest(const struct pto_message *message, uint64_t address, c
     struct pto_region region;
     if (kernel->params[i].mode == PTO_SCALAR) continue;
     pto_region_from_kernel_tensor(&message->payload->tensors[t++], &region);
-    const bool begins_behind = address < region.start;
-    const uint64_t distance = begins_behind ? region.start - address : address - pto_min_u64(address, region.end);
-    if (pto_region_is_empty(&region) || distance >= least) continue;
+    if (pto_region_is_empty(&region)) continue;
+    if (address >= region.start && address < region.end) return 0;
+    const uint64_t distance = address < region.start ? region.start - address : address - region.end;
+    if (distance >= least) continue;
     least = distance;
     number = i;
-    is_before = begins_behind;
+    is_before = address < region.start;
   }
-  const size_t used = (size_t)snprintf(text, size, ", in which the task has no parameter");
-  if (least == UINT64_MAX || used >= size) return used;
+  if (least > MOST_AWAY) return 0;
   const char *name = kernel->params[number].name;
-  return used + (size_t)snprintf(text + used, size - used, "; it is %" PRIu64 " bytes %s its param %" PRIu64 "%s%s",
-                                 least, is_before ? "before" : "behind", number, name ? " " : "", name ? name : "");
+  return (size_t)snprintf(text, size, "%s %" PRIu64 " bytes %s its param %" PRIu64 "%s%s", before, least,
+                          is_before ? "before" : "behind", number, name ? " " : "", name ? name : "");
 }
 
 /* "param 1 z, which it ran off": of the kernel's, the last that begins in the array. */
@@ -106,7 +110,10 @@ static size_t say_param(const struct pto_message *message, const struct pto_arra
     if (kernel->params[i].mode != PTO_SCALAR &&
         (uintptr_t)message->payload->tensors[t++].addr - begin < pto_max_u64(array->size_bytes, 1))
       found = i;
-  if (found == kernel->param_count) return say_nearest(message, address, text, size);
+  if (found == kernel->param_count) {
+    const size_t used = (size_t)snprintf(text, size, ", in which the task has no parameter");
+    return used < size ? used + say_nearest(message, address, "; it is", text + used, size - used) : used;
+  }
   const char *name = kernel->params[found].name;
   return (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s is", found, name ? " " : "",
                           name ? name : "");
@@ -129,10 +136,22 @@ static size_t say_beside(const struct pto_session *session, const struct pto_mes
   return used;
 }
 
+void pto_describe_nearest(void *context, const struct pto_message *message, const void *address, char *text,
+                          size_t size) {
+  (void)context;
+  text[0] = '\0';
+  if (message && address) (void)say_nearest(message, (uintptr_t)address, "the address is", text, size);
+}
+
 void pto_describe_call(void *context, const struct pto_message *message, const void *address, char *text, size_t size) {
   struct pto_session *session = context;
   size_t used = say_beside(session, message, (uintptr_t)address, text, size);
   if (!message || used >= size) return;
+  if (used == 0 && address) { /* in no array's guard: memory of a context */
+    used = say_nearest(message, (uintptr_t)address, "the address is", text, size);
+    if (used && used < size) used += (size_t)snprintf(text + used, size - used, "; ");
+    if (used >= size) return;
+  }
   const struct pto_runtime *rt = pto_session_runtime(session);
   const char *label = rt ? pto_runtime_message_label(rt, message) : NULL;
   if (label) used += (size_t)snprintf(text + used, size - used, "its label is \"%s\"; ", label);

@@ -25,6 +25,10 @@ void pto_describe_call(void *session, const struct pto_message *message, const v
 void pto_describe_call_of_rank(void *ranks, const struct pto_message *message, const void *address, char *text,
                                size_t size);
 
+/* Of a task without a session: how far the address is from the nearest parameter.  The context is not used. */
+void pto_describe_nearest(void *context, const struct pto_message *message, const void *address, char *text,
+                          size_t size);
+
 /* What cannot be written afterwards is said before: PTO_OK, or PTO_EINVAL with the sentence. */
 PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error);
 /* Writes --output, of a run that ended well, and --trace, --dot, --deps-json and --waits-dot, of any that has run.  A

@@ -200,6 +200,7 @@ static int finish(struct perf *perf) {
 
 static int run_perf(struct perf *perf) {
   pto_fault_report_take(last_words, perf);
+  pto_fault_report_set_describer(pto_describe_call, &perf->session);
   pto_progress_line_begin(perf->options.programs.items[0], !perf->options.quiet);
   int code = prepare(perf);
   if (code == PTO_EXIT_OK) code = sample_rounds(perf);

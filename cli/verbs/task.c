@@ -51,6 +51,7 @@ static int run_task(const struct pto_run_options *o, struct pto_replay_request *
   request->atol = o->atol;
   request->config = &config;
   int code = PTO_EXIT_FAILED;
+  pto_fault_report_set_describer(pto_describe_nearest, NULL);
   pto_progress_line_begin(request->folder, !o->quiet);
   const int status = pto_tools_replay(request, &report, error.sentence, sizeof error.sentence);
   pto_progress_line_end();

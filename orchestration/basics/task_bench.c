@@ -2,9 +2,9 @@
 /*
  * Graphs of one pattern, of any number of tasks of any length: for benches and stress.
  *
- * A tile is `tile` u32 of a shared external buffer; every parameter is a view of one tile (the join of fork_join: of
- * many).  A task folds the first element of each tile that it reads, and its own number, into the first element of the
- * tile that it writes.  The fold is exact and does not commute, so the outputs' digest proves the order in which the
+ * A tile is `tile` u32 of a shared external buffer; every parameter is a view of the first element of one tile, which is
+ * all that kernels touch (the join of fork_join: of many whole tiles).  A task folds the element of each tile that it
+ * reads, and its own number, into that of the tile that it writes.  The fold is exact and does not commute, so the outputs' digest proves the order in which the
  * tasks took effect.  The patterns are described and defined in task_patterns.h.
  *
  * A scope is ended and another begun every `scope` tasks, so that slots of the task ring come back.
@@ -174,11 +174,11 @@ struct views {
 
 static void make_views(struct pto_runtime *rt, struct pto_program_run *run, const struct bench *b,
                        struct views *views) {
-  const uint64_t zero[] = {0}, one_tile[] = {b->tile}, row[] = {b->walk.width * b->tile};
+  const uint64_t zero[] = {0}, first[] = {1}, row[] = {b->walk.width * b->tile};
   for (int buffer = 0; buffer < 2; buffer++) {
     struct pto_tensor whole = pto_array_tensor(rt, pto_program_find(run, buffer ? "buffer1" : "buffer0"));
     for (int place = 0; place < TASK_MAX_PLACES; place++)
-      views->tiles[place][buffer] = pto_tensor_view(&whole, zero, one_tile);
+      views->tiles[place][buffer] = pto_tensor_view(&whole, zero, first);
     views->row = pto_tensor_view(&whole, zero, row);
   }
 }

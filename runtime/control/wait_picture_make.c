@@ -34,9 +34,11 @@ static void copy_names(char *text, const struct pto_kernel *const kernels[3]) {
 struct view {
   struct pto_runtime *rt;
   struct pto_wait_picture *picture;
-  uint64_t *bits; /* SLOT_BITS of them: of slots whose tasks are in the picture; others may share a bit with one */
+  uint64_t *bits;     /* SLOT_BITS of them: of slots whose tasks are in the picture; others may share a bit with one */
+  uint64_t *unlisted; /* CORE_BITS of them: of cores that were come across and did not fit */
 };
 #define SLOT_BITS 4096u
+#define CORE_BITS 4096u /* more than any chip has cores */
 
 static const struct pto_task_slot *slot_at(const struct view *view, uint32_t slot) {
   return &view->rt->rings.slots[slot];
@@ -245,7 +247,9 @@ static uint32_t add_core(const struct view *view, uint32_t core) {
   const uint32_t found = find_core(picture, core);
   if (found != PTO_PICTURE_NONE) return found;
   if (picture->listed_core_count == PTO_PICTURE_CORES) {
-    picture->cores_more++;
+    uint64_t *word = &view->unlisted[core % CORE_BITS / 64];
+    picture->cores_more += !(*word >> core % 64 & 1); /* it may be come across again: it waits, and is busy */
+    *word |= UINT64_C(1) << core % 64;
     return PTO_PICTURE_NONE;
   }
   picture->cores[picture->listed_core_count] = (struct pto_picture_core){.core = core, .task = PTO_PICTURE_NONE};
@@ -282,7 +286,6 @@ static void add_waiting_cores(const struct view *view) {
   struct pto_core_waits *waits = &view->rt->stopped->waits;
   waits->count = waits->more = 0;
   if (view->rt->port->ops->find_waits) view->rt->port->ops->find_waits(view->rt->port, waits);
-  picture->cores_more += waits->more;
   for (uint32_t i = 0; i < waits->count; i++) {
     const uint32_t index = add_core(view, waits->waits[i].who.core);
     if (index == PTO_PICTURE_NONE) continue;
@@ -480,8 +483,8 @@ static void add_behind_failed(const struct view *view, uint32_t failed_slot) {
 /* ---- all of it ---- */
 
 void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot, struct pto_wait_picture *picture) {
-  uint64_t bits[SLOT_BITS / 64] = {0};
-  const struct view view = {rt, picture, bits};
+  uint64_t bits[SLOT_BITS / 64] = {0}, unlisted[CORE_BITS / 64] = {0};
+  const struct view view = {rt, picture, bits, unlisted};
   memset(picture, 0, sizeof *picture);
   picture->status = status;
   picture->task_count = rt->task_count;
@@ -493,6 +496,8 @@ void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_s
   link_orchestration(&view);
   add_waiting_cores(&view);
   add_busy_cores(&view);
+  /* Cores that wait beyond those that were told are busy too, where their kernels have not ended. */
+  if (picture->cores_more < rt->stopped->waits.more) picture->cores_more = rt->stopped->waits.more;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) add_oldest(&view, r);
   add_awaited_tasks(&view);
   link_scopes(&view);

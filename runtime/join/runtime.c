@@ -280,8 +280,12 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
   if (returned && !rt->has_failed) {
     char refused[PTO_SENTENCE_SIZE];
     memcpy(refused, rt->error.sentence, sizeof refused);
-    pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
-                     refused[0] ? ": " : "", refused);
+    if (returned == PTO_ENOMEM) /* no mistake of its */
+      pto_runtime_fail(rt, PTO_ENOMEM, "there is no memory for what the orchestration asks for%s%.900s",
+                       refused[0] ? ": " : "", refused);
+    else
+      pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
+                       refused[0] ? ": " : "", refused);
   }
   pto_recorded_abandon(rt);
   if (rt->scope_depth && !rt->has_failed) {

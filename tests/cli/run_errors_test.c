@@ -290,6 +290,7 @@ static int says_nothing(struct pto_runtime *rt, struct fixture *f) { return pto_
 static int says_it_with_percents(struct pto_runtime *rt, struct fixture *f) {
   return pto_report_error(rt, "100%s %n %d");
 }
+static int returns_no_memory(struct pto_runtime *rt, struct fixture *f) { return PTO_ENOMEM; }
 static int returns_five(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 1);
   return 5;
@@ -501,6 +502,10 @@ static const struct fixture_case cases[] = {
      .body = returns_five,
      .status = PTO_EUSER,
      .sentence = "the orchestration returned 5"},
+    {.name = "an orchestration that has no memory has made no mistake",
+     .body = returns_no_memory,
+     .status = PTO_ENOMEM,
+     .sentence = "there is no memory for what the orchestration asks for"},
     {.name = "an orchestration that returns a refusal says which",
      .body = returns_a_refusal,
      .status = PTO_EUSER,

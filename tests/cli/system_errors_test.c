@@ -137,6 +137,22 @@ static void test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is
   }
 }
 
+static void test_each_verb_that_runs_a_kernel_names_the_array_that_it_runs_off(void **state) {
+  static const char *const verbs[] = {"check --advise", "run --ranks 2", "check --ranks 2", "explore --ranks 2",
+                                      "explore --engine threads"};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)
+    expect_sentence(verbs[i], "planted_kernels.so --case past_array_written",
+                    "the address is 0 bytes behind the end of array x (1024 bytes), in which its param 0 z is");
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("run_off"));
+  assert_int_equal(pto_ptosim_run("run %s/planted/planted_kernels.so --case past_array_written --dump 0 %s",
+                                  pto_ptosim_build(), folder),
+                   3);
+  assert_int_equal(pto_ptosim_run("task %s/0", folder), 3);
+  assert_non_null(strstr(pto_ptosim_last.err, "the address is 0 bytes behind its param 0 z"));
+}
+
 /* The address lies in the guard between two arrays. */
 static void test_each_verb_tells_the_distance_to_what_the_task_has(void **state) {
   if (!pto_ptosim_reports_faults) skip();
@@ -167,6 +183,28 @@ static void test_a_program_that_ends_the_process_has_not_ended_well(void **state
   if (!pto_ptosim_reports_faults) skip();
   expect_end("check --observe", 2, 1, "SIGTERM, which the program sent to its own process, in ");
   expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");
+}
+
+/* Whatever runs programs. */
+static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb(void **state) {
+  static const char *const verbs[] = {"run",
+                                      "run --engine virtual",
+                                      "run --ranks 2",
+                                      "check",
+                                      "check --observe",
+                                      "check --advise",
+                                      "explore",
+                                      "explore --all",
+                                      "explore --engine threads",
+                                      "predict",
+                                      "what-if"};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++) {
+    const int code = pto_ptosim_run("%s %s/planted/planted_exit.so --chip tiny --set how=5 --timeout 0.2", verbs[i],
+                                    pto_ptosim_build());
+    if (code != 3 || !strstr(pto_ptosim_last.err, "the orchestration outlived the time-out of 200 ms"))
+      fail_msg("%s left with %d: %s", verbs[i], code, pto_ptosim_last.err);
+  }
 }
 
 /* Neither a file nor a report takes the place of a stream that the program has closed. */
@@ -233,7 +271,9 @@ int main(void) {
       cmocka_unit_test(test_the_rings_that_are_told_as_enough_are_enough_for_the_whole_run),
       cmocka_unit_test(test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is),
       cmocka_unit_test(test_each_verb_tells_the_distance_to_what_the_task_has),
+      cmocka_unit_test(test_each_verb_that_runs_a_kernel_names_the_array_that_it_runs_off),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
+      cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
       cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that ends its own process, in the middle of its orchestration or in a kernel: no run of it is one that
- * ended well. */
+/* A program that ends its own process, or never comes to an end, in the middle of its orchestration or in a kernel: no
+ * run of it is one that ended well. */
 #include <orchestration/support/program.h>
 
 #include <signal.h>
@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 static const struct pto_option options[] = {
-    {"how", PTO_OPTION_INT, "0", "0: exit(0), 1: _exit(0), 2: SIGTERM, 3: abort, 4: without standard streams"},
+    {"how", PTO_OPTION_INT, "0",
+     "0: exit(0), 1: _exit(0), 2: SIGTERM, 3: abort, 4: without standard streams, 5: never"},
     {"in_kernel", PTO_OPTION_INT, "0", "1: in a kernel"},
     {0}};
 
@@ -20,6 +21,7 @@ static void end(int64_t how) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) close(fd);
     return;
   }
+  while (how == 5) pause();
   exit(0);
 }
 

@@ -69,7 +69,8 @@ static int submit_case(struct pto_runtime *rt, struct fixture *f) {
 }
 static const struct waiting two = {two_in_a_circle, 3, 1}, three = {three_in_a_circle, 7, 1},
                             by_signals = {signals_in_a_circle, 3, 1}, absent = {one_stays_away, 2, 2},
-                            alone = {no_core_is_left, 3, 1}, from_returned = {pops_too_often, 7, 1};
+                            alone = {no_core_is_left, 3, 1}, from_returned = {pops_too_often, 7, 1},
+                            all_of_50 = {three_in_a_circle, 7, 50};
 
 static void after_two(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
@@ -92,6 +93,13 @@ static void after_signals(struct fixture *f) {
   expect_path("*orchestration>task0>core0>core1>core0");
   expect_link("core0", "core1", "signal");
   expect_text("waits for a signal at flag 0, perhaps of core 1");
+}
+/* Each core waits and is busy. */
+static void after_all_of_50(struct fixture *f) {
+  take(f, PTO_EDEADLOCK);
+  assert_int_equal(picture->listed_core_count, PTO_PICTURE_CORES);
+  assert_true(picture->cores[PTO_PICTURE_CORES - 1].waits);
+  assert_int_equal(picture->cores_more, 3 * 50 - PTO_PICTURE_CORES);
 }
 static void after_absent(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
@@ -337,6 +345,13 @@ static const struct fixture_case cases[] = {
             .after = after_signals),
     ON_BOTH("a core of a block that never comes ends the path", .body = submit_case, .context = &absent,
             .status = PTO_EDEADLOCK, .after = after_absent),
+    {.name = "of more cores than the picture holds each is counted once",
+     .body = submit_case,
+     .context = &all_of_50,
+     .engine = "virtual",
+     .chip = "tiny,clusters=50",
+     .status = PTO_EDEADLOCK,
+     .after = after_all_of_50},
     ON_BOTH("a signal that no core can give ends it too", .body = submit_case, .context = &alone,
             .status = PTO_EDEADLOCK, .after = after_alone),
     ON_BOTH("an element from a core that has returned ends it as well", .body = submit_case, .context = &from_returned,

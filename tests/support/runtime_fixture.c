@@ -279,6 +279,7 @@ static void run_case(void **state) {
                                  .heap_bytes = c->heap_bytes,
                                  .policy = c->policy,
                                  .engine = c->engine,
+                                 .chip = c->chip,
                                  .poison = c->poison,
                                  .list_chunks = c->list_chunks,
                                  .map_entries = c->map_entries};

@@ -109,7 +109,7 @@ struct fixture_case {
   uint64_t window, heap_bytes, ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS];
   uint32_t clusters, slots_per_core;
   uint64_t seed;
-  const char *policy, *engine;
+  const char *policy, *engine, *chip; /* chip: with an engine */
   bool poison;
   uint64_t first_sequence, list_chunks, map_entries;
   const void *context; /* for bodies that several cases share */
