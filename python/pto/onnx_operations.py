@@ -18,6 +18,8 @@ from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_intege
 from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
 from .onnx_resize import resize
+from .onnx_sample import grid_sample, roi_align
+from .onnx_signal import det, dft, stft
 from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool
 
 # ---- elementwise ----
@@ -368,4 +370,5 @@ operations = {
     "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), 
     "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer, "ConvInteger": conv_integer,
     "QLinearMatMul": qlinear_matmul, "QLinearConv": qlinear_conv, "LSTM": lstm, "GRU": gru, "RNN": rnn,
+    "GridSample": grid_sample, "RoiAlign": roi_align, "DFT": dft, "STFT": stft, "Det": det,
 }

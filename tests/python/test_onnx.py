@@ -100,12 +100,12 @@ def test_sizes_are_numbers_that_the_caller_gives(device):
 
 
 def test_all_that_is_missing_is_told_at_once():
-    nodes = [helper.make_node("Det", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "after"),
+    nodes = [helper.make_node("Unique", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "after"),
              helper.make_node("Einsum", ["x"], ["c"], "second", equation="ii->i"),
              helper.make_node("Add", ["b", "c"], ["y"], "sum")]
     with pytest.raises(Refused) as refused:
         pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
-    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Det 'first': has no counterpart",
+    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Unique 'first': has no counterpart",
                                      "Einsum 'second': a diagonal has no counterpart"]
 
 
