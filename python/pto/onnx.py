@@ -19,6 +19,7 @@ from onnx import numpy_helper
 from .graphs import GraphBuilder
 from .library import Error, errors
 from .onnx_fold import folds
+from .onnx_loops import loop, scan
 from .onnx_open import Depends, opened
 from .onnx_operations import operations
 from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype
@@ -135,6 +136,8 @@ class Importer:
         given = [self.values[name] if name else None for name in node.input]
         if node.op_type == "If":
             return self._branch(call, given[0])
+        if node.op_type in ("Loop", "Scan"):
+            return {"Loop": loop, "Scan": scan}[node.op_type](lambda values: self._body(call.attribute("body"), values), call, *given)
         fold = folds.get(node.op_type)
         if fold and (node.op_type in ("Shape", "Size") or all(each is None or each.array is not None for each in given)):
             arrays = given if node.op_type in ("Shape", "Size") else [None if each is None else each.array for each in given]
@@ -154,6 +157,16 @@ class Importer:
         self._initializers(branch)
         self._nodes(branch.node)
         return [self.values.get(each.name) for each in branch.output]
+
+    def _body(self, graph, inputs):
+        """The outputs of a body of Loop or Scan; what it makes is its own."""
+        outer, self.values = self.values, dict(self.values)
+        self._initializers(graph)
+        self.values.update(zip((each.name for each in graph.input), inputs))
+        self._nodes(graph.node)
+        made = [self.values.get(each.name) for each in graph.output]
+        self.values = outer
+        return made
 
     def _nodes(self, nodes):
         for node in nodes:

@@ -35,6 +35,10 @@ def thresholded_relu(call, x):
     return call("where", call("greater", x, call.attribute("alpha", 1.0)), x, call.scalar(0, x), dtype=x.dtype)
 
 
+def mish(call, x):
+    return call("mul", x, call("tanh", call("softplus", x)))
+
+
 def _half_exp(call, x, sign):
     """exp(±x) / 2, which is finite where the sum of two of it is."""
     root = call("exp", call("mul", x, sign * 0.5))
@@ -200,6 +204,53 @@ def mean_variance_normalization(call, x):
     distance = call("sub", x, call("reduce_mean", x, axes=axes, keep_dimensions=True))
     variance = call("reduce_mean", call("mul", distance, distance), axes=axes, keep_dimensions=True)
     return call("div", distance, call("add", call("sqrt", variance), 1e-9))
+
+
+def lp_normalization(call, x):
+    """Over the sum or the root of the sum of squares along an axis."""
+    name = {1: "reduce_l1", 2: "reduce_l2"}[call.only("p", 2, 1)]
+    return call("div", x, call(name, x, axes=[axis_of(call.attribute("axis", -1), x.rank)], keep_dimensions=True))
+
+
+def global_lp_pool(call, x):
+    name = {1: "reduce_l1", 2: "reduce_l2"}[call.only("p", 2, 1)]
+    return call(name, x, axes=list(range(2, x.rank)), keep_dimensions=True)
+
+
+def group_normalization(call, x, scale, bias):
+    """Scale and bias are of the groups before opset 21, then of the channels."""
+    groups, (n, c) = call.attribute("num_groups"), x.shape[:2]
+    rows = call.reshape(x, [n, groups, math.prod(x.shape[1:]) // groups])
+    distance = call("sub", rows, call("reduce_mean", rows, axes=[2], keep_dimensions=True))
+    variance = call("reduce_mean", call("mul", distance, distance), axes=[2], keep_dimensions=True)
+    made = call("div", distance, call("sqrt", call("add", variance, call.attribute("epsilon", 1e-5))))
+    of = [groups, 1] if call.opset < 21 else [c] + [1] * (x.rank - 2)
+    made = made if call.opset < 21 else call.reshape(made, x.shape)
+    made = call("add", call("mul", made, call.reshape(scale, of)), call.reshape(bias, of))
+    return call.reshape(made, x.shape)
+
+
+def affine_grid(call, theta, size):
+    """The places of GridSample, [n, …, d], of d dimensions: a constant grid times theta [n, d, d + 1]."""
+    extents, is_aligned = call.ints("size", size)[2:], call.attribute("align_corners", 0)
+    axes = [numpy.linspace(-1, 1, extent) if is_aligned else (2 * numpy.arange(extent) + 1) / extent - 1 for extent in extents]
+    at = numpy.meshgrid(*axes, indexing="ij")[::-1]  # x is the last dimension
+    places = numpy.stack([*at, numpy.ones(extents)], -1).reshape(-1, len(extents) + 1).astype(theta.dtype)
+    made = call("matmul", Value(places), call("transpose", theta, permutation=[0, 2, 1]))
+    return call.reshape(made, [theta.shape[0], *extents, len(extents)])
+
+
+def center_crop_pad(call, x, shape):
+    """The middle of x where it is larger, zeros around it where it is smaller."""
+    wanted = call.ints("shape", shape)
+    begin, sizes, first, last = [0] * x.rank, list(x.shape), [0] * x.rank, [0] * x.rank
+    for axis, extent in zip(call.attribute("axes", range(x.rank)), wanted):
+        axis = axis_of(axis, x.rank)
+        begin[axis], sizes[axis] = max(x.shape[axis] - extent, 0) // 2, min(x.shape[axis], extent)
+        first[axis] = max(extent - x.shape[axis], 0) // 2
+        last[axis] = max(extent - x.shape[axis], 0) - first[axis]
+    made = call("slice", x, dtype=x.dtype, starts=begin, sizes=sizes)
+    return call("pad", made, dtype=x.dtype, beginning_padding=first, ending_padding=last, value=0) if any(first + last) else made
 
 
 # ---- losses ----

@@ -7,6 +7,7 @@ A function takes the call and the arrays of the node's inputs, None for one that
 import numpy
 from onnx import numpy_helper
 
+from .onnx_signal import mel_weight_matrix, window
 from .onnx_values import Refusal, axis_of, numpy_dtype
 
 
@@ -131,5 +132,7 @@ folds = {
     "And": _plain(numpy.logical_and), "Or": _plain(numpy.logical_or), "Xor": _plain(numpy.logical_xor), "Where": _plain(numpy.where),
     "ReduceProd": _reduce(numpy.prod), "ReduceSum": _reduce(numpy.sum), "ReduceMax": _reduce(numpy.max),
     "ReduceMin": _reduce(numpy.min),
+    "HannWindow": window(0.5, -0.5), "HammingWindow": window(25 / 46, -21 / 46), "BlackmanWindow": window(0.42, -0.5, 0.08),
+    "MelWeightMatrix": mel_weight_matrix,
     "Trilu": lambda call, x, k=0: (numpy.triu if call.attribute("upper", 1) else numpy.tril)(x, 0 if k is None else int(k)),
 }

@@ -9,15 +9,18 @@ import math
 
 import numpy
 
-from .onnx_composed import (acos, acosh, asin, asinh, atan, atanh, bit_shift, celu, compress, cosh, eye_like, hardmax,
-                            mean_variance_normalization, mod, negative_log_likelihood, one_hot, reverse_sequence, selu, shrink,
-                            sinh, softmax_cross_entropy, thresholded_relu, top_k)
+from .onnx_composed import (acos, acosh, affine_grid, asin, asinh, atan, atanh, bit_shift, celu, center_crop_pad, compress, cosh,
+                            eye_like, global_lp_pool, group_normalization, hardmax, lp_normalization, mean_variance_normalization,
+                            mish, mod, negative_log_likelihood, one_hot, reverse_sequence, selu, shrink, sinh,
+                            softmax_cross_entropy, thresholded_relu, top_k)
 from .onnx_einsum import einsum
 from .onnx_fold import new_shape, parts, slices
 from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul, quantize
 from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
 from .onnx_resize import resize
+from .onnx_sample import grid_sample, roi_align
+from .onnx_signal import det, dft, stft
 from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool
 
 # ---- elementwise ----
@@ -279,10 +282,21 @@ def pad(call, x, pads=None, value=None, axes=None):
         starts = [max(-each, 0) for each in begin]
         x = call("slice", x, dtype=x.dtype, starts=starts,
                  sizes=[extent - first - max(-last, 0) for extent, first, last in zip(x.shape, starts, end)])
-    mode = {"reflect": "reflection"}.get(call.only("mode", "constant", "edge", "reflect"), call.attribute("mode", "constant"))
+    mode = {"reflect": "reflection"}.get(call.only("mode", "constant", "edge", "reflect", "wrap"), call.attribute("mode", "constant"))
+    if mode == "wrap":
+        return _wrapped(call, x, [max(each, 0) for each in begin], [max(each, 0) for each in end])
     fill = int(fill) if x.dtype.kind in "iub" else fill
     return call("pad", x, dtype=x.dtype, beginning_padding=[max(each, 0) for each in begin],
                 ending_padding=[max(each, 0) for each in end], mode=mode, value=fill)
+
+
+def _wrapped(call, x, begin, end):
+    """Padding goes on with the other end, an axis after the other."""
+    for axis, (first, last) in enumerate(zip(begin, end)):
+        if first or last:
+            places = numpy.arange(-first, x.shape[axis] + last) % x.shape[axis]
+            x = call("gather", x, Value(places), dtype=x.dtype, axis=axis)
+    return x
 
 
 def tile(call, x, repetitions):
@@ -339,7 +353,9 @@ operations = {
     "HardSigmoid": with_numbers("hard_sigmoid", alpha=0.2, beta=0.5), "HardSwish": same("hard_swish"),
     "PRelu": prelu, "Clip": clip, "Selu": selu, "Celu": celu, "Shrink": shrink, "ThresholdedRelu": thresholded_relu,
     "Sinh": sinh, "Cosh": cosh, "Asinh": asinh, "Acosh": acosh, "Atanh": atanh, "Asin": asin, "Acos": acos, "Atan": atan,
-    "Mod": mod, "BitShift": bit_shift,
+    "Mod": mod, "BitShift": bit_shift, "Mish": mish,
+    "LpNormalization": lp_normalization, "GlobalLpPool": global_lp_pool, "GroupNormalization": group_normalization,
+    "AffineGrid": affine_grid, "CenterCropPad": center_crop_pad,
     "Add": same("add"), "Sub": same("sub"), "Mul": same("mul"), "Div": same("div"), "Pow": power,
     "Max": chain("max"), "Min": chain("min"), "Sum": chain("add"), "Mean": chain("add", scale=True),
     "Equal": same("equal", bool), "Greater": same("greater", bool), "GreaterOrEqual": same("greater_or_equal", bool),
@@ -368,4 +384,5 @@ operations = {
     "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), 
     "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer, "ConvInteger": conv_integer,
     "QLinearMatMul": qlinear_matmul, "QLinearConv": qlinear_conv, "LSTM": lstm, "GRU": gru, "RNN": rnn,
+    "GridSample": grid_sample, "RoiAlign": roi_align, "DFT": dft, "STFT": stft, "Det": det,
 }

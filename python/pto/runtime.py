@@ -17,6 +17,7 @@ import numpy
 
 from .kernel_objects import Kernel, blamed, failed, first_failed
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
+from .recorded import record
 from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
@@ -282,6 +283,21 @@ class Orchestrating:
                 self.check(submission.status)
             return task
         return submit
+
+    def record(self, orchestrate, *boundary):
+        """Records the tasks that orchestrate(rt, *tensors) submits, none of which runs: a function of tensors that launches them as
+        one task, Recorded.  boundary: the tensors, which have memory, as pto.input(x), pto.output(y), pto.inout(z).  Of others it
+        may use those that it makes with empty().  errors.EINVAL for what a recording cannot have, errors.EFIT for too many tasks."""
+        self.at(sys._getframe(1))
+        return record(self, orchestrate, boundary)
+
+    def allocate(self, *tensors):
+        """Gives tensors of empty() their memory now, as the boundary of a launch needs."""
+        made = ffi.new("struct pto_tensor[]", [each.c[0] for each in tensors])
+        self.at(sys._getframe(1))
+        self.check(lib.pto_alloc_tensors(self.c, made, len(tensors), ffi.NULL))
+
+    tasks = staticmethod(_tasks)
 
     def barrier(self, *after):
         """A task without a kernel that is done when all of `after` are."""

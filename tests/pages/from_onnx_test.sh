@@ -25,7 +25,7 @@ node = helper.make_node
 save("model", [node("Gemm", ["x", "w0", "b0"], ["h"], transB=1), node("Relu", ["h"], ["r"]),
                node("Gemm", ["r", "w2", "b2"], ["s"], transB=1), node("Softmax", ["s"], ["y"], axis=1)], ["batch", 2],
      w0=[[1, 0], [0, 1], [1, 1]], b0=[0, 0, -1], w2=[[1, 0, 0], [0, 1, 1]], b2=[0.5, 0])
-save("other", [node("Det", ["x"], ["n"], "det1"),
+save("other", [node("NonMaxSuppression", ["x", "x"], ["n"], "boxes"),
                node("If", ["x"], ["y"], "branch", then_branch=helper.make_graph([], "a", [], []),
                     else_branch=helper.make_graph([], "b", [], []))], [1, 3, 4, 4])
 numpy.save(f"{sys.argv[1]}/x.npy", numpy.array([[1, 2]], numpy.float32))

@@ -38,12 +38,23 @@ def sizes_of(model, inputs):
             for dim, extent in zip(each.type.tensor_type.shape.dim, inputs[each.name].shape) if dim.dim_param}
 
 
+def behind(model, names):
+    """The names, and those of what they are computed of."""
+    found, makers = set(names), {name: node for node in model.graph.node for name in node.output}
+    left = list(found)
+    while left:
+        more = set(makers[name].input) - found if (name := left.pop()) in makers else set()
+        found |= more
+        left += more
+    return found
+
+
 def graph_of(model, inputs):
     """The graph, and whether inputs of the model had to become constants for it."""
     try:
         return pto.from_onnx(model, **sizes_of(model, inputs)), False
     except Refused as refused:
-        names = [name for name in refused.unknown if name in inputs]
+        names = [name for name in behind(model, refused.unknown) if name in inputs]
         if not names:
             raise
         for name in names:

@@ -25,7 +25,8 @@ from pto.onnx_operations import operations  # noqa: E402
 PAGE = pathlib.Path("docs/from-onnx.md")
 PTOSIM = pathlib.Path(os.environ.get("PTO_BUILD_DIR", "build")) / "ptosim"
 # Operations without a case in libonnx-testdata 1.12: those below.
-HERE = {"CumSum", "Einsum", "Gelu", "LpPool", "ReduceLogSumExp"}
+HERE = {"AffineGrid", "CenterCropPad", "CumSum", "Einsum", "Gelu", "GlobalLpPool", "GroupNormalization", "LpNormalization", "LpPool", "Mish",
+        "ReduceLogSumExp"}
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +101,12 @@ def test_sizes_are_numbers_that_the_caller_gives(device):
 
 
 def test_all_that_is_missing_is_told_at_once():
-    nodes = [helper.make_node("Det", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "after"),
+    nodes = [helper.make_node("Unique", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["b"], "after"),
              helper.make_node("Einsum", ["x"], ["c"], "second", equation="ii->i"),
              helper.make_node("Add", ["b", "c"], ["y"], "sum")]
     with pytest.raises(Refused) as refused:
         pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
-    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Det 'first': has no counterpart",
+    assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Unique 'first': has no counterpart",
                                      "Einsum 'second': a diagonal has no counterpart"]
 
 
@@ -201,6 +202,37 @@ def test_opsets_18_to_21(device):
     same(helper.make_node("Gelu", ["x"], ["y"]), 20, x * (1 + half) / 2)
     inner = numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x ** 3))
     same(helper.make_node("Gelu", ["x"], ["y"], approximate="tanh"), 20, x * (1 + inner) / 2)
+
+
+def test_normalizations_and_grids_of_newer_opsets(device):
+    x = numpy.random.default_rng(0).standard_normal((2, 6, 4, 3), numpy.float32)
+
+    def same(wanted, opset, name, inputs=("x",), array=x, **more):
+        constants = {key: value for key, value in more.items() if isinstance(value, numpy.ndarray)}
+        node = helper.make_node(name, [*inputs, *constants], ["y"], **{key: value for key, value in more.items() if key not in constants})
+        made = result(device, node, opset, array, **constants)
+        assert made.shape == wanted.shape
+        numpy.testing.assert_allclose(made, wanted, 1e-5, 1e-6)
+
+    same(x * numpy.tanh(numpy.log1p(numpy.exp(x))), 18, "Mish")
+    rows = x.reshape(2, 3, -1).astype(float)
+    normal = (rows - rows.mean(2, keepdims=True)) / numpy.sqrt(rows.var(2, keepdims=True) + 1e-5)
+    scale, bias = numpy.float32([1, 2, -3]), numpy.float32([0.5, 0, 1])
+    same((normal * scale[:, None] + bias[:, None]).reshape(x.shape), 18, "GroupNormalization", num_groups=3, scale=scale, bias=bias)
+    scale, bias = numpy.arange(6, dtype=numpy.float32), numpy.ones(6, numpy.float32)
+    same(normal.reshape(x.shape) * scale[:, None, None] + bias[:, None, None], 21, "GroupNormalization", num_groups=3, scale=scale, bias=bias)
+    same(x / abs(x).sum(1, keepdims=True), 13, "LpNormalization", axis=1, p=1)
+    same(x / numpy.sqrt((x ** 2).sum(-1, keepdims=True)), 13, "LpNormalization")
+    same(numpy.sqrt((x ** 2).sum((2, 3), keepdims=True)), 13, "GlobalLpPool")
+    same(numpy.pad(x, ((0, 0), (1, 2), (0, 0), (4, 5)), mode="wrap"), 19, "Pad", pads=numpy.array([0, 1, 0, 4, 0, 2, 0, 5]), mode="wrap")
+    wider = numpy.zeros((2, 3, 7, 3), numpy.float32)
+    wider[:, :, 1:5] = x[:, 1:4]
+    same(wider, 18, "CenterCropPad", shape=numpy.array([3, 7]), axes=[1, -2])
+    theta = numpy.random.default_rng(1).standard_normal((2, 2, 3), numpy.float32)
+    for aligned in (0, 1):
+        down, across = (numpy.linspace(-1, 1, n) if aligned else (numpy.arange(n) + 0.5) * 2 / n - 1 for n in (4, 5))
+        places = [[[theta[n] @ [here, there, 1] for here in across] for there in down] for n in range(2)]
+        same(numpy.array(places), 20, "AffineGrid", array=theta, size=numpy.array([2, 3, 4, 5]), align_corners=aligned)
 
 
 def test_l2_pool(device):
