@@ -182,6 +182,8 @@
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \
   X(dequantize_linear)                                                                                                 \
+  X(quantize_mx)                                                                                                       \
+  X(dequantize_mx)                                                                                                     \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(matmul_int8)                                                                                                       \
