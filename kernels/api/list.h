@@ -188,6 +188,8 @@
   X(matmul_accumulate)                                                                                                 \
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
+  X(matmul_mx)                                                                                                         \
+  X(matmul_int4)                                                                                                       \
   X(gemm)                                                                                                              \
   X(gemm_clamp)                                                                                                        \
   X(matvec)                                                                                                            \
