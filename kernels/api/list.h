@@ -182,10 +182,14 @@
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \
   X(dequantize_linear)                                                                                                 \
+  X(quantize_mx)                                                                                                       \
+  X(dequantize_mx)                                                                                                     \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
+  X(matmul_mx)                                                                                                         \
+  X(matmul_int4)                                                                                                       \
   X(gemm)                                                                                                              \
   X(gemm_clamp)                                                                                                        \
   X(matvec)                                                                                                            \

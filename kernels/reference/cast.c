@@ -29,22 +29,6 @@ static wide truncated(double value) {
   return (wide)trunc(fmin(fmax(value, -outermost), outermost));
 }
 
-/* What a small float saturates to; the trial's tolerance does the rounding between. */
-static double saturated(uint32_t dtype, double value) {
-  switch (dtype) {
-  case PTO_FLOAT8_E4M3FN:
-    return isnan(value) ? value : fmin(fmax(value, -448), 448);
-  case PTO_FLOAT8_E5M2:
-    return isnan(value) ? value : fmin(fmax(value, -57344), 57344);
-  case PTO_FLOAT4_E2M1FN:
-    return isnan(value) ? 6 : fmin(fmax(value, -6), 6);
-  case PTO_FLOAT8_E8M0FNU:
-    return value < 0 || isnan(value) ? NAN : fmin(fmax(value, 0x1p-127), 0x1p127);
-  default:
-    return value;
-  }
-}
-
 static void cast_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   const bool from_float = pto_reference_is_float(x), to_float = pto_reference_is_float(y);
@@ -54,7 +38,7 @@ static void cast_golden(const struct pto_kernel_args *args, const struct pto_gol
         pto_dtype_is_small_float(y->dtype) && x->dtype != y->dtype; /* the same bits where it is one */
     const wide whole = from_float ? truncated(real) : pto_reference_wide(x, i);
     if (to_small)
-      golden[1].value[i] = saturated(y->dtype, from_float ? real : (double)whole);
+      golden[1].value[i] = pto_reference_within(y->dtype, from_float ? real : (double)whole);
     else if (to_float)
       golden[1].value[i] = from_float                ? real
                            : y->dtype == PTO_FLOAT16 ? rounded(whole, 11, 16)

@@ -182,3 +182,74 @@ static void pv_golden(const struct pto_kernel_args *args, const struct pto_golde
 }
 PTO_REFERENCE(pv, .shapes = pv_shapes, .golden = pv_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,
               .flags = PTO_REFERENCE_LEVELS_DIFFER, .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes");
+
+/* ---- blocks with scales ---- */
+
+/* Rows of blocks of 32 columns, or of 64 where the scales are no powers of two. */
+static bool scaled_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *a,
+                          struct pto_reference_shape *b, struct pto_reference_shape *c, uint64_t block) {
+  if (sizes->rank != 3) return false;
+  const uint64_t m = sizes->extents[0], blocks = (sizes->extents[1] + 31) / 32, n = sizes->extents[2];
+  pto_reference_set_matrix(&a[0], m, blocks * block);
+  pto_reference_set_matrix(&a[1], m, blocks);
+  pto_reference_set_matrix(&b[0], n, blocks * block);
+  pto_reference_set_matrix(&b[1], n, blocks);
+  pto_reference_set_matrix(c, m, n);
+  return true;
+}
+static bool matmul_mx_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                             union pto_scalar *scalars) {
+  return scaled_shapes(sizes, &tensors[0], &tensors[2], &tensors[4], 32);
+}
+static bool matmul_int4_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                               union pto_scalar *scalars) {
+  struct pto_reference_shape a[2];
+  const uint64_t block = sizes->draw % 2 == 0 ? 32 : 64;
+  if (!scaled_shapes(sizes, a, &tensors[1], &tensors[3], block)) return false;
+  tensors[0] = a[0];
+  return true;
+}
+
+/* Element (row, k) times its scale, rounded to f32. */
+static double scaled_at(const struct pto_kernel_tensor *t, const struct pto_kernel_tensor *scale, uint64_t row,
+                        uint64_t k) {
+  const double element = t->dtype == PTO_INT4 || t->dtype == PTO_UINT4
+                             ? (double)(int64_t)pto_reference_whole(t, row * t->shape[1] + k)
+                             : pto_reference_at(t, row, k);
+  return scale ? (float)(element * pto_reference_at(scale, row, k / (t->shape[1] / scale->shape[1]))) : element;
+}
+
+/* Slack: a chain of at most 64, a rounding for each of the other pieces, and one for c. */
+static void scaled_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const uint32_t last = args->tensor_count - 1;
+  const bool is_mx = last == 4;
+  const struct pto_kernel_tensor *t = args->tensors, *b = &t[is_mx ? 2 : 1];
+  const uint64_t m = t[0].shape[0], k = t[0].shape[1], n = b->shape[0], pieces = (k + 63) / 64;
+  for (uint64_t i = 0; i < m * n; i++) {
+    double sum = 0, magnitude = 0;
+    for (uint64_t p = 0; p < k; p++) {
+      const double term = scaled_at(&t[0], is_mx ? &t[1] : NULL, i / n, p) * scaled_at(b, b + 1, i % n, p);
+      sum += term;
+      magnitude += fabs(term);
+    }
+    golden[last].value[i] = sum;
+    golden[last].slack[i] = (double)((k < 64 ? k : 64) + pieces + 1) * 0x1p-24 * magnitude;
+  }
+}
+
+/* Scales of 2^-7 to 2^7. */
+static bool scaled_fill(const struct pto_kernel_args *args, uint32_t i, struct pto_rng *rng) {
+  const struct pto_kernel_tensor *t = &args->tensors[i];
+  if (t->dtype != PTO_FLOAT8_E8M0FNU) return false;
+  for (uint64_t j = 0; j < pto_reference_numel(t); j++) pto_reference_set_whole(t, j, 120 + pto_rng_below(rng, 15));
+  return true;
+}
+
+/* X(name) */
+#define SCALED_LIST(X) X(matmul_mx) X(matmul_int4)
+#define X(name)                                                                                                        \
+  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = scaled_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,     \
+                .flags = PTO_REFERENCE_LEVELS_DIFFER, .fill = scaled_fill,                                             \
+                .slack = "(min(k, 64) + k / 64 + 2)·2⁻²⁴ of the sum of magnitudes");
+SCALED_LIST(X)
+#undef X

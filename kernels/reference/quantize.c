@@ -76,3 +76,59 @@ static void dequantize_linear_golden(const struct pto_kernel_args *args, const s
 }
 PTO_REFERENCE(dequantize_linear, .shapes = blocks_shapes, .golden = dequantize_linear_golden, .ulps = 0.5,
               .values = PTO_VALUES_ANY, .fill = scales_fill);
+
+/* ---- microscaling ---- */
+
+/* Blocks of 32 along the last dimension: of as many as it would take to hold the size. */
+static bool mx_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *x,
+                      struct pto_reference_shape *scale) {
+  if (sizes->rank == 0) return false;
+  (void)pto_reference_same_shapes(sizes, x, 1);
+  *scale = *x;
+  scale->shape[sizes->rank - 1] = (x->shape[sizes->rank - 1] + 31) / 32;
+  x->shape[sizes->rank - 1] = scale->shape[sizes->rank - 1] * 32;
+  return true;
+}
+static bool quantize_mx_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                               union pto_scalar *scalars) {
+  if (!mx_shapes(sizes, &tensors[0], &tensors[2])) return false;
+  tensors[1] = tensors[0];
+  return true;
+}
+static bool dequantize_mx_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                                 union pto_scalar *scalars) {
+  if (!mx_shapes(sizes, &tensors[0], &tensors[1])) return false;
+  tensors[2] = tensors[0];
+  return true;
+}
+
+/* 2^(floor(log2 largest) - exponent of the largest number), of OCP MX 1.0, 6.3; an infinity counts as 2^128. */
+static double mx_scale(const struct pto_kernel_tensor *x, uint64_t block, uint32_t dtype) {
+  double largest = 0;
+  for (uint64_t i = 0; i < 32; i++) {
+    const double magnitude = fabs(pto_reference_element(x, block * 32 + i));
+    if (isnan(magnitude)) return NAN;
+    largest = fmax(largest, magnitude);
+  }
+  const int most = dtype == PTO_FLOAT8_E4M3FN ? 8 : dtype == PTO_FLOAT8_E5M2 ? 15 : 2;
+  if (largest == 0) return 0x1p-127;
+  return fmax(ldexp(1, (isinf(largest) ? 128 : ilogb(largest)) - most), 0x1p-127);
+}
+
+static void quantize_mx_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1], *scale = &args->tensors[2];
+  for (uint64_t b = 0; b < pto_reference_numel(scale); b++) {
+    const double power = golden[2].value[b] = mx_scale(x, b, y->dtype);
+    for (uint64_t i = b * 32; i < b * 32 + 32; i++)
+      golden[1].value[i] = pto_reference_within(y->dtype, pto_reference_element(x, i) / power);
+  }
+}
+PTO_REFERENCE(quantize_mx, .shapes = quantize_mx_shapes, .golden = quantize_mx_golden, .ulps = 0,
+              .values = PTO_VALUES_ANY);
+
+static void dequantize_mx_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[0]); i++)
+    golden[2].value[i] = pto_reference_element(&args->tensors[0], i) * pto_reference_element(&args->tensors[1], i / 32);
+}
+PTO_REFERENCE(dequantize_mx, .shapes = dequantize_mx_shapes, .golden = dequantize_mx_golden, .ulps = 0.5,
+              .values = PTO_VALUES_ANY);

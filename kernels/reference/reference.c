@@ -166,6 +166,21 @@ double pto_reference_round(uint32_t dtype, double value) {
   return (float)value;
 }
 
+double pto_reference_within(uint32_t dtype, double value) {
+  switch (dtype) {
+  case PTO_FLOAT8_E4M3FN:
+    return isnan(value) ? value : fmin(fmax(value, -448), 448);
+  case PTO_FLOAT8_E5M2:
+    return isnan(value) ? value : fmin(fmax(value, -57344), 57344);
+  case PTO_FLOAT4_E2M1FN:
+    return isnan(value) ? 6 : fmin(fmax(value, -6), 6);
+  case PTO_FLOAT8_E8M0FNU:
+    return value < 0 || isnan(value) ? NAN : fmin(fmax(value, 0x1p-127), 0x1p127);
+  default:
+    return value;
+  }
+}
+
 /* ---- all ---- */
 
 static const struct pto_kernel_reference *const references[] = {

@@ -80,6 +80,9 @@ uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index);
 uint64_t pto_reference_modulo(double value);
 /* `value` rounded to f32 and then to `dtype`, as a kernel's store does. */
 double pto_reference_round(uint32_t dtype, double value);
+/* What a small float makes of `value` before it rounds: its largest number for what is beyond, and for NaN and numbers
+ * below 0 what it has instead; of other dtypes the value. */
+double pto_reference_within(uint32_t dtype, double value);
 /* The element's bits, whatever its dtype. */
 uint64_t pto_reference_bits(const struct pto_kernel_tensor *t, uint64_t index);
 /* Sets an element: floats rounded, integers modulo 2 to their bits. */
