@@ -44,6 +44,11 @@ const char *pto_session_array_at(void *context, uint64_t base) {
   return NULL;
 }
 
+void pto_session_cover_seeds(const struct pto_session *session, struct pto_coverage *coverage) {
+  if (session->run && !pto_program_run_has_used_seed(session->run))
+    coverage->rows[PTO_COVERAGE_SEEDS] = (struct pto_coverage_row){0};
+}
+
 /* ---- the order of tasks ---- */
 
 /* "…; of node 3 gemm query and node 7 softmax".  Without memory it stays as it is. */

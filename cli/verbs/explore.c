@@ -164,6 +164,7 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_session_cover_seeds(&c->explored.session, &coverage);
   return coverage;
 }
 
