@@ -308,6 +308,7 @@ static int explore_program(struct explore_command *c) {
   if (is_open) pto_enough_rings_say(&c->explored.session, &c->explored.error);
   if (code == PTO_EXIT_OK) code = pto_shared_begin(&c->options, count, pto_explore_digest(&c->explored.explore));
   if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c, count));
+  if (is_open) pto_session_name_nodes(&c->explored.session, &c->explored.findings);
   pto_progress_line_end();
   pto_fault_report_give_back(); /* a fault is none of a schedule from here on */
   if (is_open) code = pto_share_is_part(&c->options.share) ? end_part(c, code) : report(c, code);
