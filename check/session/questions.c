@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <check/session/graph_program.h>
 #include <check/session/refusals.h>
@@ -44,28 +45,49 @@ const char *pto_session_array_at(void *context, uint64_t base) {
   return NULL;
 }
 
+void pto_session_cover_seeds(const struct pto_session *session, struct pto_coverage *coverage) {
+  if (session->run && !pto_program_run_has_used_seed(session->run))
+    coverage->rows[PTO_COVERAGE_SEEDS] = (struct pto_coverage_row){0};
+}
+
 /* ---- the order of tasks ---- */
 
-/* "…; of node 3 gemm query and node 7 softmax".  Without memory it stays as it is. */
+/* "; of node 3 gemm query and node 7 softmax", or "; both of node 3 gemm query". */
+static void say_nodes(const struct pto_finding *finding, const struct pto_export_info *info, FILE *to) {
+  const char *first = pto_export_group(info, finding->tasks[0]), *second = pto_export_group(info, finding->tasks[1]);
+  if (first && second && strcmp(first, second) == 0)
+    fprintf(to, "; both of node %s", first);
+  else if (first || second)
+    fprintf(to, "; of node %s%s%s", first ? first : second, first && second ? " and node " : "",
+            first && second ? second : "");
+}
+
+/* The nodes of a graph in the place of lines of its lowering, which is none of who wrote it.  Without memory the
+ * finding stays as it is. */
 static void name_nodes(struct pto_finding *finding, const struct pto_export_info *info) {
-  const char *separator = "; of node ";
-  char *text = NULL;
+  char places[512], *text = NULL;
   size_t size = 0;
+  if (!pto_export_group(info, finding->tasks[0]) && !pto_export_group(info, finding->tasks[1])) return;
   FILE *stream = open_memstream(&text, &size);
   if (!stream) return;
-  fputs(finding->sentence, stream);
-  for (uint32_t i = 0; i < 2; i++) {
-    const char *name = pto_export_group(info, finding->tasks[i]);
-    if (!name) continue;
-    fprintf(stream, "%s%s", separator, name);
-    separator = " and node ";
-  }
+  pto_finding_say_places(finding, places, sizeof places);
+  const char *at = places[0] ? strstr(finding->sentence, places) : NULL;
+  const size_t before = at ? (size_t)(at - finding->sentence) : strlen(finding->sentence);
+  fprintf(stream, "%.*s", (int)before, finding->sentence);
+  say_nodes(finding, info, stream);
+  fputs(finding->sentence + before + (at ? strlen(places) : 0), stream);
   if (fclose(stream) != 0) {
     free(text);
     return;
   }
   free(finding->sentence);
   finding->sentence = text;
+  memset(finding->places, 0, sizeof finding->places);
+}
+
+void pto_session_name_nodes(const struct pto_session *session, struct pto_findings *findings) {
+  const struct pto_export_info info = pto_session_info(session);
+  for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
 }
 
 int pto_session_has_graph(const struct pto_session *session, struct pto_error *error) {
@@ -76,7 +98,6 @@ int pto_session_has_graph(const struct pto_session *session, struct pto_error *e
 
 int pto_session_check_order(const struct pto_session *session, uint32_t rules, struct pto_findings *findings,
                             struct pto_order_counts *counts, struct pto_error *error) {
-  const struct pto_export_info info = pto_session_info(session);
   const struct pto_order_question question = {.trace = pto_session_trace(session),
                                               .rules = rules,
                                               .name_of = pto_session_array_at,
@@ -84,6 +105,6 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   if (status == PTO_OK) pto_session_add_refusals(session, findings);
-  for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
+  pto_session_name_nodes(session, findings);
   return status;
 }

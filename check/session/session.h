@@ -26,6 +26,7 @@
 #include <orchestration/loader/program_run.h>
 #include <pto/tools.h>
 #include <report/export/export.h>
+#include <report/findings/coverage.h>
 #include <report/run/exit.h>
 #include <report/run/alike_tasks.h>
 #include <report/run/group_times.h>
@@ -127,6 +128,11 @@ PTO_MUST_CHECK int pto_session_has_graph(const struct pto_session *session, stru
 PTO_MUST_CHECK int pto_session_check_order(const struct pto_session *session, uint32_t rules,
                                            struct pto_findings *findings, struct pto_order_counts *counts,
                                            struct pto_error *error);
+
+/* Findings of a session whose program is a graph tell the nodes of their tasks, and no lines.  Once. */
+void pto_session_name_nodes(const struct pto_session *session, struct pto_findings *findings);
+/* Takes back what is told of seeds where the program has used none. */
+void pto_session_cover_seeds(const struct pto_session *session, struct pto_coverage *coverage);
 
 /* ---- files of arrays (check/session/arrays.c) ---- */
 

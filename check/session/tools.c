@@ -237,6 +237,7 @@ int pto_tools_explore(const struct pto_session_options *options, const struct pt
   else
     status = explored->error.status ? explored->error.status : PTO_EINVAL;
   if (status) (void)pto_error_tell(&explored->error, sentence, sentence_size);
+  if (status == PTO_OK) pto_session_name_nodes(&explored->session, &explored->findings);
   if (status == PTO_OK && !pto_findings_give(&explored->findings, findings_out))
     status = out_of_memory(sentence, sentence_size);
   pto_explored_close(explored);

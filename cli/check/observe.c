@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <check/order/order_coverage.h>
 #include <check/predict/enough_rings.h>
 #include <check/ranks/ranks_observed.h>
 #include <check/session/observed.h>
@@ -82,6 +83,14 @@ static double factor_of(const struct pto_observe_summary *summary) {
   return summary->kernel_ns ? (double)summary->total_ns / (double)summary->kernel_ns : 0;
 }
 
+/* Kernels may read them and write them: what they do to them is asked of none. */
+static void cover_held(const struct pto_session *session, const char *command, struct pto_coverage *coverage) {
+  struct pto_coverage declared = {0};
+  const struct pto_trace *trace = pto_session_trace(session);
+  if (trace && pto_trace_has_graph(trace)) pto_order_cover(trace, rank_count > 0, &declared);
+  pto_coverage_leave(coverage, PTO_COVERAGE_HELD, declared.rows[PTO_COVERAGE_HELD].not_judged, command);
+}
+
 /* Nothing is known of a run that did not begin. */
 static struct pto_coverage coverage_of(const struct told *told) {
   const struct pto_observe_summary *summary = &told->summary;
@@ -94,6 +103,8 @@ static struct pto_coverage coverage_of(const struct told *told) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_TOUCH, summary->calls_waiting, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
   pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged, NULL);
+  if (!rank_count) cover_held(&observed.session, "explore", &coverage);
+  for (uint32_t i = 0; i < rank_count; i++) cover_held(&ranked.ranks.sessions[i], NULL, &coverage);
   pto_coverage_leave(&coverage, PTO_COVERAGE_TASK_ORDER, told->tasks, "check");
   pto_coverage_leave(&coverage, PTO_COVERAGE_LEFT_OUT, summary->calls_left_out, "check --observe");
   pto_coverage_leave(&coverage, PTO_COVERAGE_TOO_LARGE, summary->calls_too_large, NULL);
@@ -101,6 +112,7 @@ static struct pto_coverage coverage_of(const struct told *told) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, told->contexts_left_out, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, summary->calls > 0);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_session_cover_seeds(rank_count ? &ranked.ranks.sessions[0] : &observed.session, &coverage);
   return coverage;
 }
 

@@ -31,6 +31,7 @@ static void cover(struct check *check) {
   const struct pto_session *session = &check->session;
   const uint64_t made = session->context_count, reported = pto_min_u64(session->reported_count, made);
   pto_order_cover(pto_session_trace(session), false, &check->coverage);
+  pto_session_cover_seeds(session, &check->coverage);
   pto_coverage_add(&check->coverage, PTO_COVERAGE_CONTEXTS, reported);
   pto_coverage_leave(&check->coverage, PTO_COVERAGE_CONTEXTS, made - reported, "explore");
 }

@@ -52,6 +52,7 @@ static int judge(struct check *check, struct pto_error *error) {
   check_results(check);
   for (uint32_t i = 0; i < check->ranks.rank_count; i++)
     pto_order_cover(pto_session_trace(&check->ranks.sessions[i]), true, &check->coverage);
+  pto_session_cover_seeds(&check->ranks.sessions[0], &check->coverage);
   return PTO_OK;
 }
 

@@ -164,6 +164,7 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_session_cover_seeds(&c->explored.session, &coverage);
   return coverage;
 }
 
@@ -307,6 +308,7 @@ static int explore_program(struct explore_command *c) {
   if (is_open) pto_enough_rings_say(&c->explored.session, &c->explored.error);
   if (code == PTO_EXIT_OK) code = pto_shared_begin(&c->options, count, pto_explore_digest(&c->explored.explore));
   if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c, count));
+  if (is_open) pto_session_name_nodes(&c->explored.session, &c->explored.findings);
   pto_progress_line_end();
   pto_fault_report_give_back(); /* a fault is none of a schedule from here on */
   if (is_open) code = pto_share_is_part(&c->options.share) ? end_part(c, code) : report(c, code);

@@ -273,7 +273,12 @@ void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, 
 
 /* ---- for the program ---- */
 
-uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
+uint64_t pto_program_seed(struct pto_program_run *run) {
+  run->has_used_seed = true;
+  return run->seed;
+}
+
+bool pto_program_run_has_used_seed(const struct pto_program_run *run) { return run->has_used_seed; }
 
 uint32_t pto_program_rank(struct pto_program_run *run) { return run->rank; }
 uint32_t pto_program_rank_count(struct pto_program_run *run) { return run->rank_count ? run->rank_count : 1; }

@@ -118,6 +118,8 @@ uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
 /* Whether fills work on this array: with no_compute those of inputs of whole numbers, of up to 2^20 elements, where the
  * request has small_inputs, and no others. */
 bool pto_program_run_fills(const struct pto_program_run *run, const struct pto_array *array);
+/* Whether the program has asked for its seed, or filled an array from it: else another seed changes nothing. */
+bool pto_program_run_has_used_seed(const struct pto_program_run *run);
 /* Arrays in order of declaration; NULL past the end. */
 struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
 /* Blocks of pto_program_alloc as arrays, the last one first: the one that comes after `block`, first that of NULL;

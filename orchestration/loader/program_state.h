@@ -41,6 +41,7 @@ struct pto_program_run {
   const struct pto_program *program;
   const struct pto_case *chosen_case;
   uint64_t seed;
+  bool has_used_seed;
   uint32_t rank, rank_count;
   struct pto_error error; /* the first failure */
   struct pto_option_slot *options;

@@ -54,5 +54,13 @@ holds 'and is refused' is_refused newer.so 'has the interface 2, and this librar
 sed 's/"hinge",$/"relu",/' "$work/hinge.c" >"$work/taken.c"
 holds 'one of a name that is taken compiles' compile taken.c taken.so
 holds 'and is refused' is_refused taken.so 'there is an operation "relu" already' graph loss.webnn
+# The kernel writes into the next row, too, which another task has.
+sed 's/^ *((float \*)y->addr).*= loss > 0.*/&((float *)y->addr)[(i + 1) * y->strides[0] + j * y->strides[1]] = loss + 1;/' "$work/hinge.c" >"$work/wide.c"
+holds 'one whose kernel writes too much compiles' compile wide.c wide.so
+names_the_node() {
+  leaves_with 1 with wide.so explore loss.webnn --schedules 5 >"$work/explored"
+  grep -F '; both of node 0 hinge loss; no edge between them' "$work/explored" && ! grep 'submitted at' "$work/explored"
+}
+holds 'and explore names its node, and no line of the lowering' names_the_node
 holds 'a wrong call is told with its place, as on the page' names_the_place
 holds_total
