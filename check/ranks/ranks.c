@@ -42,8 +42,8 @@ static int open_session(struct pto_ranks *ranks, const struct pto_session_option
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
   if (index > 0)
-    config.jitter_seed = pto_mix64(config.jitter_seed + index); /* kernels of two ranks do not vary alike */
-  its.config = &config;                                         /* which the session copies */
+    config.jitter_seed = pto_mix64(pto_mix64(config.jitter_seed) + index); /* as no rank of this seed or the next */
+  its.config = &config;                                                    /* which the session copies */
   if (index > 0) its.text = NULL;
   int (*const init)(struct pto_session *, const struct pto_session_options *) =
       ranks->is_judged ? pto_session_init_judged : pto_session_init;

@@ -92,17 +92,23 @@ static void test_ranks_are_run_at_once(void **state) {
   json_decref(sent);
 }
 
-/* Rank 0 as one chip does, the others otherwise. */
-static void test_ranks_do_not_vary_alike(void **state) {
-  const double alone = run_us("bgemm --chip tiny --engine virtual --jitter 5% --seed 3");
-  assert_int_equal(pto_ptosim_run("run bgemm --chip tiny --ranks 3 --jitter 5%% --seed 3 --quiet --json -"), 0);
+static void run_three_ranks(int seed, double us[3]) {
+  assert_int_equal(pto_ptosim_run("run bgemm --chip tiny --ranks 3 --jitter 5%% --seed %d --quiet --json -", seed), 0);
   json_t *result = pto_ptosim_parse(pto_ptosim_last.out), *ranks = json_object_get(result, "results");
   assert_int_equal(json_array_size(ranks), 3);
-  double us[3];
   for (size_t i = 0; i < 3; i++) us[i] = number(json_array_get(ranks, i), "virtual_us");
+  json_decref(result);
+}
+
+/* Rank 0 as one chip does, the others otherwise, and as none does with the next seed, which predict takes next. */
+static void test_ranks_do_not_vary_alike(void **state) {
+  const double alone = run_us("bgemm --chip tiny --engine virtual --jitter 5% --seed 3");
+  double us[3], next[3];
+  run_three_ranks(3, us);
+  run_three_ranks(4, next);
   assert_true(us[0] == alone);
   assert_true(us[1] != alone && us[2] != alone && us[1] != us[2]);
-  json_decref(result);
+  for (size_t i = 0; i < 9; i++) assert_true(us[i / 3] != next[i % 3]);
 }
 
 /* Lengths are there, so kernels can be left out; and the graph is the one with kernels. */
