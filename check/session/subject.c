@@ -64,7 +64,7 @@ static bool is_model(const char *program) {
   return strncmp(program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
 }
 static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
-static bool is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
+bool pto_subject_is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
 static bool is_graph(const char *program) {
   return ends_with(program, ".json") || ends_with(program, ".webnn") || pto_is_onnx_file(program);
 }
@@ -75,7 +75,7 @@ static const struct {
   bool (*matches)(const char *program);
   int (*take)(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error);
 } kinds[] = {
-    {is_model, take_graph}, {is_capture, take_capture}, {is_adopted, take_adopted},
+    {is_model, take_graph}, {is_capture, take_capture}, {pto_subject_is_adopted, take_adopted},
     {is_graph, take_graph}, {is_any, take_loaded},
 };
 
@@ -93,7 +93,7 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
 }
 
 bool pto_subject_wants_thread(const struct pto_session_options *options) {
-  return options->made || (options->program && is_adopted(options->program));
+  return options->made || (options->program && pto_subject_is_adopted(options->program));
 }
 
 void pto_subject_fini(struct pto_subject *subject) {

@@ -37,6 +37,8 @@ struct pto_subject {
 /* PTO_OK, or the sentence.  fini is due in either case. */
 PTO_MUST_CHECK int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options,
                                     struct pto_error *error);
+/* The manifest of an adopted program, which names its chip. */
+bool pto_subject_is_adopted(const char *program);
 /* Whether it runs on no stack but a thread's own: calls of an adopted orchestration name no run, so the thread says of
  * which they are (compat/adapter/compat.h); a program that the caller made may be an interpreter's. */
 bool pto_subject_wants_thread(const struct pto_session_options *options);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/session/subject.h>
 #include <cli/run/shared.h>
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
@@ -528,7 +529,8 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
-  if (!options->chip) note_again(options, "chip", pto_chip_name_at(0));
+  const bool names_chip = options->programs.count > 0 && pto_subject_is_adopted(options->programs.items[0]);
+  if (!options->chip && !names_chip) note_again(options, "chip", pto_chip_name_at(0));
   if (!refused) return set_chip(options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));

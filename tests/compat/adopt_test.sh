@@ -118,6 +118,12 @@ holds 'where its bytes are what is read' adopts 0 '^unjudged +a2a3 +virtual +sca
 holds 'and to explore' says 0 '.' "$ptosim" explore "$work/scale.json" --schedules 3
 holds 'right by luck: with the lines of its source' \
   adopts 1 'WAR task 0 .*submitted at .*luck.cpp:1[0-9] and .*luck.cpp:1[0-9]; no path under rules pto' luck --engine virtual
+again() { # what a finding tells to ask next is answered
+  "$ptosim" check "$work/luck.json" "$@" | sed -n 's/^  again: ptosim //p' >"$work/words"
+  read -r words <"$work/words" && eval "$ptosim $words" >"$work/out" 2>&1 && grep -q 'rules pto have no edge from a read to a later write' "$work/out"
+}
+holds 'the question that a finding tells has an answer' again
+holds '- on several ranks too' again --ranks 2
 holds 'a finding at many tasks is one line' adopts 1 'WAW task 0 .*manual-enters-nothing.* \(and [12] more like it\)$' manual
 holds 'without kernels, what a manual scope declares is counted alone' \
   adopts 0 '^    not judged: [23] conflicts of manual scopes, as declared' manual --no-compute
