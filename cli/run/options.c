@@ -189,8 +189,7 @@ OPTION(dump) {
 #define ANY (ALL | COMPARE | TAKER(diff) | TAKER(op) | TAKER(import))
 #define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
 #define FINDS (TAKER(run) | TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
-#define JUDGES                                                                                                         \
-  (FINDS | COMPARE | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
+#define JUDGES (FINDS | COMPARE | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 #define PREDICT (TAKER(predict) | TAKER(what_if))
 #define AGAIN (TAKER(run) | TAKER(graph) | TAKER(check) | TAKER(explore)) /* whose reports say what does it again */

@@ -20,6 +20,7 @@ valid() {
 holds 'a clean program' valid check bgemm
 holds 'conflicting accesses' valid check inplace_update --deps pto
 holds 'a run that failed' valid check errors/kernel
+holds 'a submit that was refused' valid run "${PTO_BUILD_DIR:-build}/planted/planted_names.so" --set mistake=refused
 holds 'orders that differ' valid explore inplace_update --deps pto --schedules 20
 cp "$work/o.sarif" "$work/broken.sarif" && sed -i 's/"ruleIndex":[0-9]*/"ruleIndex":99/' "$work/broken.sarif"
 holds 'and it would see a mistake' bash -c "'$validator' validate '$work/broken.sarif' --level Error | grep -q ': error '"
