@@ -27,7 +27,7 @@ _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
 
 class Finding:
-    """kind; sentence; remedy or None; is_note; tasks and params, numbers in submission order."""
+    """kind; sentence, which ends with the remedy; remedy or None; is_note; tasks and params, numbers in submission order."""
 
     def __init__(self, c):
         self.kind, self.sentence, self.remedy, self.is_note = text(c.kind), text(c.sentence), text(c.remedy), c.is_note
@@ -35,7 +35,7 @@ class Finding:
         self.params = tuple(n for n in c.params if n != _NONE)
 
     def __str__(self):
-        return f"{self.kind}: {self.sentence}" + (f"\n    {self.remedy}" if self.remedy else "")
+        return f"{self.kind}: {self.sentence}"
 
     def __repr__(self):
         return f"<{self.kind}: {self.sentence}>"
