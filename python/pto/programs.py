@@ -91,11 +91,11 @@ class Run:
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
 
     def timeline(self):
-        """What the run did when, a dict a span, as pandas.DataFrame takes them: on ("cluster 0", "AIV0 (core 1)"), name, category,
+        """What the run did when, a dict a span, as pandas.DataFrame takes them: track ("cluster 0", "AIV0 (core 1)"), name, category,
         ts and dur in microseconds, and what else `--trace` says of it (task, label, …)."""
         events = json.loads(self._written(lib.pto_session_export, self._session, chars("trace"), name="t.json"))["traceEvents"]
         names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] in _TRACKS}
-        return [{"on": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
+        return [{"track": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
                  "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each["args"]}
                 for each in events if each["ph"] == "X"]
 
