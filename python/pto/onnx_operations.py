@@ -21,7 +21,7 @@ from .onnx_values import Value, axis_of, numpy_dtype
 from .onnx_resize import resize
 from .onnx_sample import grid_sample, roi_align
 from .onnx_signal import det, dft, stft
-from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool
+from .onnx_windows import average_pool, conv, conv_transpose, global_pool, instance_normalization, lp_pool, lrn, max_pool, max_unpool
 
 # ---- elementwise ----
 
@@ -363,7 +363,7 @@ operations = {
     "And": same("logical_and", bool), "Or": same("logical_or", bool), "Xor": same("logical_xor", bool),
     "Where": where, "Cast": cast, "CastLike": cast, "Dropout": dropout,
     "MatMul": matmul, "Gemm": gemm, "Einsum": einsum, "LRN": lrn, "Conv": conv, "ConvTranspose": conv_transpose,
-    "MaxPool": max_pool, "AveragePool": average_pool, "LpPool": lp_pool,
+    "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool, "LpPool": lp_pool,
     "GlobalAveragePool": global_pool("reduce_mean"), "GlobalMaxPool": global_pool("reduce_max"),
     "BatchNormalization": batch_normalization, "InstanceNormalization": instance_normalization,
     "LayerNormalization": layer_normalization, "Softmax": softmax, "LogSoftmax": log_softmax,

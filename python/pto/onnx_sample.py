@@ -13,7 +13,8 @@ _CUBIC = -0.75  # of GridSample's Keys function, as of its definition
 def _gathered(call, x, y_at, x_at):
     """x [n, c, h, w] at whole places [n, 1, p] that lie within it: [n, c, p]."""
     (n, c, h, w), count = x.shape, y_at.shape[2]
-    places = call.cast(call("add", call("mul", y_at, w), x_at), numpy.int32)
+    y_at, x_at = (call.cast(each, numpy.int32) for each in (y_at, x_at))  # which holds what a float does not
+    places = call("add", call("mul", y_at, w), x_at)
     places = call("expand", places, dtype=places.dtype, new_shape=[n, c, count])
     return call("gather_elements", call.reshape(x, [n, c, h * w]), places, dtype=x.dtype, axis=2)
 

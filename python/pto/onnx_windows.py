@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Convolutions and pools of ONNX.  One dimension becomes a height of 1; three become two and one, or a sum of two."""
 
+import itertools
 import math
 
 import numpy
@@ -136,8 +137,49 @@ def _pool(call, name, x, padded=None):
 
 
 def max_pool(call, x):
-    call.refuse_unless(not call.is_used(1), "Indices have no counterpart")
-    return _pool(call, "max_pool2d", x)
+    made = _pool(call, "max_pool2d", x)
+    return [made, _indices(call, x, made.shape)] if call.is_used(1) else made
+
+
+def _indices(call, x, shape):
+    """Where in all of x the largest of each window is, the first of equal ones: by its place in the window, of which each is a slice."""
+    kernel, extents = call.attribute("kernel_shape"), x.shape[2:]
+    window = list(zip(extents, shape[2:], kernel, _window(call, x, kernel)))
+    steps = [math.prod(extents[at + 1:]) for at in range(len(extents))]  # of an index, along each dimension
+    if call.only("storage_order", 0, 1):
+        steps = [math.prod(extents[:at]) for at in range(len(extents))]
+    reach = [(count - 1) * stride + (size - 1) * dilation + 1 for _, count, size, (stride, dilation, _, _) in window]
+    begin = [each[3][2] for each in window]
+    last = [max(whole - extent - first, 0) for whole, extent, first in zip(reach, extents, begin)]
+    lowest = -numpy.inf if x.dtype.kind == "f" else int(numpy.iinfo(x.dtype).min)
+    wide = call("pad", x, dtype=x.dtype, beginning_padding=[0, 0, *begin], ending_padding=[0, 0, *last], value=lowest)
+    parts, offsets = [], []
+    for place in itertools.product(*(range(size) for size in kernel)):
+        far = [at * dilation for at, (_, _, _, (_, dilation, _, _)) in zip(place, window)]
+        part = call("slice", wide, dtype=x.dtype, starts=[0, 0, *far], strides=[1, 1, *(stride for *_, (stride, _, _, _) in window)],
+                    sizes=[*shape[:2], *((count - 1) * stride + 1 for _, count, _, (stride, _, _, _) in window)])
+        parts.append(call("unsqueeze", part, dtype=x.dtype, axes=[0]))
+        offsets.append(sum(at * step for at, step in zip(far, steps)))
+    which = call("arg_max", call("concat", *parts, dtype=x.dtype, axis=0), axis=0, output_data_type="i64")
+    base = numpy.arange(math.prod(shape[:2])).reshape(*shape[:2], *[1] * len(extents)) * math.prod(extents)
+    for axis, ((_, count, _, (stride, _, first, _)), step) in enumerate(zip(window, steps)):
+        base = base + ((numpy.arange(count) * stride - first) * step).reshape([-1 if at == axis else 1 for at in range(len(extents))])
+    return call("add", call("gather", Value(numpy.array(offsets)), which, axis=0), Value(base))
+
+
+def max_unpool(call, x, indices, output_shape=None):
+    """Zeros but for x at its indices, which count through all of the result; a larger shape is filled with zeros behind."""
+    kernel = call.attribute("kernel_shape")
+    spatial = [(extent - 1) * stride + size - begin - end for extent, size, (stride, _, begin, end) in zip(x.shape[2:], kernel, _window(call, x, kernel))]
+    shape = [*x.shape[:2], *spatial]
+    zeros = call("expand", call.scalar(0, x), dtype=x.dtype, new_shape=[math.prod(shape)])
+    count = [math.prod(x.shape)]
+    made = call("scatter_elements", zeros, call.reshape(indices, count), call.reshape(x, count), dtype=x.dtype, axis=0)
+    made = call.reshape(made, shape)
+    wanted = shape if output_shape is None else call.ints("output_shape", output_shape)
+    if wanted == shape:
+        return made
+    return call("pad", made, dtype=x.dtype, beginning_padding=[0] * x.rank, ending_padding=[more - less for more, less in zip(wanted, shape)], value=0)
 
 
 def average_pool(call, x):

@@ -27,7 +27,7 @@ _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
 
 class Finding:
-    """kind; sentence; remedy or None; is_note; tasks and params, numbers in submission order."""
+    """kind; sentence, which ends with the remedy; remedy or None; is_note; tasks and params, numbers in submission order."""
 
     def __init__(self, c):
         self.kind, self.sentence, self.remedy, self.is_note = text(c.kind), text(c.sentence), text(c.remedy), c.is_note
@@ -35,7 +35,7 @@ class Finding:
         self.params = tuple(n for n in c.params if n != _NONE)
 
     def __str__(self):
-        return f"{self.kind}: {self.sentence}" + (f"\n    {self.remedy}" if self.remedy else "")
+        return f"{self.kind}: {self.sentence}"
 
     def __repr__(self):
         return f"<{self.kind}: {self.sentence}>"
@@ -91,11 +91,11 @@ class Run:
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
 
     def timeline(self):
-        """What the run did when, a dict a span, as pandas.DataFrame takes them: on ("cluster 0", "AIV0 (core 1)"), name, category,
+        """What the run did when, a dict a span, as pandas.DataFrame takes them: track ("cluster 0", "AIV0 (core 1)"), name, category,
         ts and dur in microseconds, and what else `--trace` says of it (task, label, …)."""
         events = json.loads(self._written(lib.pto_session_export, self._session, chars("trace"), name="t.json"))["traceEvents"]
         names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] in _TRACKS}
-        return [{"on": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
+        return [{"track": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
                  "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each["args"]}
                 for each in events if each["ph"] == "X"]
 

@@ -235,6 +235,28 @@ def test_normalizations_and_grids_of_newer_opsets(device):
         same(numpy.array(places), 20, "AffineGrid", array=theta, size=numpy.array([2, 3, 4, 5]), align_corners=aligned)
 
 
+@pytest.mark.parametrize("shape, kernel, more", (((2, 3, 7, 6), (3, 2), dict(pads=[1, 0, 1, 1], strides=[2, 1])), ((1, 2, 8), (3,), dict(dilations=[2], pads=[1, 2])),
+                                                 ((1, 2, 5, 5), (2, 2), dict(strides=[2, 2], ceil_mode=1)), ((1, 2, 4, 3, 5), (2, 2, 3), {})))
+def test_the_indices_of_a_pool_are_where_its_results_are(device, shape, kernel, more):
+    x = numpy.random.default_rng(0).permutation(numpy.prod(shape)).reshape(shape).astype(numpy.float32)
+    made = [pto.from_onnx(model_of([helper.make_node("MaxPool", ["x"], ["y", "i"], kernel_shape=kernel, storage_order=order, **more)],
+                                   {"x": (TensorProto.FLOAT, shape)}, ["y", "i"])).compute(device, {"x": x}) for order in (0, 1)]
+    values, indices = made[0]["y"], made[0]["i"]
+    numpy.testing.assert_array_equal(x.reshape(-1)[indices], values)
+    places = numpy.unravel_index(indices, shape)
+    columns = numpy.ravel_multi_index(places[:1:-1], shape[:1:-1]) + (places[0] * shape[1] + places[1]) * numpy.prod(shape[2:])
+    numpy.testing.assert_array_equal(made[1]["i"], columns)
+
+
+def test_what_a_pool_took_is_put_back(device):
+    x = numpy.random.default_rng(0).permutation(96).reshape(2, 3, 4, 4).astype(numpy.float32)
+    nodes = [helper.make_node("MaxPool", ["x"], ["p", "i"], kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("MaxUnpool", ["p", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])]
+    made = pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, x.shape)}, ["y"])).compute(device, {"x": x})["y"]
+    largest = x.reshape(2, 3, 2, 2, 2, 2).max((3, 5)).repeat(2, 2).repeat(2, 3)
+    numpy.testing.assert_array_equal(made, numpy.where(x == largest, x, 0))
+
+
 def test_l2_pool(device):
     x = numpy.arange(16, dtype=numpy.float32).reshape(1, 1, 4, 4)
     made = result(device, helper.make_node("LpPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], p=2), 17, x)

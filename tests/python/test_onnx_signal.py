@@ -151,6 +151,14 @@ def test_grid_sample_is_its_neighbours(device, mode, padding, aligned):
         numpy.testing.assert_allclose(made, theirs, 1e-4, 1e-5)
 
 
+def test_a_grid_of_half_precision_finds_all_of_a_large_picture(device):
+    """Its places count up to 90 · 100, and halves hold whole numbers up to 2048."""
+    x = (numpy.arange(9000) % 2039).astype(numpy.float16).reshape(1, 1, 90, 100)
+    grid = numpy.stack(numpy.meshgrid((2 * numpy.arange(100) + 1) / 100 - 1, (2 * numpy.arange(90) + 1) / 90 - 1), -1).astype(numpy.float16)[None]
+    made = results(device, [helper.make_node("GridSample", ["x", "g"], ["y"], mode="nearest")], {"x": x, "g": grid}, opset=16)["y"]
+    numpy.testing.assert_array_equal(made, x)
+
+
 @pytest.mark.parametrize("where, ratio", itertools.product(("half_pixel", "output_half_pixel"), (1, 3)))
 def test_roi_align_is_its_samples(device, where, ratio):
     x, rois = of(5, 2, 3, 6, 7), numpy.array([[0, 0, 6, 5], [2.5, 1, 4, 9], [-3, -2, 1, 1.2], [3, 3, 3.2, 3.1]], numpy.float32)

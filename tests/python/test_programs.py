@@ -143,7 +143,8 @@ def test_timelines_and_findings_are_rows_of_a_table():
     run = program(twice_and_once).run(engine="virtual", chip="a2a3")
     spans = [row for row in run.timeline() if row["category"] == "kernel"]
     assert {row["task"] for row in spans} == {0, 1} and all(row["dur"] > 0 and row["name"] == "add" for row in spans)
-    assert all(row["on"][0].startswith("cluster") and "AIV" in row["on"][1] for row in spans)
+    assert all(row["track"][0].startswith("cluster") and "AIV" in row["track"][1] for row in spans)
+    assert {row["on"] for row in run.timeline() if row["category"] == "path"} >= {"orchestrator"}
     last = max(row["ts"] + row["dur"] for row in spans)
     assert 0 < last <= run.result["virtual_us"]
     findings = program(racing).check()
