@@ -423,7 +423,7 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
   wrong[10].operand_count = 1;
   wrong[11].options = twice;
   wrong[11].option_count = 2;
-  static const char *const expected[] = {"an operation has the interface 2, and this library 1",
+  static const char *const expected[] = {"an operation has the interface 3, and this library 2",
                                          "an operation has no name",
                                          "operation \"another\" has no function `infer`",
                                          "operation \"another\" has no function `lower`",
