@@ -22,8 +22,9 @@
 extern "C" {
 #endif
 
-/* The layout of the structs here.  An operation of another number is not registered. */
-#define PTO_OPERATION_ABI 1u
+/* The layout of the structs here.  An operation of another number is not registered.  In 1 the 4-bit dtypes had other
+ * values. */
+#define PTO_OPERATION_ABI 2u
 /* Operands, and options, of one operation. */
 #define PTO_OPERATION_MOST 8u
 #define PTO_OPERATION_RESULTS 4u

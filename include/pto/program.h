@@ -19,8 +19,9 @@ extern "C" {
 
 /* The layout of what a program file has as constants: pto_program with its options and cases, pto_kernel with its
  * parameters.  A file of another number is not loaded (pto/version.h says what else may grow).  1 was that of
- * pto_launch without a size, 5 had no ranks. */
-#define PTO_PROGRAM_ABI 6u
+ * pto_launch without a size, 5 had no ranks, in 6 the
+ * 4-bit dtypes had other values. */
+#define PTO_PROGRAM_ABI 7u
 
 struct pto_program_run;
 

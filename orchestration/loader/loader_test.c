@@ -233,10 +233,10 @@ static void test_another_abi_is_refused_with_both_numbers(void **state) {
   need_compiler();
   compile("abi.so", "PTO_API const struct pto_program pto_program = {.abi = 99, .name = \"x\", .orchestrate = go};");
   PATH(path, "%s/abi.so", fixture.folder);
-  refuses(path, "loads 6: it needs a newer library");
+  refuses(path, "loads 7: it needs a newer library");
   compile("abi1.so", "PTO_API const struct pto_program pto_program = {.abi = 1, .name = \"x\", .orchestrate = go};");
   PATH(older, "%s/abi1.so", fixture.folder);
-  refuses(older, "has abi 1, this library (" PTO_VERSION ") loads 6: compile it again");
+  refuses(older, "has abi 1, this library (" PTO_VERSION ") loads 7: compile it again");
 }
 
 static void test_a_program_needs_a_name_and_exactly_one_way_to_run(void **state) {

@@ -118,9 +118,9 @@ static inline int keep_bytes(struct pto_program_run *run, const char *name, cons
 /* A dense tensor in a buffer of its own; it gets memory from the task that writes it first. */
 static inline struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims,
                                           const uint64_t *shape) {
-  uint64_t bytes = pto_dtype_size(dtype);
-  for (uint32_t i = 0; i < ndims; i++) bytes *= shape[i];
-  return pto_managed_tensor(rt, pto_create_buffer(rt, bytes), dtype, ndims, shape);
+  uint64_t bits = pto_dtype_bits(dtype);
+  for (uint32_t i = 0; i < ndims; i++) bits *= shape[i];
+  return pto_managed_tensor(rt, pto_create_buffer(rt, (bits + 7) / 8), dtype, ndims, shape);
 }
 static inline struct pto_tensor temporary_vector(struct pto_runtime *rt, uint32_t dtype, uint64_t numel) {
   return temporary(rt, dtype, 1, &numel);

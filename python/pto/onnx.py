@@ -17,14 +17,17 @@ import onnx
 from onnx import numpy_helper
 
 from .graphs import GraphBuilder
-from .library import Error, errors
+from .library import Error, errors, lib
 from .onnx_fold import folds
 from .onnx_loops import loop, scan
 from .onnx_open import Depends, opened
 from .onnx_operations import operations
 from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype
+from .tensors import dtype_code
 
 OPSETS = range(1, 22)
+_SMALL_FLOATS = {17: "f8e4m3fn", 19: "f8e5m2", 23: "f4e2m1fn", 24: "f8e8m0fnu"}  # of TensorProto.DataType, newer ones by number
+_UNSIGNED_ZERO = 18, 20  # float8 e4m3fnuz and e5m2fnuz
 
 
 class Refused(errors.EINVAL):
@@ -52,14 +55,25 @@ def read(path):
     return model
 
 
+def _codes(tensor):
+    """A byte for each element of 8 or 4 bits."""
+    codes = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), numpy.uint8)
+    if tensor.data_type in (21, 22, 23):  # uint4, int4, float4: two elements a byte, the first in the low half
+        codes = numpy.stack([codes & 15, codes >> 4], -1).reshape(-1)[:int(numpy.prod(tensor.dims))]
+    return codes
+
+
 def _array(tensor):
-    """The elements of a TensorProto; those of bfloat16 as float32."""
-    if tensor.data_type in (21, 22):  # uint4, int4: two elements a byte, the first in the low half
-        packed = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), numpy.uint8)
-        halves = numpy.stack([packed & 15, packed >> 4], -1).reshape(-1)[:int(numpy.prod(tensor.dims))]
+    """The elements of a TensorProto; those of bfloat16 and of floats of 8 and 4 bits as float32."""
+    if tensor.data_type in _SMALL_FLOATS:
+        dtype = dtype_code(_SMALL_FLOATS[tensor.data_type])
+        values = numpy.array([lib.pto_small_float_to_f32(dtype, code) for code in range(256)], numpy.float32)
+        return values[_codes(tensor)].reshape(tuple(tensor.dims))
+    if tensor.data_type in (21, 22):
+        codes = _codes(tensor)
         if tensor.data_type == 22:
-            halves = (halves ^ 8).astype(numpy.int8) - 8
-        return halves.reshape(tuple(tensor.dims))
+            codes = (codes ^ 8).astype(numpy.int8) - 8
+        return codes.reshape(tuple(tensor.dims))
     return numpy_helper.to_array(tensor)
 
 
@@ -80,6 +94,9 @@ class Importer:
 
     def _initializers(self, graph):
         for tensor in graph.initializer:
+            if tensor.data_type in _UNSIGNED_ZERO:
+                self.reasons.append(f"initialiser {tensor.name!r}: {dtype_word(tensor.data_type)} is no dtype of graphs")
+                continue
             self.values[tensor.name] = Value(_array(tensor), name=tensor.name, bits=4 if tensor.data_type in (21, 22) else None)
         if len(graph.sparse_initializer):
             self.reasons.append("sparse initialisers have no counterpart")

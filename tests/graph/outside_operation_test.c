@@ -426,7 +426,7 @@ static void test_what_is_not_whole_is_not_registered(void **state) {
   wrong[12].name = "a b";
   wrong[13].name = "2nd";
   static const char *const expected[] = {
-      "an operation has the interface 2, and this library 1",
+      "an operation has the interface 3, and this library 2",
       "an operation has no name of letters, digits and _",
       "operation \"another\" has no function `infer`",
       "operation \"another\" has no function `lower`",

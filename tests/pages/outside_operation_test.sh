@@ -50,7 +50,7 @@ holds 'another file compiles' compile nothing.c nothing.so
 holds 'and is none' is_refused hinge.so:nothing.so 'nothing.so has no symbol pto_operations' graph loss.webnn
 sed 's/= PTO_OPERATION_ABI/= PTO_OPERATION_ABI + 1/' "$work/hinge.c" >"$work/newer.c"
 holds 'one of another abi compiles' compile newer.c newer.so
-holds 'and is refused' is_refused newer.so 'has the interface 2, and this library 1' list ops
+holds 'and is refused' is_refused newer.so 'has the interface 3, and this library 2' list ops
 sed 's/"hinge",$/"relu",/' "$work/hinge.c" >"$work/taken.c"
 holds 'one of a name that is taken compiles' compile taken.c taken.so
 holds 'and is refused' is_refused taken.so 'there is an operation "relu" already' graph loss.webnn

@@ -393,6 +393,27 @@ def test_weights_of_4_bits_in_blocks(device):
     numpy.testing.assert_array_equal(made, codes * numpy.repeat(scales, 2, 1))
 
 
+def test_weights_of_small_floats_become_float32(device):
+    codes = {17: [0x38, 0xFE, 0x01], 19: [0x3C, 0xFB, 0x01], 23: [0xF2, 0x01], 24: [127, 130, 126]}
+    wanted = {17: [1, -448, 2**-9], 19: [1, -57344, 2**-16], 23: [1, -6, 0.5], 24: [1, 8, 0.5]}
+    x = numpy.zeros(3, numpy.float32)
+    model = model_of([helper.make_node("Add", ["x", "w"], ["y"])], {"x": (TensorProto.FLOAT, [3])}, ["y"])
+    weights = model.graph.initializer.add(name="w", dims=[3])
+    for dtype in codes:
+        for raw in (True, False):
+            weights.ClearField("raw_data")
+            weights.ClearField("int32_data")
+            weights.data_type = dtype
+            if raw:
+                weights.raw_data = bytes(codes[dtype])
+            else:
+                weights.int32_data.extend(codes[dtype])
+            assert pto.from_onnx(model).compute(device, {"x": x})["y"].tolist() == wanted[dtype]
+    weights.data_type = 18
+    with pytest.raises(Refused, match="initialiser 'w': (element type 18|float8e4m3fnuz) is no dtype of graphs"):
+        pto.from_onnx(model)
+
+
 # ---- the command, the page, a picture ----
 
 
