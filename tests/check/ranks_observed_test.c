@@ -17,6 +17,7 @@
 
 #include <check/ranks/ranks_observed.h>
 #include <check/session/observed.h>
+#include <pto/core.h>
 #include <tests/planted/planted_list.h>
 
 static char build[4096];
@@ -86,7 +87,7 @@ static struct pto_ranks_observed on_rank;
 
 /* Of the one rank; and, without a mistake, the same bytes in the end. */
 static void assert_same_findings(const struct pto_session_options *options, bool is_buggy) {
-  const char *name = options->case_name;
+  const char *name = options->case_name ? options->case_name : options->made ? options->made->name : "";
   if (pto_observed_open(&on_chip, options, &all) != PTO_EXIT_OK) fail_msg("%s", on_chip.session.result.error.sentence);
   (void)pto_observed_run(&on_chip);
   if (pto_ranks_observed_open(&on_rank, options, 1, &all) != PTO_EXIT_OK) fail_msg("%s", on_rank.ranks.error.sentence);
@@ -135,9 +136,52 @@ static void test_mistakes_between_cores_are_found_as_on_one_chip(void **state) {
   for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) assert_same_pair("planted_cores", bugs[i]);
 }
 
+/* Five blocks add to 16 elements in turn, and the last one to the next element, too. */
+static int add_in_turn(const struct pto_kernel_args *args) {
+  float *sum = args->tensors[0].addr;
+  const uint32_t last = args->core->block_count - 1, count = args->core->block_index == last ? 17 : 16;
+  const int status = pto_core_turn(args);
+  for (uint32_t i = 0; i < count && status == 0; i++) sum[i] += 1;
+  return status;
+}
+
+static int put_turns(struct pto_runtime *rt, struct pto_program_run *run) {
+  static const struct pto_kernel_param params[] = {{.name = "sum", .mode = PTO_ACCUMULATE}};
+  static const struct pto_kernel kernel = {.name = "add_in_turn",
+                                           .cores = PTO_AIV,
+                                           .flags = PTO_KERNEL_TURNS,
+                                           .params = params,
+                                           .param_count = 1,
+                                           .run = add_in_turn};
+  const uint64_t first[] = {0}, shape[] = {16};
+  const struct pto_tensor whole = pto_array_tensor(rt, pto_program_find(run, "x"));
+  const struct pto_tensor part = pto_tensor_view(&whole, first, shape);
+  const struct pto_param param = pto_accumulate(&part);
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &kernel, .block_count = 5};
+  return pto_submit(rt, &launch, &param, 1, NULL);
+}
+
+static int prepare_turns(struct pto_program_run *run) {
+  static const uint64_t shape[] = {32};
+  return pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_FLOAT32, 1, shape) ? PTO_OK : PTO_ENOMEM;
+}
+
+static void assert_the_last_block_is_observed(void) {
+  static const struct pto_program program = {
+      .abi = PTO_PROGRAM_ABI, .name = "turns", .prepare = prepare_turns, .orchestrate = put_turns};
+  static const struct pto_config config = {.size = sizeof config, .clusters = 1};
+  const struct pto_session_options options = {.size = sizeof options, .made = &program, .config = &config};
+  assert_same_findings(&options, true);
+  assert_int_equal(pto_ranks_observed_open(&on_rank, &options, 2, &all), PTO_EXIT_OK);
+  assert_int_equal(pto_ranks_observed_run(&on_rank), PTO_EXIT_OK);
+  assert_int_equal(on_rank.findings.by_kind[PTO_FINDING_WRITE_OUTSIDE], 2);
+  pto_ranks_observed_close(&on_rank);
+}
+
 /* On one cluster, so that their blocks have no room at once. */
 static void test_so_are_those_of_blocks_that_wait_for_a_core(void **state) {
   if (pto_observation_is_left_to_tool()) skip();
+  assert_the_last_block_is_observed();
   assert_same_pair_on("planted_cores", "early_add", 1);
   assert_same_pair_on("planted_cores", "early_look", 1);
 }
