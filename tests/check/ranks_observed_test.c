@@ -168,7 +168,7 @@ static int prepare_turns(struct pto_program_run *run) {
   return pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_FLOAT32, 1, shape) ? PTO_OK : PTO_ENOMEM;
 }
 
-static void assert_the_last_block_is_looked_at(void) {
+static void assert_the_last_block_is_observed(void) {
   static const struct pto_program program = {
       .abi = PTO_PROGRAM_ABI, .name = "turns", .prepare = prepare_turns, .orchestrate = put_turns};
   static const struct pto_config config = {.size = sizeof config, .clusters = 1};
@@ -183,7 +183,7 @@ static void assert_the_last_block_is_looked_at(void) {
 /* On one cluster, so that their blocks have no room at once. */
 static void test_so_are_those_of_blocks_that_wait_for_a_core(void **state) {
   if (pto_observation_is_left_to_tool()) skip();
-  assert_the_last_block_is_looked_at();
+  assert_the_last_block_is_observed();
   assert_same_pair_on("planted_cores", "early_add", 1);
   assert_same_pair_on("planted_cores", "early_look", 1);
 }
