@@ -52,6 +52,8 @@ int pto_gains_run(struct pto_session *session, uint32_t at_once, struct pto_erro
   }
   asked.text = NULL;
   asked.progress = NULL;
+  asked.rounds = 1; /* without computing there are no outputs to compare, to judge or to write */
+  asked.outputs = asked.expects = (struct pto_words){0};
   const int status = pto_forecast_all(&asked, jobs, count, at_once, forecasts, error);
   if (status) return status;
   for (uint32_t i = 0; i < count; i++) {

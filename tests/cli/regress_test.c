@@ -136,7 +136,7 @@ static void test_a_case_may_be_there_to_be_wrong(void **state) {
   expect_not_said("failed   war_reuse");
   expect_said("failed   vector_example\n         did not give a wrong result but left with 0\n");
   expect_said("failed   errors/heap\n         did not give a wrong result but left with 3: ");
-  expect_said("1 cases written");
+  expect_said("1 case written");
   change(LIFO, "digest", json_string("0123456789abcdef"));
   assert_int_equal(regress("--filter war"), 1);
   expect_said("changed  " LIFO "\n         outputs with digest ");
@@ -158,7 +158,7 @@ static void test_a_new_case_is_told_and_one_that_left_the_list_leaves_the_baseli
   assert_int_equal(regress(""), 1);
   expect_said("new      vector_example");
   assert_int_equal(regress("--update --filter vector"), 0);
-  expect_said("1 cases written, 0 dropped"); /* a filter says nothing of the others */
+  expect_said("1 case written, 0 dropped"); /* a filter says nothing of the others */
   assert_int_equal(regress("--update"), 0);
   expect_said("2 cases written, 2 dropped");
   assert_int_equal(regress(""), 0);

@@ -156,7 +156,7 @@ static void test_a_verdict_is_checked_by_what_it_names(void **state) {
                   {"run bgemm --case 500x128x2", true},
                   {"run moe", false},
                   {"run paged_attention", true},
-                  {"run paged_attention --case var2", true},
+                  {"run paged_attention --case var2 --rounds 2", true},
                   {"run softmax_layernorm_mlp", true},
                   {"run --model mobilenet_v2", true},
                   {"graph --model mobilenet_v2 --run", false}}; /* with transfers */
