@@ -15,6 +15,7 @@ from .onnx_composed import (acos, acosh, affine_grid, asin, asinh, atan, atanh, 
                             softmax_cross_entropy, thresholded_relu, top_k)
 from .onnx_einsum import einsum
 from .onnx_fold import new_shape, parts, slices
+from .onnx_open import Noting
 from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul, quantize
 from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
@@ -242,9 +243,28 @@ def transpose(call, x):
     return call("transpose", x, dtype=x.dtype, permutation=call.attribute("perm", list(range(x.rank))[::-1]))
 
 
+def _last(call, x, starts, ends, axes=None, steps=None):
+    """Where sizes stay open: the last places of an axis, which no number counts from the front, as the first of the reversed axis.
+    Bounds of such an axis become those of all of it."""
+    for place, axis in enumerate(range(len(starts)) if axes is None else axes):
+        behind = 0 if ends[place] > 2 ** 30 else -ends[place]
+        count = -starts[place] - behind
+        if behind < 0 or count <= 0 or -starts[place] > x.shape[axis] or steps is not None and steps[place] != 1:
+            continue
+        axis = axis_of(axis, x.rank)
+        made = call("reverse", x, dtype=x.dtype, axes=[axis])
+        made = call("slice", made, dtype=x.dtype, starts=[behind if each == axis else 0 for each in range(x.rank)],
+                    sizes=[count if each == axis else extent for each, extent in enumerate(x.shape)])
+        x = call("reverse", made, dtype=x.dtype, axes=[axis]) if count > 1 else made
+        starts[place], ends[place] = 0, 2 ** 31 - 1
+    return x
+
+
 def slice_(call, x, *bounds):
     known = [None if each is None else [int(number) for number in call.known(each, name)]
              for each, name in zip(bounds, ("starts", "ends", "axes", "steps"))]
+    if isinstance(call.build, Noting) and known:
+        x = _last(call, x, *known)
     cuts = slices(call, x.shape, *known)
     back = [axis for axis, cut in enumerate(cuts) if cut.step < 0]
     starts, sizes, strides = [], [], []

@@ -126,6 +126,23 @@ def test_what_a_product_of_sizes_is_follows_from_its_reshape(device):
         bound.forget(device)
 
 
+@pytest.mark.parametrize("end", (2 ** 31 - 1, 2 ** 63 - 1))
+def test_the_last_place_is_that_of_each_size(device, end):
+    """As of a decoder that gives the last token's logits; the second dimension is cut from the front."""
+    def model(start):
+        return of(helper.make_node("Slice", ["x", "s", "e", "a"], ["y"], "last"),
+                  constants={"s": numpy.array([start, 1]), "e": numpy.array([end, 3]), "a": numpy.array([0, -1])}, shape=("n", 4))
+
+    with pytest.raises(Refused, match="'last': what becomes of it is another with n = 1"):  # of which there are no two
+        pto.from_onnx(model(-2), n=range(1, 9))
+    graph = pto.from_onnx(model(-1), n=range(1, 9))
+    for count in (1, 2, 3, 5, 8):
+        x = numpy.arange(4 * count, dtype=numpy.float32).reshape(count, 4)
+        bound = graph.bind(n=count)
+        numpy.testing.assert_array_equal(bound.compute(device, {"x": x})["y"], x[-1:, 1:3])
+        bound.forget(device)
+
+
 def test_what_depends_on_a_size_is_refused_by_name():
     shape = helper.make_node("Shape", ["x"], ["h"], start=0, end=1)
     as_float = helper.make_node("Cast", ["h"], ["f"], to=TensorProto.FLOAT)
@@ -139,9 +156,9 @@ def test_what_depends_on_a_size_is_refused_by_name():
                 for name, op in (("then_branch", "Relu"), ("else_branch", "Neg"))}
     says("'.*': what becomes of it is another with n = 1", shape, helper.make_node("Less", ["h", "two"], ["l"]),
          helper.make_node("If", ["l"], ["y"], "short", **branches), constants={"two": numpy.array([2])})
-    says("slice 'last': its starts is 7, and with smaller sizes no part of it",
-         helper.make_node("Slice", ["x", "s", "e", "a"], ["y"], "last"),
-         constants={"s": numpy.array([-1]), "e": numpy.array([99]), "a": numpy.array([0])})
+    says("slice 'inner': its sizes is 6, and with smaller sizes no part of it",
+         helper.make_node("Slice", ["x", "s", "e", "a"], ["y"], "inner"),
+         constants={"s": numpy.array([1]), "e": numpy.array([-1]), "a": numpy.array([0])})
     says("size 'n' is range.0, 9.: a size that stays open is range.1, most . 1.", helper.make_node("Relu", ["x"], ["y"]), n=range(0, 9))
     # What fits large sizes alone is refused with the others when it is bound.
     graph = pto.from_onnx(of(helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3]), shape=(1, 1, "n", 5)), n=range(1, 9))
