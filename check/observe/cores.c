@@ -13,6 +13,7 @@
 #define MOST_RECORDS 8192u
 #define MOST_PAIRS (UINT64_C(1) << 26)
 #define MOST_STUCK 2u
+#define RANDOM_ORDERS 48u
 
 /* ---- places ---- */
 
@@ -165,11 +166,13 @@ static bool select_race(const struct pto_observe_cores *c, const struct pto_core
 /* The true values of a stretch's races into `now`, others into memory. */
 static void begin_trial(struct pto_observe_cores *c) {
   const uint32_t of = c->running;
-  const bool polls = c->members[c->order.records[of].core].polls;
+  const bool is_written = c->gives != PTO_CORES_OTHERS || c->members[c->order.records[of].core].polls;
+  const size_t first = c->first_race[of], end = c->first_race[of + 1];
   struct pto_observe_range range;
   uint8_t *live;
   for (int put = 0; put <= 1; put++)
-    for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
+    for (size_t i_race = first; i_race < end; i_race++) {
+      const size_t r = c->gives == PTO_CORES_FIRST_WRITTEN ? end - 1 - (i_race - first) : i_race;
       if (!select_race(c, &c->races[r], &range, &live)) continue;
       for (uint64_t i = 0; i < range.hi - range.lo; i++) {
         const uint64_t at = range.lo + i;
@@ -178,7 +181,7 @@ static void begin_trial(struct pto_observe_cores *c) {
           continue;
         }
         c->applied[at] = live[i] =
-            polls ? c->values[c->races[r].values + (at - c->races[r].lo)] : other_value(c, at, c->now[at]);
+            is_written ? c->values[c->races[r].values + (at - c->races[r].lo)] : other_value(c, at, c->now[at]);
       }
     }
 }
@@ -459,11 +462,25 @@ static bool tell_early_write(struct pto_observe_cores *c) {
   return any;
 }
 
+/* Whether some core lets others run to look at memory again.  What it looks for is a lock, perhaps, that orders what
+ * nothing else does: values that another core wrote under it would be those of no order. */
+static bool any_yields(const struct pto_observe_cores *c) {
+  for (uint32_t i = 0; i < c->order.count; i++) {
+    const uint8_t kind = c->order.records[i].kind;
+    if (kind == PTO_CORE_POLLED || kind == PTO_CORE_YIELDS) return true;
+  }
+  return false;
+}
+
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
   if (tell_early_write(c)) return true;
   if (!find_races(c) || c->stuck_count >= MOST_STUCK) return false;
-  const bool differs = matters(c, 0, UINT32_MAX, ALL, status);
+  bool differs = false;
+  for (c->gives = PTO_CORES_OTHERS; !differs; c->gives++) {
+    differs = matters(c, 0, UINT32_MAX, ALL, status);
+    if (differs || c->overwritten.lo < c->overwritten.hi || c->gives + 1 == PTO_CORES_VALUES || any_yields(c)) break;
+  }
   if (c->overwritten.lo < c->overwritten.hi) {
     tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
     return true;
@@ -513,6 +530,23 @@ static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_rev
   return outcome;
 }
 
+static void untold(void *context, const struct pto_core_event *event) {
+  (void)context;
+  (void)event;
+}
+
+/* Orders that are neither of the two, where these have shown nothing. */
+static void judge_random_orders(struct pto_observe_cores *c) {
+  c->schedule.watch = (struct pto_core_watch){untold, NULL};
+  for (uint64_t i = 1; i <= RANDOM_ORDERS && c->member_count > 1; i++) {
+    c->schedule.random = i;
+    const struct pto_observe_outcome outcome = run(c);
+    if (!outcome.differs) continue;
+    pto_cores_report_order(c, &outcome);
+    break;
+  }
+}
+
 static struct pto_observe_cores *cores_of(struct pto_observation *o) {
   if (!o->cores) o->cores = calloc(1, sizeof *o->cores);
   return o->cores;
@@ -539,11 +573,13 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].is_caught &&
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
-  for (int i = 0; i < 2 && c->told_count == 0 && !o->call.is_unstable; i++)
+  if (c->told_count > 0 || o->call.is_unstable) return;
+  for (int i = 0; i < 2; i++)
     if (outcomes[i].differs) {
       pto_cores_report_order(c, &outcomes[i]);
-      break;
+      return;
     }
+  judge_random_orders(c);
 }
 
 void pto_observe_cores_destroy(struct pto_observe_cores *c) {

@@ -57,6 +57,10 @@ struct pto_cores_told {
   uint32_t cores[2], param; /* UINT32_MAX: shared memory */
 };
 
+/* Which values a stretch begins with in bytes that others write: none of theirs, or those of the last or the first of
+ * these, for one that looks for a certain value.  Cores that poll get what was written in any case. */
+enum pto_cores_values { PTO_CORES_OTHERS, PTO_CORES_LAST_WRITTEN, PTO_CORES_FIRST_WRITTEN, PTO_CORES_VALUES };
+
 struct pto_observe_cores {
   struct pto_observation *o;
   struct pto_core_order order;
@@ -83,6 +87,7 @@ struct pto_observe_cores {
   /* A run over other values: */
   bool is_trial, has_strayed;
   enum pto_observe_pattern pattern;
+  enum pto_cores_values gives;
   size_t next_record;
   uint32_t first, end_record;        /* stretches that get them, */
   struct pto_observe_range selected; /* and bytes of the copies */

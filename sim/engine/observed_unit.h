@@ -49,6 +49,7 @@ struct pto_engine_observer {
 /* How the cores of a unit that waits take turns in the next runs. */
 struct pto_observe_schedule {
   bool is_reversed;     /* the highest number first */
+  uint64_t random;      /* not 0: any of those that can go on, by this seed */
   bool steps;           /* also where a kernel only makes a call of pto/core.h */
   const bool *is_eager; /* by core: these before all others; NULL: none */
   struct pto_core_watch watch;

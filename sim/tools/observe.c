@@ -28,6 +28,7 @@ struct engine_observe {
   const struct pto_engine_observer *observer;
   const struct pto_observe_schedule *schedule; /* NULL: as usual */
   uint32_t core_count;
+  uint64_t steps;            /* of the unit that runs */
   uint32_t last_core, times; /* that ran, of the unit that runs, and how often one after the other */
   struct observed_core *cores;
   struct pto_core *views;
@@ -78,6 +79,7 @@ static void go_on(struct engine_observe *engine, uint32_t index) {
   core->can_go_on = false;
   engine->times = index == engine->last_core ? engine->times + 1 : 1;
   engine->last_core = index;
+  engine->steps++;
   tell(engine, waiting, PTO_CORE_RESUMED);
   const bool has_returned = pto_solo_resume(&engine->solo, waiting);
   if (!has_returned) tell(engine, waiting, PTO_CORE_SUSPENDED);
@@ -94,6 +96,10 @@ static void go_on(struct engine_observe *engine, uint32_t index) {
 static bool is_sooner(const struct engine_observe *engine, uint32_t a, uint32_t b) {
   const struct pto_observe_schedule *schedule = engine->schedule;
   if (!schedule) return a < b;
+  if (schedule->random) {
+    const uint64_t step = pto_mix64(schedule->random << 32 | engine->steps);
+    return pto_mix64(step ^ a) < pto_mix64(step ^ b);
+  }
   const bool *eager = schedule->is_eager;
   const bool a_eager = eager && eager[a], b_eager = eager && eager[b];
   const uint32_t tired = engine->times >= MOST_TIMES ? engine->last_core : engine->core_count;
@@ -118,6 +124,7 @@ static uint32_t next_core(const struct engine_observe *engine, bool *any_runs) {
 
 static void run_together(struct engine_observe *engine) {
   engine->last_core = engine->core_count;
+  engine->steps = 0;
   engine->solo.waiting.deadlock[0] = '\0'; /* of a run before */
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     struct pto_message *message = &engine->unit_messages[i];

@@ -35,6 +35,9 @@
   X(early_taken, "AIV1 says that it has taken the row, and reads it then")                                             \
   X(poll_alone, "AIV1 polls a word of shared memory without yielding")                                                 \
   X(poll_first, "the core that runs first polls for what the other one writes, without yielding")                      \
+  X(middle_value, "the reader looks for the value of the first of two writers before it waits")                        \
+  X(late_lock, "each core looks at a lock, works, and takes it")                                                       \
+  X(torn_read, "the reader of a versioned pair does not look at the version again")                                    \
   X(early_add, "a block adds to the sum before its turn")                                                              \
   X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
   X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
@@ -379,6 +382,72 @@ static int poll(const struct pto_kernel_args *a, uint32_t giver) {
 static int poll_alone_run(const struct pto_kernel_args *a) { return poll(a, PTO_ROLE_AIV0); }
 static int poll_first_run(const struct pto_kernel_args *a) { return poll(a, PTO_ROLE_AIV1); }
 
+/* Results that are the same in both orders of cores, as each would be alone, and others in between. */
+static int middle_value_run(const struct pto_kernel_args *a) {
+  uint32_t *x = row(a, 0), value = 0;
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) {
+    if (BUG) value = x[0];
+    TRY(pto_core_wait(a, 0));
+    if (!BUG && status == 0) value = x[0];
+    return say(a, status, value == 5);
+  }
+  if (role_of(a) == PTO_ROLE_AIV1) TRY(TAKE(0));
+  if (status == 0) x[0] = role_of(a) == PTO_ROLE_AIV0 ? 5 : 6;
+  return status ? status : role_of(a) == PTO_ROLE_AIV0 ? TELL(AIV1, 0) : TELL(AIC, 0);
+}
+
+/* x[0] counts what both add under the lock x[8].  A core goes on alone from one call to the next, here; on two threads
+ * the twin would have to exchange. */
+static int late_lock_run(const struct pto_kernel_args *a) {
+  const struct pto_cost some = {.vector_elems = 16};
+  uint32_t *x = row(a, 0);
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) x[0] = x[8] = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) TRY(TELL(AIV1, 0));
+  if (role_of(a) == PTO_ROLE_AIV1) TRY(TAKE(0));
+  for (uint32_t i = 0; i < 2 && status == 0; i++) {
+    while (status == 0 && x[8] != 0) TRY(pto_core_yield(a, false));
+    if (BUG) TRY(pto_core_work(a, &some));
+    if (status != 0) return status;
+    x[8] = 1;
+    const uint32_t was = x[0];
+    TRY(pto_core_work(a, &some));
+    if (status != 0) return status;
+    x[0] = was + 1;
+    x[8] = 0;
+    TRY(pto_core_yield(a, true));
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
+}
+
+/* x[0] and x[1] are a pair of version x[8], which is odd while they change. */
+static int torn_read_run(const struct pto_kernel_args *a) {
+  uint32_t *x = row(a, 0), version = 0, first = 0, second = 1;
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) memset(x, 0, COLUMNS * sizeof *x);
+  if (role_of(a) == PTO_ROLE_AIV0) TRY(TELL(AIV1, 0));
+  if (role_of(a) == PTO_ROLE_AIV1) TRY(TAKE(0));
+  for (uint32_t i = 1; role_of(a) == PTO_ROLE_AIV0 && i <= 3 && status == 0; i++) {
+    x[8]++;
+    TRY(pto_core_yield(a, true));
+    x[0] = i;
+    TRY(pto_core_yield(a, true));
+    x[1] = i;
+    x[8]++;
+    TRY(pto_core_yield(a, true));
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) return status;
+  for (bool is_whole = false; !is_whole && status == 0;) {
+    version = x[8];
+    first = x[0];
+    TRY(pto_core_yield(a, version >= 2));
+    second = x[1];
+    is_whole = version >= 2 && (BUG || (version % 2 == 0 && x[8] == version));
+  }
+  return say(a, status, first == second);
+}
+
 /* ---- turns ---- */
 
 static int early_add_run(const struct pto_kernel_args *a) {
@@ -530,6 +599,9 @@ OF_CLUSTER(early_ready, false)
 OF_CLUSTER(gives_up, false)
 OF_CLUSTER(early_count, false)
 OF_CLUSTER(early_taken, false)
+OF_CLUSTER(middle_value, true)
+OF_CLUSTER(late_lock, false)
+OF_CLUSTER(torn_read, false)
 OF_CLUSTER(poll_alone, false)
 OF_CLUSTER(poll_first, false)
 OF_CLUSTER(signal_left, false)

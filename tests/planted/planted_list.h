@@ -197,6 +197,9 @@
     "where the other cores have not come first", "pto_core_yield(args, false)` in the loop of AIV1")                   \
   X(poll_first, "stuck", PLANTED_ANY, "AIV0 on core 1 runs for ever without a call of pto/core.h",                     \
     "it may poll what another core writes", "pto_core_yield(args, false)` in the loop of AIV0")                        \
+  X(middle_value, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "AIC reads them", "before the read of AIC")       \
+  X(late_lock, "cores", 0, "bytes [0, 4) of array x", "in another order", "pto_core_wait")                             \
+  X(torn_read, "cores", 1, "of array z", "in another order", "pto_core_wait")                                          \
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
   X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
   X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
