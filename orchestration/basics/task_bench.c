@@ -2,10 +2,11 @@
 /*
  * Graphs of one pattern, of any number of tasks of any length: for benches and stress.
  *
- * A tile is `tile` u32 of a shared external buffer; every parameter is a view of the first element of one tile, which is
- * all that kernels touch (the join of fork_join: of many whole tiles).  A task folds the element of each tile that it
- * reads, and its own number, into that of the tile that it writes.  The fold is exact and does not commute, so the outputs' digest proves the order in which the
- * tasks took effect.  The patterns are described and defined in task_patterns.h.
+ * A tile is `tile` u32 of a shared external buffer; every parameter is a view of the first element of one tile, which
+ * is all that kernels touch (the join of fork_join: of many whole tiles).  A task folds the element of each tile that
+ * it reads, and its own number, into that of the tile that it writes.  The fold is exact and does not commute, so the
+ * outputs' digest proves the order in which the tasks took effect.  The patterns are described and defined in
+ * task_patterns.h.
  *
  * A scope is ended and another begun every `scope` tasks, so that slots of the task ring come back.
  *
