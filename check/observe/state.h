@@ -6,6 +6,7 @@
  *   check/observe/memory.c  guarded pages
  *   check/observe/shadow.c  who has written what of the arena
  *   check/observe/statics.c static variables of kernels
+ *   check/observe/thread.c  thread-local variables: whether a call depends on what others left there
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
  *   check/observe/promises.c modes, flags, placement
@@ -63,7 +64,7 @@ struct pto_observe_call {
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
   uint32_t label;                  /* of the unit in its task: block · 4 + role */
-  bool is_unstable;                /* found so: it says nothing of its cores */
+  bool is_unstable;                /* runs alike came out different: it says nothing of its cores */
   bool has_others;                 /* the task has other units */
   bool has_shared;                 /* some byte is of class SHARED */
   struct pto_observed_local local; /* of each core's local memory, what may matter */
@@ -268,6 +269,11 @@ bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_o
 /* check/observe/sums.c: of parameters that are ACCUMULATE. */
 void pto_observe_judge_sums(struct pto_observation *o);
 
+/* check/observe/thread.c: whether the call comes out different on a new thread. */
+void pto_observe_judge_thread(struct pto_observation *o);
+/* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
+bool pto_observe_is_of_thread(struct pto_observation *o);
+
 /* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
 void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
 void pto_observe_cores_destroy(struct pto_observe_cores *cores);
@@ -330,7 +336,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
                               const struct pto_observe_outcome *effect);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
-void pto_observe_report_locals(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words);
