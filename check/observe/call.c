@@ -404,6 +404,15 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   return outcome;
 }
 
+bool pto_observe_has_changed(const struct pto_observation *o, uint32_t slot, uint64_t at,
+                             enum pto_observe_pattern pattern) {
+  const struct pto_observe_memory *m = o->memory;
+  const uint64_t page = pto_observe_pages(m)[slot].addr;
+  const uint8_t before = pto_observe_at(m, m->before, slot)[at], sel = pto_observe_at(m, m->sel, slot)[at];
+  const uint8_t begun = begun_with(before, sel, noise_of(o, page, pattern)[at], upper_half[pattern]);
+  return ((const uint8_t *)(uintptr_t)page)[at] != begun;
+}
+
 bool pto_observe_keep(const struct pto_observation *o, struct pto_observe_kept *kept) {
   const struct pto_observe_memory *m = o->memory;
   kept->bytes = m->pages.count * m->page_bytes;

@@ -204,6 +204,9 @@ void pto_observe_run_first(struct pto_observation *o);
  * that it shows to be written are added to `written`. */
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
                                                  struct pto_observe_range local);
+/* Whether the last run over these values, which is still in memory, has left another byte there than it began with. */
+bool pto_observe_has_changed(const struct pto_observation *o, uint32_t slot, uint64_t at,
+                             enum pto_observe_pattern pattern);
 #define PTO_OBSERVE_LOCAL_WORD 4u /* as fine as local memory is searched */
 #define PTO_OBSERVE_NO_LOCAL ((struct pto_observe_range){0, 0})
 static inline struct pto_observe_range pto_observe_all_local(const struct pto_observation *o) {

@@ -111,8 +111,9 @@ static inline const struct pto_observed_local *pto_observed_unit_local(struct pt
 /* The core's local memory as a run begins with it. */
 void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
                                   uint64_t begin, uint64_t end);
-/* The core as a call that is moved sees it: in the other lane, and in the next cluster. */
-struct pto_core pto_observed_call_move(const struct pto_core *view, uint32_t core_count);
+/* The core as a call that is moved sees it: in the next cluster, and in the other lane if its kernel may be there. */
+struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
+                                       uint32_t core_count);
 /* What one call states or has touched, into `local` where that is less. */
 void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
                                      struct pto_observed_local *local);

@@ -53,7 +53,7 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(view, engine->core_count);
+  const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count);
   if (engine->is_moved) args.core = &moved;
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);

@@ -23,7 +23,7 @@ int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, uint8_t fill
   struct pto_kernel_args args;
   pto_observed_call_fill_local(view, &observed->local, fill, fill_begin, fill_end);
   pto_message_args(observed->message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(view, cores->core_count);
+  const struct pto_core moved = pto_observed_call_move(observed->message, view, cores->core_count);
   if (observed->is_moved) args.core = &moved;
   const int status = pto_solo_run(&cores->solo, observed->message, &args);
   if (observed->run_count++ == 0) {

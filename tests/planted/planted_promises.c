@@ -15,6 +15,7 @@
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(core_number, "a block writes the number of its core in the place of its own")                                      \
+  X(lane_number, "a kernel writes the number of its lane over zeros")                                                  \
   X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
   X(left_by_other, "a kernel reads a thread-local variable that another kernel has left")                              \
   X(scratch_kept, "a kernel adds to scratch memory of the thread that it has not cleared")                             \
@@ -97,6 +98,28 @@ static const struct pto_kernel number = AIV_KERNEL("number", of_out_value, numbe
 static void core_number(struct planted *p) {
   struct pto_tensor z = fresh(p, 1, 16);
   put(p, (struct pto_launch){.aiv0 = &number, .block_count = 2}, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
+
+/* Over zeros.  In the twin the lane is that of the kernel, as it has another beside it. */
+static int lane_run(const struct pto_kernel_args *a) {
+  const uint32_t lane = a->core->lane - 1;
+  for (uint64_t i = 0; i < 8; i++) memcpy(element(&a->tensors[0], 8 * lane * (1 - a->scalars[0].u64) + i), &lane, 4);
+  return 0;
+}
+static int no_work_run(const struct pto_kernel_args *a) {
+  (void)a;
+  return 0;
+}
+static const struct pto_kernel write_lane = AIV_KERNEL("write_lane", of_out_value, lane_run);
+static const struct pto_kernel no_work = {
+    .name = "no_work", .cores = PTO_AIC, .params = of_out_value, .param_count = 2, .run = no_work_run};
+
+static void lane_number(struct planted *p) {
+  const struct pto_launch pair = {.aic = &no_work, .aiv0 = &write_lane, .aiv1 = &write_lane};
+  struct pto_tensor z = fresh(p, 1, 16);
+  put_fill(p, &z, 0);
+  put(p, p->is_buggy ? PLAIN(write_lane) : pair, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
   put_digest(p, &z, 0);
 }
 
