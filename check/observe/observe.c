@@ -244,7 +244,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
 }
 
 /* A call that waits, or talks to other ranks: it runs once, while others go on. */
-static void pass(void *context, const struct pto_message *message) {
+static void pass(void *context, struct pto_message *message) {
   struct pto_observation *o = context;
   const struct pto_observed_unit unit = {.messages = message, .count = 1};
   const bool is_remote = (message->payload->kernels[message->role]->flags & PTO_KERNEL_REMOTE) != 0;

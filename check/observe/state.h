@@ -114,12 +114,13 @@ struct pto_observe_begun {
   uint32_t block;  /* UINT32_MAX: all */
   uint32_t calls_left;
   uint64_t *why_not; /* what counts them; NULL: they were rehearsed */
+  bool gave_up;      /* the rehearsal: they fail as it did */
 };
 
 /* Tasks whose cores wait for each other, and that run in virtual time. */
 struct pto_observe_rehearsal {
-  struct pto_port *port; /* an engine "observe" of its own; NULL: none was needed yet */
-  bool is_going_on;
+  struct pto_port *port;     /* an engine "observe" of its own; NULL: none was needed yet */
+  bool is_going_on, gave_up; /* the last one: a core ran for ever */
   struct pto_message *messages;
   size_t message_count, message_capacity;
   struct pto_observe_undo *undo;
@@ -198,6 +199,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
 bool pto_observe_is_wanted(const struct pto_observation *o);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */
 bool pto_observe_declare(struct pto_observation *o);
+#define PTO_OBSERVE_RUNS_FOR_EVER "it runs for ever without a call of pto/core.h"
 /* The run that counts; its end is kept in `after`. */
 void pto_observe_run_first(struct pto_observation *o);
 /* Another from the same beginning, with other values where `sel` is not 0 and in these bytes of local memory; bytes
@@ -287,7 +289,7 @@ void pto_observe_report_spinning(struct pto_observation *o);
 
 /* check/observe/rehearsal.c: a call of a task whose kernels wait for each other is about to begin in virtual time. True
  * where the task was observed; else it is counted, and what was described is gone. */
-bool pto_observe_rehearse(struct pto_observation *o, const struct pto_message *message);
+bool pto_observe_rehearse(struct pto_observation *o, struct pto_message *message);
 /* In a rehearsal: keeps what the unit has changed, after its last run. */
 void pto_observe_rehearsal_note(struct pto_observation *o);
 void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);

@@ -40,8 +40,8 @@ struct pto_observed_local {
 struct pto_engine_observer {
   /* Called for each unit instead of running it; calls pto_observed_unit_run at least once. */
   void (*observe)(void *context, const struct pto_observed_unit *unit);
-  /* A call that is not observed is about to begin.  Only of engine observed virtual. */
-  void (*pass)(void *context, const struct pto_message *message);
+  /* A call that is not observed is about to begin; it may get another `run`.  Only of engine observed virtual. */
+  void (*pass)(void *context, struct pto_message *message);
   void (*end_run)(void *context); /* of the runtime's run; its memory is still there */
   void *context;
 };

@@ -149,10 +149,13 @@ static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, 
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
+  const bool is_again = engine->run_count > 0;
+  pto_solo_limited(&engine->solo, engine->observer && (is_again || engine->unit.waits), is_again);
   if (engine->unit.waits)
     run_together(engine);
   else
     run_alone(engine, &engine->unit.messages[0]);
+  pto_solo_limited(&engine->solo, false, false);
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
     struct observed_core *core = &engine->cores[message->core];
@@ -170,6 +173,7 @@ static void engine_move(struct pto_port *port, bool is_moved) { engine_of(port)-
 static void engine_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_leave(&engine->solo);
+  pto_solo_limited(&engine->solo, false, false);
   if (!engine->unit.waits) return;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t index = engine->unit.messages[i].core;
