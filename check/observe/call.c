@@ -8,10 +8,10 @@
 #include <runtime/base/clock.h>
 #include <runtime/tensor/tensor_make.h>
 
-/* What a repeated run may take of processor time beyond ten times the first; and what the first run may take of a unit
- * whose cores wait for each other: one that polls without letting others run goes on for ever. */
+/* What a repeated run may take of processor time beyond ten times the first; and what a core may take between two calls
+ * of pto/core.h in the first run of a unit that waits: one that polls without letting others run goes on for ever. */
 #define LIMIT_US 1000000u
-#define FIRST_LIMIT_US 10000000u
+#define STRETCH_LIMIT_US 10000000u
 /* Pages that are kept for a run which is to leave no trace. */
 #define MOST_KEPT_BYTES (UINT64_C(4) << 20)
 
@@ -336,17 +336,23 @@ static void run_first(void *context) {
   o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
 }
 
-/* A time-out of the run's own ends the process, so half of it has to do. */
-static uint64_t limit_us(const struct pto_observation *o, uint64_t usual_us) {
-  const uint64_t timeout_us = (uint64_t)o->rt->config.timeout_ms * 1000;
-  return timeout_us ? pto_min_u64(timeout_us / 2, usual_us) : usual_us;
+static void begin_stretch(void *context, const struct pto_core_event *event) {
+  const struct pto_observation *o = context;
+  (void)event;
+  pto_observe_memory_try_on(o->memory);
 }
 
 /* Of a unit that waits. */
 static void run_first_waiting(struct pto_observation *o) {
+  const struct pto_observe_schedule schedule = {.watch = {begin_stretch, o}};
+  const uint64_t timeout_us = (uint64_t)o->rt->config.timeout_ms * 1000;
+  const uint64_t limit_us = timeout_us ? pto_min_u64(timeout_us, STRETCH_LIMIT_US) : STRETCH_LIMIT_US;
   o->call.spinning_core = PTO_OBSERVE_NO_CORE;
-  if (pto_observe_memory_try_time(o->memory, run_first, o, limit_us(o, FIRST_LIMIT_US))) return;
-  o->call.spinning_core = pto_observed_unit_give_up(o->port, "it runs for ever without a call of pto/core.h");
+  pto_observed_unit_schedule(o->port, &schedule);
+  const bool is_back = pto_observe_memory_try_time(o->memory, run_first, o, limit_us);
+  pto_observed_unit_schedule(o->port, NULL);
+  if (is_back) return;
+  o->call.spinning_core = pto_observed_unit_give_up(o->port, PTO_OBSERVE_RUNS_FOR_EVER);
   o->call.status = PTO_ETIMEOUT;
 }
 
@@ -390,7 +396,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
   pto_observe_statics_set(&o->statics);
   o->call.runs++;
-  if (!pto_observe_memory_try(m, run_again, &again, limit_us(o, LIMIT_US + o->call.first_ns / 100))) {
+  if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_observed_unit_abandon(o->port);
     outcome.is_caught = outcome.differs = true;
   }
@@ -402,6 +408,15 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
       note_differences(o, slot, pattern, &outcome);
     }
   return outcome;
+}
+
+bool pto_observe_has_changed(const struct pto_observation *o, uint32_t slot, uint64_t at,
+                             enum pto_observe_pattern pattern) {
+  const struct pto_observe_memory *m = o->memory;
+  const uint64_t page = pto_observe_pages(m)[slot].addr;
+  const uint8_t before = pto_observe_at(m, m->before, slot)[at], sel = pto_observe_at(m, m->sel, slot)[at];
+  const uint8_t begun = begun_with(before, sel, noise_of(o, page, pattern)[at], upper_half[pattern]);
+  return ((const uint8_t *)(uintptr_t)page)[at] != begun;
 }
 
 bool pto_observe_keep(const struct pto_observation *o, struct pto_observe_kept *kept) {

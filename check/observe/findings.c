@@ -540,11 +540,12 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
   pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
 }
 
-void pto_observe_report_locals(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {""};
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
+  o->call.is_unstable = true;
   pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, o->call.payload, &text);
 }
 

@@ -452,6 +452,7 @@ static void set_limit(uint64_t limit_us) {
 
 static bool try_run(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us) {
   m->caught = 0;
+  m->limit_us = limit_us;
   guard.trying = pthread_self();
   if (sigsetjmp(guard.back, 1) == 0) { /* with its mask: the jump is out of a handler that SIGVTALRM waits for */
     m->is_trying = true;
@@ -473,6 +474,8 @@ bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void 
   m->tries_time = true;
   return try_run(m, run, context, limit_us);
 }
+
+void pto_observe_memory_try_on(const struct pto_observe_memory *m) { set_limit(m->limit_us); }
 
 /* ---- runs ---- */
 

@@ -97,10 +97,11 @@ struct pto_observe_memory {
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
   uint32_t run_count;                                /* that go on; 0: nothing is observed */
   bool is_all_open, is_in_call, is_full, notes_stores;
-  bool is_trying;  /* a repeated call: a signal ends it */
-  bool tries_time; /* of signals, only the one that its time is over */
-  int caught;      /* that signal */
-  uint64_t faults; /* touches of closed pages, for the summary */
+  bool is_trying;    /* a repeated call: a signal ends it */
+  uint64_t limit_us; /* of what is tried */
+  bool tries_time;   /* of signals, only the one that its time is over */
+  int caught;        /* that signal */
+  uint64_t faults;   /* touches of closed pages, for the summary */
 };
 
 static inline uint8_t *pto_observe_at(const struct pto_observe_memory *m, uint8_t *bytes, uint32_t slot) {
@@ -165,6 +166,8 @@ bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *cont
 /* The same for the time alone: other signals are not caught. */
 bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void *context), void *context,
                                  uint64_t limit_us);
+/* Within `run`: the limit begins anew. */
+void pto_observe_memory_try_on(const struct pto_observe_memory *m);
 
 /* What the caller gave at `addr`; NULL where it gave nothing. */
 const struct pto_observe_area *pto_observe_memory_given(const struct pto_observe_memory *m, uint64_t addr);

@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include <runtime/base/clock.h>
 #include <runtime/base/sanitizer.h>
 
 #define ARENA_BYTES (UINT64_C(1) << 20)
@@ -44,6 +46,33 @@ static void test_a_call_that_does_not_come_back_is_ended_after_one_that_faulted(
   pto_observe_memory_fini(&m);
   munmap(arena, ARENA_BYTES);
   munmap(forbidden, 4096);
+}
+
+/* User time: reads of this clock are the kernel's. */
+static void spin_for(uint64_t us) {
+  for (const uint64_t end_ns = pto_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) + us * 1000;
+       pto_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns;)
+    for (uint32_t i = 0; i < 1000000; i++) __asm__ volatile("" : : "r"(i));
+}
+static void spin_in_stretches(void *context) {
+  for (int i = 0; i < 4; i++) {
+    spin_for(50000);
+    if (context) pto_observe_memory_try_on(context);
+  }
+}
+
+static void test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew(void **state) {
+  struct pto_observe_memory m;
+  struct pto_error error;
+  void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(arena != MAP_FAILED);
+  assert_true(pto_observe_memory_init(&m));
+  assert_int_equal(pto_observe_memory_begin(&m, 0, range_of(arena), &error), PTO_OK);
+  assert_true(pto_observe_memory_try_time(&m, spin_in_stretches, &m, 150000));
+  assert_false(pto_observe_memory_try_time(&m, spin_in_stretches, NULL, 100000));
+  pto_observe_memory_end(&m);
+  pto_observe_memory_fini(&m);
+  munmap(arena, ARENA_BYTES);
 }
 
 static void test_a_time_out_waits_for_the_handler_of_a_touch(void **state) {
@@ -123,6 +152,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_call_that_does_not_come_back_is_ended_after_one_that_faulted),
       cmocka_unit_test(test_a_call_of_one_owner_sees_what_it_touches_of_another),
+      cmocka_unit_test(test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew),
       cmocka_unit_test(test_a_time_out_waits_for_the_handler_of_a_touch),
   };
   if (PTO_HAS_SANITIZER) { /* faults are its own to report */

@@ -157,7 +157,9 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
     if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
     pto_observe_select(o, NULL);
     const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL);
-    if (same.differs)
+    if (same.differs && pto_observe_is_of_thread(o))
+      pto_observe_report_thread(o, &same);
+    else if (same.differs)
       pto_observe_report_unstable(o, &same);
     else
       pto_observe_search(o, pattern, !form || form->searches++ < FULL_SEARCHES);
@@ -178,18 +180,6 @@ static void begin_statics(struct pto_observation *o) {
   pto_observe_statics_begin(&o->statics);
 }
 
-/* Whether the call comes out different where thread-local variables are as a call has left them. */
-static void judge_locals(struct pto_observation *o) {
-  struct pto_observe_kept kept;
-  if (!o->statics.is_local_changed || !pto_observe_keep(o, &kept)) return;
-  pto_observe_select(o, NULL);
-  o->statics.keeps_local = true;
-  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  o->statics.keeps_local = false;
-  pto_observe_give_back(o, &kept);
-  if (outcome.differs) pto_observe_report_locals(o, &outcome);
-}
-
 /* Whether all that it wrote is known. */
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const char *data;
@@ -201,7 +191,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
-  if (is_whole) judge_locals(o);
+  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_thread(o);
   if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_sums(o);
   if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
@@ -254,7 +244,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
 }
 
 /* A call that waits, or talks to other ranks: it runs once, while others go on. */
-static void pass(void *context, const struct pto_message *message) {
+static void pass(void *context, struct pto_message *message) {
   struct pto_observation *o = context;
   const struct pto_observed_unit unit = {.messages = message, .count = 1};
   const bool is_remote = (message->payload->kernels[message->role]->flags & PTO_KERNEL_REMOTE) != 0;

@@ -190,15 +190,17 @@ static void judge_in_place(struct pto_observation *o) {
 
 /* ---- another core ---- */
 
-/* A byte that both runs have changed, and not to the same; 0: there is none.  Bytes that only one has changed are of a
- * place that each core has for itself. */
-static uint64_t find_other_value(const struct pto_observe_memory *m) {
+/* A byte that both cores write, and not the same; 0: there is none.  Bytes that only one writes are of a place that
+ * each core has for itself. */
+static uint64_t find_other_value(const struct pto_observation *o, const uint8_t *written_before) {
+  const struct pto_observe_memory *m = o->memory;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
-    const uint8_t *before = pto_observe_at(m, m->before, slot), *after = pto_observe_at(m, m->after, slot);
+    const uint8_t *after = pto_observe_at(m, m->after, slot), *written = written_before + slot * m->page_bytes;
     const uint8_t *now = (const uint8_t *)(uintptr_t)page->addr, *classes = pto_observe_at(m, m->classes, slot);
     for (uint64_t i = 0; i < m->page_bytes; i++)
-      if (now[i] != after[i] && now[i] != before[i] && after[i] != before[i] && (classes[i] & PTO_OBSERVE_WRITE))
+      if (now[i] != after[i] && written[i] && (classes[i] & PTO_OBSERVE_WRITE) &&
+          pto_observe_has_changed(o, slot, i, PTO_OBSERVE_NEGATIVE))
         return page->addr + i;
   }
   return 0;
@@ -207,11 +209,11 @@ static uint64_t find_other_value(const struct pto_observe_memory *m) {
 static void judge_core(struct pto_observation *o) {
   struct pto_observe_kept kept;
   if (!pto_observe_keep(o, &kept)) return;
-  pto_observe_select(o, NULL);
+  pto_observe_select(o, pto_observe_must_not_matter); /* so that also what leaves the value that was there is seen */
   pto_observed_unit_move(o->port, true);
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_move(o->port, false);
-  const uint64_t at = outcome.differs && !outcome.is_caught ? find_other_value(o->memory) : 0;
+  const uint64_t at = outcome.differs && !outcome.is_caught ? find_other_value(o, kept.written) : 0;
   pto_observe_give_back(o, &kept); /* what another core writes is not this one's */
   const struct pto_observe_param *param = at ? pto_observe_nearest(o, at, at + 1) : NULL;
   if (param)

@@ -15,6 +15,7 @@
  */
 #include <check/observe/state.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include <runtime/base/grow.h>
@@ -169,6 +170,7 @@ static void run(struct pto_observation *o) {
   struct pto_completion completion;
   o->port = r->port;
   r->is_going_on = true;
+  r->gave_up = false;
   for (size_t i = 0; i < r->message_count;) {
     size_t left = 0;
     do {
@@ -177,7 +179,10 @@ static void run(struct pto_observation *o) {
     } while (i < r->message_count && is_one_unit(&r->messages[i - 1], &r->messages[i]));
     while (left) {
       r->port->ops->wait(r->port);
-      while (r->port->ops->poll(r->port, &completion, 1)) left--;
+      while (r->port->ops->poll(r->port, &completion, 1)) {
+        r->gave_up |= completion.status == PTO_ETIMEOUT;
+        left--;
+      }
     }
   }
   r->is_going_on = false;
@@ -188,10 +193,12 @@ static void run(struct pto_observation *o) {
 #define ALL_BLOCKS UINT32_MAX
 
 /* What became of the call when another one of its block or task began; false: it is the first. */
-static bool take_begun(struct pto_observe_rehearsal *r, uint64_t number, uint32_t block, uint64_t **why_not) {
+static bool take_begun(struct pto_observe_rehearsal *r, uint64_t number, uint32_t block, uint64_t **why_not,
+                       bool *gave_up) {
   for (size_t i = 0; i < r->begun_count; i++) {
     if (r->begun[i].number != number || r->begun[i].block != block) continue;
     *why_not = r->begun[i].why_not;
+    *gave_up = r->begun[i].gave_up;
     if (--r->begun[i].calls_left == 0) r->begun[i] = r->begun[--r->begun_count];
     return true;
   }
@@ -202,8 +209,13 @@ static bool take_begun(struct pto_observe_rehearsal *r, uint64_t number, uint32_
 static bool expect_others(struct pto_observe_rehearsal *r, uint64_t number, uint32_t block, uint64_t *why_not) {
   if (r->message_count == 1) return true;
   struct pto_observe_begun *begun = pto_grow(&r->begun, &r->begun_count, &r->begun_capacity, sizeof *begun);
-  if (begun) *begun = (struct pto_observe_begun){number, block, (uint32_t)r->message_count - 1, why_not};
+  if (begun) *begun = (struct pto_observe_begun){number, block, (uint32_t)r->message_count - 1, why_not, false};
   return begun != NULL;
+}
+
+static int fail_run(const struct pto_kernel_args *args) {
+  snprintf(args->core->message, args->core->message_size, PTO_OBSERVE_RUNS_FOR_EVER);
+  return PTO_ETIMEOUT;
 }
 
 /* Of the unit that comes first. */
@@ -215,12 +227,13 @@ static void describe_first(struct pto_observation *o) {
   pto_observe_describe(o, &(struct pto_observed_unit){.messages = first, .count = count, .waits = true});
 }
 
-bool pto_observe_rehearse(struct pto_observation *o, const struct pto_message *message) {
+bool pto_observe_rehearse(struct pto_observation *o, struct pto_message *message) {
   struct pto_observe_rehearsal *r = &o->rehearsal;
   const uint64_t number = message->payload->task_number;
   const uint32_t block = is_whole(message) ? ALL_BLOCKS : message->block_index;
   uint64_t *why_not = &o->summary.calls_waiting;
-  if (!take_begun(r, number, block, &why_not) && !has_kernel(message->payload, PTO_KERNEL_REMOTE) &&
+  bool gave_up = false;
+  if (!take_begun(r, number, block, &why_not, &gave_up) && !has_kernel(message->payload, PTO_KERNEL_REMOTE) &&
       gather(o, message)) {
     describe_first(o);
     if (!pto_observe_is_wanted(o))
@@ -231,7 +244,10 @@ bool pto_observe_rehearse(struct pto_observation *o, const struct pto_message *m
       why_not = NULL;
     if (!expect_others(r, number, block, why_not)) why_not = &o->summary.calls_waiting;
     if (!why_not) run(o);
+    gave_up = !why_not && r->gave_up;
+    if (gave_up && r->message_count > 1) r->begun[r->begun_count - 1].gave_up = true; /* the one just made */
   }
+  if (gave_up) message->run = fail_run; /* it would never come back */
   if (why_not) ++*why_not;
   return !why_not;
 }

@@ -6,6 +6,7 @@
  *   check/observe/memory.c  guarded pages
  *   check/observe/shadow.c  who has written what of the arena
  *   check/observe/statics.c static variables of kernels
+ *   check/observe/thread.c  thread-local variables: whether a call depends on what others left there
  *   check/observe/call.c    what a unit declares, its runs, what they show
  *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
  *   check/observe/promises.c modes, flags, placement
@@ -63,7 +64,7 @@ struct pto_observe_call {
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
   uint32_t label;                  /* of the unit in its task: block · 4 + role */
-  bool is_unstable;                /* found so: it says nothing of its cores */
+  bool is_unstable;                /* runs alike came out different: it says nothing of its cores */
   bool has_others;                 /* the task has other units */
   bool has_shared;                 /* some byte is of class SHARED */
   struct pto_observed_local local; /* of each core's local memory, what may matter */
@@ -113,12 +114,13 @@ struct pto_observe_begun {
   uint32_t block;  /* UINT32_MAX: all */
   uint32_t calls_left;
   uint64_t *why_not; /* what counts them; NULL: they were rehearsed */
+  bool gave_up;      /* the rehearsal: they fail as it did */
 };
 
 /* Tasks whose cores wait for each other, and that run in virtual time. */
 struct pto_observe_rehearsal {
-  struct pto_port *port; /* an engine "observe" of its own; NULL: none was needed yet */
-  bool is_going_on;
+  struct pto_port *port;     /* an engine "observe" of its own; NULL: none was needed yet */
+  bool is_going_on, gave_up; /* the last one: a core ran for ever */
   struct pto_message *messages;
   size_t message_count, message_capacity;
   struct pto_observe_undo *undo;
@@ -197,12 +199,16 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
 bool pto_observe_is_wanted(const struct pto_observation *o);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */
 bool pto_observe_declare(struct pto_observation *o);
+#define PTO_OBSERVE_RUNS_FOR_EVER "it runs for ever without a call of pto/core.h"
 /* The run that counts; its end is kept in `after`. */
 void pto_observe_run_first(struct pto_observation *o);
 /* Another from the same beginning, with other values where `sel` is not 0 and in these bytes of local memory; bytes
  * that it shows to be written are added to `written`. */
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
                                                  struct pto_observe_range local);
+/* Whether the last run over these values, which is still in memory, has left another byte there than it began with. */
+bool pto_observe_has_changed(const struct pto_observation *o, uint32_t slot, uint64_t at,
+                             enum pto_observe_pattern pattern);
 #define PTO_OBSERVE_LOCAL_WORD 4u /* as fine as local memory is searched */
 #define PTO_OBSERVE_NO_LOCAL ((struct pto_observe_range){0, 0})
 static inline struct pto_observe_range pto_observe_all_local(const struct pto_observation *o) {
@@ -268,6 +274,11 @@ bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_o
 /* check/observe/sums.c: of parameters that are ACCUMULATE. */
 void pto_observe_judge_sums(struct pto_observation *o);
 
+/* check/observe/thread.c: whether the call comes out different on a new thread. */
+void pto_observe_judge_thread(struct pto_observation *o);
+/* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
+bool pto_observe_is_of_thread(struct pto_observation *o);
+
 /* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
 void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
 void pto_observe_cores_destroy(struct pto_observe_cores *cores);
@@ -278,7 +289,7 @@ void pto_observe_report_spinning(struct pto_observation *o);
 
 /* check/observe/rehearsal.c: a call of a task whose kernels wait for each other is about to begin in virtual time. True
  * where the task was observed; else it is counted, and what was described is gone. */
-bool pto_observe_rehearse(struct pto_observation *o, const struct pto_message *message);
+bool pto_observe_rehearse(struct pto_observation *o, struct pto_message *message);
 /* In a rehearsal: keeps what the unit has changed, after its last run. */
 void pto_observe_rehearsal_note(struct pto_observation *o);
 void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
@@ -330,7 +341,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
                               const struct pto_observe_outcome *effect);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
-void pto_observe_report_locals(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words);

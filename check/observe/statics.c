@@ -23,10 +23,11 @@ static bool is_within(const struct dl_phdr_info *info, uintptr_t address) {
   return false;
 }
 
-static void add(struct pto_observe_statics *statics, uintptr_t begin, uintptr_t end, bool is_local) {
-  if (begin >= end || end - begin > PTO_STATICS_MAX_BYTES || statics->count == PTO_STATICS_MAX_SEGMENTS) return;
+static void add(struct pto_observe_statics *statics, struct pto_statics_segment added) {
   struct pto_statics_segment *segment = &statics->segments[statics->count];
-  *segment = (struct pto_statics_segment){.data = (char *)begin, .size_bytes = end - begin, .is_local = is_local};
+  if (!added.size_bytes || added.size_bytes > PTO_STATICS_MAX_BYTES || statics->count == PTO_STATICS_MAX_SEGMENTS)
+    return;
+  *segment = added;
   segment->before = malloc(2 * segment->size_bytes);
   if (!segment->before) return;
   segment->after = segment->before + segment->size_bytes;
@@ -43,7 +44,7 @@ static void add_segment(struct pto_observe_statics *statics, const struct dl_phd
     if (relro->p_type == PT_GNU_RELRO && relro_begin >= begin && relro_begin < end)
       begin = relro_begin + relro->p_memsz;
   }
-  add(statics, begin, end, false);
+  if (begin < end) add(statics, (struct pto_statics_segment){.data = (char *)begin, .size_bytes = end - begin});
 }
 
 /* glibc's: the thread's copy of a file's thread-local variables, made where there is none yet. */
@@ -52,11 +53,14 @@ struct tls_index {
 };
 extern void *__tls_get_addr(struct tls_index *index);
 
-static void add_local(struct pto_observe_statics *statics, const struct dl_phdr_info *info,
-                      const ElfW(Phdr) * variables) {
+static void add_thread(struct pto_observe_statics *statics, const struct dl_phdr_info *info,
+                       const ElfW(Phdr) * variables) {
   struct tls_index index = {info->dlpi_tls_modid, 0};
-  const uintptr_t begin = (uintptr_t)__tls_get_addr(&index);
-  add(statics, begin, begin + variables->p_memsz, true);
+  add(statics, (struct pto_statics_segment){.data = __tls_get_addr(&index),
+                                            .size_bytes = variables->p_memsz,
+                                            .is_thread = true,
+                                            .image = (const char *)(info->dlpi_addr + variables->p_vaddr),
+                                            .image_bytes = variables->p_filesz});
 }
 
 static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
@@ -67,7 +71,7 @@ static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W)) add_segment(search->statics, info, segment);
-    if (segment->p_type == PT_TLS && info->dlpi_tls_modid) add_local(search->statics, info, segment);
+    if (segment->p_type == PT_TLS && info->dlpi_tls_modid) add_thread(search->statics, info, segment);
   }
   return 1;
 }
@@ -110,10 +114,30 @@ void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_sta
   }
 }
 
+/* What a new thread has in this place. */
+static char new_byte(const struct pto_statics_segment *segment, uint64_t at) {
+  return at < segment->image_bytes ? segment->image[at] : 0;
+}
+
+void pto_observe_statics_renew(const struct pto_observe_statics *statics) {
+  for (size_t i = 0; i < statics->piece_count; i++) {
+    const struct pto_statics_piece *piece = &statics->pieces[i];
+    for (uint64_t at = piece->lo; piece->segment->is_thread && at < piece->hi; at++)
+      piece->segment->data[at] = new_byte(piece->segment, at);
+  }
+}
+
 void pto_observe_statics_begin(struct pto_observe_statics *statics) {
-  statics->is_changed = statics->is_local_changed = statics->keeps_local = false;
-  for (uint32_t i = 0; i < statics->count; i++)
-    memcpy(statics->segments[i].before, statics->segments[i].data, statics->segments[i].size_bytes);
+  statics->has_thread = statics->is_changed = statics->is_thread_changed = false;
+  statics->was_new = true;
+  for (size_t i = 0; i < statics->piece_count; i++) {
+    const struct pto_statics_piece *piece = &statics->pieces[i];
+    const struct pto_statics_segment *segment = piece->segment;
+    memcpy(segment->before + piece->lo, segment->data + piece->lo, piece->hi - piece->lo);
+    for (uint64_t at = piece->lo; segment->is_thread && statics->was_new && at < piece->hi; at++)
+      statics->was_new = segment->data[at] == new_byte(segment, at);
+    statics->has_thread |= segment->is_thread;
+  }
 }
 
 bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const char **data, uint64_t *size_bytes) {
@@ -123,8 +147,8 @@ bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const ch
     uint64_t lo = piece->lo;
     memcpy(segment->after + lo, segment->data + lo, piece->hi - lo);
     if (memcmp(segment->before + lo, segment->after + lo, piece->hi - lo) == 0) continue;
-    if (segment->is_local) statics->is_local_changed = true;
-    if (segment->is_local || statics->is_changed) continue;
+    if (segment->is_thread) statics->is_thread_changed = true;
+    if (segment->is_thread || statics->is_changed) continue;
     while (segment->before[lo] == segment->after[lo]) lo++;
     uint64_t hi = lo + 1;
     while (hi < piece->hi && segment->before[hi] != segment->after[hi]) hi++;
@@ -136,11 +160,11 @@ bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const ch
 }
 
 static void put(const struct pto_observe_statics *statics, bool is_after) {
-  for (size_t i = 0; (statics->is_changed || statics->is_local_changed) && i < statics->piece_count; i++) {
+  for (size_t i = 0; statics->is_changed && i < statics->piece_count; i++) {
     const struct pto_statics_piece *piece = &statics->pieces[i];
     const struct pto_statics_segment *segment = piece->segment;
-    const bool is_left = is_after || (segment->is_local && statics->keeps_local);
-    memcpy(segment->data + piece->lo, (is_left ? segment->after : segment->before) + piece->lo, piece->hi - piece->lo);
+    if (segment->is_thread) continue;
+    memcpy(segment->data + piece->lo, (is_after ? segment->after : segment->before) + piece->lo, piece->hi - piece->lo);
   }
 }
 

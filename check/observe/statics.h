@@ -2,12 +2,12 @@
 /*
  * Static variables of the file that a kernel comes from: what a call changes there outlives it.
  *
- * Around a unit: begin keeps a copy of the file's data segments and of its thread-local variables of this thread,
- * end_first compares after the run that counts, set puts the copy back before each further run, and restore leaves them
- * as the run that counts did.
+ * Around a unit: begin keeps a copy of the file's data segments, end_first compares after the run that counts, set puts
+ * the copy back before each further run, and restore leaves them as the run that counts did.
  *
- * Thread-local variables that a call changes are not shared by cores, so they are no mistake unless a later call
- * depends on them: with `keeps_local` set leaves them as the first run did, and what comes out different shows it.
+ * Thread-local variables are not shared by cores, so they are no mistake unless a call depends on what others left
+ * there (check/observe/thread.c).  They are compared alone, and never put back: a run may have freed what an old
+ * pointer points to.
  *
  * Owns the copies.  Not looked at: memory that the run has registered, which is that of tensors; files of which this
  * library itself is a part (the runtime changes its own data; kernels that were adopted are called from there, and keep
@@ -26,7 +26,9 @@ struct pto_statics_segment {
   char *data; /* in place */
   uint64_t size_bytes;
   char *before, *after; /* the unit's beginning, and its first run's end */
-  bool is_local;        /* of this thread */
+  bool is_thread;       /* variables of this thread; then what a new thread has there, and zeros behind it */
+  const char *image;
+  uint64_t image_bytes;
 };
 
 /* A part of a segment that is no memory of tensors. */
@@ -40,8 +42,9 @@ struct pto_observe_statics {
   uint32_t count;
   struct pto_statics_piece *pieces;
   size_t piece_count, piece_capacity;
-  bool is_changed, is_local_changed; /* by the unit's first run */
-  bool keeps_local;                  /* the caller's */
+  bool has_thread;                    /* the file has thread-local variables */
+  bool was_new;                       /* the unit began with those of a new thread */
+  bool is_changed, is_thread_changed; /* by the unit's first run */
   /* The file whose segments these are: the kernel that it was looked up for. */
   const void *function;
 };
@@ -52,14 +55,16 @@ struct pto_statics_range {
 
 /* The file that has `function`; kept until another one is asked for. */
 void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function);
-/* Which of `ranges`, one after the other, lie in it, is cut out: between find and begin. */
+/* What of it lies in `range` is cut out: between find and begin. */
 void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range);
 void pto_observe_statics_begin(struct pto_observe_statics *statics);
 /* Whether the first run has changed any; then the first such bytes, one after another.  Those of this thread are in
- * `is_local_changed` alone. */
+ * `is_thread_changed` alone. */
 bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const char **data, uint64_t *size_bytes);
 void pto_observe_statics_set(const struct pto_observe_statics *statics);
 void pto_observe_statics_restore(const struct pto_observe_statics *statics);
+/* Thread-local variables as a new thread has them. */
+void pto_observe_statics_renew(const struct pto_observe_statics *statics);
 void pto_observe_statics_fini(struct pto_observe_statics *statics);
 
 #endif

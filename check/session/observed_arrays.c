@@ -19,6 +19,8 @@ void pto_observed_add_block(void *context, struct pto_observation *observation, 
   const struct pto_session *session = context;
   const uint64_t margin = session->options.array_margin_bytes;
   for (const struct pto_array *block = NULL; margin && (block = pto_program_run_block(session->run, block)) != NULL;)
-    if (addr - (uintptr_t)block->data < pto_max_u64(block->size_bytes, 1))
+    if (addr - (uintptr_t)block->data < pto_max_u64(block->size_bytes, 1)) {
       pto_observation_add_array(observation, block, margin);
+      return;
+    }
 }

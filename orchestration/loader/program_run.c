@@ -256,9 +256,10 @@ const struct pto_array *pto_program_run_array_beside(const struct pto_program_ru
 }
 
 const struct pto_array *pto_program_run_block(const struct pto_program_run *run, const struct pto_array *array) {
-  const struct pto_program_block *block = run->blocks;
-  bool is_behind = !array;
-  for (; block && !(is_behind && block->name[0]); block = block->next) is_behind |= &block->array == array;
+  const size_t offset = offsetof(struct pto_program_block, array);
+  const struct pto_program_block *block =
+      array ? ((const struct pto_program_block *)((const char *)array - offset))->next : run->blocks;
+  while (block && !block->name[0]) block = block->next;
   return block ? &block->array : NULL;
 }
 

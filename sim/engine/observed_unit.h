@@ -40,8 +40,8 @@ struct pto_observed_local {
 struct pto_engine_observer {
   /* Called for each unit instead of running it; calls pto_observed_unit_run at least once. */
   void (*observe)(void *context, const struct pto_observed_unit *unit);
-  /* A call that is not observed is about to begin.  Only of engine observed virtual. */
-  void (*pass)(void *context, const struct pto_message *message);
+  /* A call that is not observed is about to begin; it may get another `run`.  Only of engine observed virtual. */
+  void (*pass)(void *context, struct pto_message *message);
   void (*end_run)(void *context); /* of the runtime's run; its memory is still there */
   void *context;
 };
@@ -112,8 +112,9 @@ static inline const struct pto_observed_local *pto_observed_unit_local(struct pt
 /* The core's local memory as a run begins with it. */
 void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
                                   uint64_t begin, uint64_t end);
-/* The core as a call that is moved sees it: in the other lane, and in the next cluster. */
-struct pto_core pto_observed_call_move(const struct pto_core *view, uint32_t core_count);
+/* The core as a call that is moved sees it: in the next cluster, and in the other lane if its kernel may be there. */
+struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
+                                       uint32_t core_count);
 /* What one call states or has touched, into `local` where that is less. */
 void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
                                      struct pto_observed_local *local);

@@ -39,7 +39,7 @@ bool pto_solo_resume(struct pto_solo *solo, struct pto_waiting_core *core) {
   pto_solo_enter(solo, &core->message, core->view);
   const bool has_returned = pto_waiting_core_resume(core);
   pto_solo_leave(solo);
-  if (!has_returned && solo->watchdog.is_running)
+  if (!has_returned && solo->watchdog.is_running && !solo->skips_pieces)
     pto_watchdog_add_piece(&solo->watchdog, &core->message, begin_ns, &core->ran_ns);
   return has_returned;
 }

@@ -22,6 +22,7 @@ struct pto_solo {
   struct pto_local_memories local;
   struct pto_watchdog watchdog;
   struct pto_watchdog_line line;
+  bool skips_pieces; /* of kernels that wait: their time is not added up */
 };
 
 /* For the cores of `chip`, whose `views` it fills; `guards` as of their local memories.  `config` says what the
@@ -42,6 +43,13 @@ static inline void pto_solo_enter(struct pto_solo *solo, const struct pto_messag
 static inline void pto_solo_leave(struct pto_solo *solo) {
   pto_engine_current_clear();
   if (solo->watchdog.is_running) pto_watchdog_end(&solo->line);
+}
+
+/* Around a run of a unit that an observer limits itself: the watchdog counts no time; of a run that is not the first it
+ * adds up none of kernels that wait either. */
+static inline void pto_solo_limited(struct pto_solo *solo, bool is_limited, bool is_again) {
+  pto_watchdog_pause(&solo->watchdog, is_limited);
+  solo->skips_pieces = is_again;
 }
 
 /* Runs a kernel that does not wait.  Its status; its sentence is in solo->message. */

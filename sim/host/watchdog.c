@@ -131,6 +131,13 @@ static bool sample(const struct pto_watchdog_config *config, struct seen *seen, 
   return sample_orchestration(config, orchestration, kernels_go_on, now);
 }
 
+/* As if all had begun just now. */
+static void forget(struct seen *seen, uint32_t line_count, struct seen_orchestration *orchestration) {
+  const uint64_t now = pto_watchdog_now_ns();
+  for (uint32_t i = 0; i < line_count; i++) seen[i].since_ns = now;
+  orchestration->since_ns = now;
+}
+
 static void *watch(void *argument) {
   struct pto_watchdog *watchdog = argument;
   const struct pto_watchdog_config *config = &watchdog->config;
@@ -156,6 +163,10 @@ static void *watch(void *argument) {
     uint64_t until_ns = pto_watchdog_now_ns() + period_ns;
     struct timespec until = {(time_t)(until_ns / UINT64_C(1000000000)), (long)(until_ns % UINT64_C(1000000000))};
     if (pthread_cond_timedwait(&watchdog->wake, &watchdog->mutex, &until) != ETIMEDOUT) continue;
+    if (atomic_load_explicit(&watchdog->is_paused, memory_order_relaxed)) {
+      forget(seen, line_count, &orchestration);
+      continue;
+    }
     pthread_mutex_unlock(&watchdog->mutex);
     has_reported = sample(config, seen, line_count, &orchestration);
     pthread_mutex_lock(&watchdog->mutex);

@@ -14,6 +14,8 @@
  * The orchestration that pto_run calls is told by port->orchestration: where no kernel runs or has run, and no task was
  * submitted or has completed for timeout_ms, it is to blame.
  *
+ * While it is paused no time is counted: what runs then has a limit of its own.
+ *
  * Threads: begin and end by the line's thread; add_piece by any that runs kernels; init and fini by the engine's owner,
  * fini never from within on_timeout. Nothing is allocated.  Both engines use it: the virtual one with a single line.
  */
@@ -66,7 +68,8 @@ struct pto_watchdog {
   struct pto_watchdog_config config;
   bool is_running;
   pthread_t thread;
-  pthread_mutex_t mutex; /* guards the rest */
+  _Atomic bool is_paused; /* kernel thread → watchdog; relaxed: it guards nothing, and a sample may be a late one */
+  pthread_mutex_t mutex;  /* guards the rest */
   pthread_cond_t wake;
   bool is_stopping;
   char overdue[PTO_WATCHDOG_TASK_BYTES]; /* the first kernel whose pieces took too long together; "": none */
@@ -75,6 +78,10 @@ struct pto_watchdog {
 /* Starts the thread.  Does nothing and succeeds where timeout_ms is 0 or on_timeout is NULL.  PTO_OK, or PTO_ESYSTEM
  * with the watchdog zeroed. */
 PTO_MUST_CHECK int pto_watchdog_init(struct pto_watchdog *watchdog, const struct pto_watchdog_config *config);
+/* Whether time is counted from now on. */
+static inline void pto_watchdog_pause(struct pto_watchdog *watchdog, bool is_paused) {
+  atomic_store_explicit(&watchdog->is_paused, is_paused, memory_order_relaxed);
+}
 /* The clock of pieces. */
 uint64_t pto_watchdog_now_ns(void);
 /* A running watchdog: a kernel that has not returned has run from `begin_ns` until now, and `*ran_ns` before. */

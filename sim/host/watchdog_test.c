@@ -80,6 +80,21 @@ static void test_a_kernel_that_does_not_return_is_reported_once_with_its_paramet
 }
 
 /* An orchestration is to blame where tasks neither come nor go, and no kernel runs. */
+static void test_while_it_is_paused_no_time_is_counted(void **state) {
+  struct pto_watchdog_config config = make_config(4);
+  struct pto_watchdog watchdog;
+  fill(&bodies[0], 21);
+  struct pto_message message = message_of(&bodies[0]);
+  assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
+  pto_watchdog_pause(&watchdog, true);
+  pto_watchdog_begin(&lines[2], &message);
+  for (uint64_t until_ns = pto_watchdog_now_ns() + 40000000; pto_watchdog_now_ns() < until_ns;) sched_yield();
+  assert_int_equal(atomic_load_explicit(&report.count, memory_order_relaxed), 0);
+  pto_watchdog_pause(&watchdog, false);
+  await_report();
+  pto_watchdog_fini(&watchdog);
+}
+
 static void test_an_orchestration_that_does_not_return_is_reported(void **state) {
   static struct pto_port port;
   static uint64_t counts[2] = {3, 2};
@@ -209,6 +224,7 @@ static void test_a_thread_that_cannot_be_started_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_that_does_not_return_is_reported_once_with_its_parameters),
+      cmocka_unit_test(test_while_it_is_paused_no_time_is_counted),
       cmocka_unit_test(test_an_orchestration_that_does_not_return_is_reported),
       cmocka_unit_test(test_only_the_kernel_that_hangs_is_reported_among_others_that_return),
       cmocka_unit_test(test_a_report_never_mixes_two_kernels),

@@ -54,7 +54,7 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(view, engine->core_count);
+  const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count);
   if (engine->is_moved) args.core = &moved;
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
@@ -156,10 +156,13 @@ static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, 
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
+  const bool is_again = engine->run_count > 0;
+  pto_solo_limited(&engine->solo, engine->observer && (is_again || engine->unit.waits), is_again);
   if (engine->unit.waits)
     run_together(engine);
   else
     run_alone(engine, &engine->unit.messages[0]);
+  pto_solo_limited(&engine->solo, false, false);
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
     struct observed_core *core = &engine->cores[message->core];
@@ -177,6 +180,7 @@ static void engine_move(struct pto_port *port, bool is_moved) { engine_of(port)-
 static void engine_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_leave(&engine->solo);
+  pto_solo_limited(&engine->solo, false, false);
   if (!engine->unit.waits) return;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t index = engine->unit.messages[i].core;

@@ -453,8 +453,8 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   const struct pto_engine_observer *observer = cores->observed.observer;
-  if (PTO_UNLIKELY(observer != NULL)) observer->pass(observer->context, front_of(cores, index));
   pto_waiting_core_start(waiting, front_of(cores, index), &cores->views[index]);
+  if (PTO_UNLIKELY(observer != NULL)) observer->pass(observer->context, &waiting->message);
   if (cores->l2.pieces) {
     struct pto_kernel_args args;
     pto_message_args(&waiting->message, waiting->view, &args);

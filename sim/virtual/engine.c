@@ -489,7 +489,11 @@ static int engine_run_unit(struct pto_port *port, uint8_t fill, uint64_t fill_be
 static void engine_move_unit(struct pto_port *port, bool is_moved) {
   engine_of(port)->cores.observed.is_moved = is_moved;
 }
-static void engine_abandon_unit(struct pto_port *port) { pto_solo_leave(&engine_of(port)->cores.solo); }
+static void engine_abandon_unit(struct pto_port *port) {
+  struct pto_solo *solo = &engine_of(port)->cores.solo;
+  pto_solo_leave(solo);
+  pto_solo_limited(solo, false, false);
+}
 static const struct pto_observed_local *engine_local(struct pto_port *port) {
   struct pto_virtual_cores *cores = &engine_of(port)->cores;
   struct pto_virtual_observed *its = &cores->observed;

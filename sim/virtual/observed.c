@@ -23,9 +23,11 @@ int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, uint8_t fill
   struct pto_kernel_args args;
   pto_observed_call_fill_local(view, &observed->local, fill, fill_begin, fill_end);
   pto_message_args(observed->message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(view, cores->core_count);
+  const struct pto_core moved = pto_observed_call_move(observed->message, view, cores->core_count);
   if (observed->is_moved) args.core = &moved;
+  pto_solo_limited(&cores->solo, observed->run_count > 0, false);
   const int status = pto_solo_run(&cores->solo, observed->message, &args);
+  pto_solo_limited(&cores->solo, false, false);
   if (observed->run_count++ == 0) {
     observed->status = status;
     memcpy(observed->sentence, cores->solo.message, sizeof observed->sentence);

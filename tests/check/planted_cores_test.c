@@ -52,8 +52,8 @@ static struct pto_observed observed;
 
 static void judge(const struct planted_row *row, bool is_buggy) {
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
-  /* Half of it is what a core may take that polls for ever. */
-  const struct pto_config config = {.size = sizeof config, .timeout_ms = strncmp(row->bug, "poll_", 5) ? 0 : 1000};
+  /* What a core may take that polls for ever. */
+  const struct pto_config config = {.size = sizeof config, .timeout_ms = strncmp(row->bug, "poll_", 5) ? 0 : 500};
   const struct pto_session_options options = {.size = sizeof options,
                                               .program = program,
                                               .case_name = row->bug,

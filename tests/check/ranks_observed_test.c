@@ -111,7 +111,8 @@ static void assert_same_findings(const struct pto_session_options *options, bool
 }
 
 static void assert_same_pair_on(const char *name, const char *bug, uint32_t clusters) {
-  const struct pto_config config = {.size = sizeof config, .clusters = clusters};
+  const bool polls = strcmp(bug, "poll_first") == 0;
+  const struct pto_config config = {.size = sizeof config, .clusters = clusters, .timeout_ms = polls ? 300 : 0};
   char program[4200];
   snprintf(program, sizeof program, "%s/planted/%s.so", build, name);
   for (int is_buggy = 0; is_buggy <= 1; is_buggy++) {
@@ -134,7 +135,7 @@ static void test_mistakes_between_cores_are_found_as_on_one_chip(void **state) {
   };
   if (pto_observation_is_left_to_tool()) skip();
   for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
-    if (strncmp(bugs[i], "poll_", 5) != 0) /* what polls for ever goes on when it has been told */
+    if (strcmp(bugs[i], "poll_alone") != 0) /* what polls in some orders alone goes on when it has been told */
       assert_same_pair("planted_cores", bugs[i]);
 }
 

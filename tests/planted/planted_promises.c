@@ -3,6 +3,7 @@
  * Kernels that do not keep what their declaration or the machine promises, though they touch nothing else: sums that
  * are no sums, results that depend on the core or on calls before, memory that no call has filled.
  */
+#include <stdlib.h>
 #include <threads.h>
 
 #include <tests/planted/planted.h>
@@ -14,7 +15,10 @@
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(core_number, "a block writes the number of its core in the place of its own")                                      \
+  X(lane_number, "a kernel writes the number of its lane over zeros")                                                  \
   X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
+  X(left_by_other, "a kernel reads a thread-local variable that another kernel has left")                              \
+  X(scratch_kept, "a kernel adds to scratch memory of the thread that it has not cleared")                             \
   X(l0a_stale, "an AIC kernel sums a tile of L0A that it has not filled to its end")                                   \
   X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
@@ -97,6 +101,28 @@ static void core_number(struct planted *p) {
   put_digest(p, &z, 0);
 }
 
+/* Over zeros.  In the twin the lane is that of the kernel, as it has another beside it. */
+static int lane_run(const struct pto_kernel_args *a) {
+  const uint32_t lane = a->core->lane - 1;
+  for (uint64_t i = 0; i < 8; i++) memcpy(element(&a->tensors[0], 8 * lane * (1 - a->scalars[0].u64) + i), &lane, 4);
+  return 0;
+}
+static int no_work_run(const struct pto_kernel_args *a) {
+  (void)a;
+  return 0;
+}
+static const struct pto_kernel write_lane = AIV_KERNEL("write_lane", of_out_value, lane_run);
+static const struct pto_kernel no_work = {
+    .name = "no_work", .cores = PTO_AIC, .params = of_out_value, .param_count = 2, .run = no_work_run};
+
+static void lane_number(struct planted *p) {
+  const struct pto_launch pair = {.aic = &no_work, .aiv0 = &write_lane, .aiv1 = &write_lane};
+  struct pto_tensor z = fresh(p, 1, 16);
+  put_fill(p, &z, 0);
+  put(p, p->is_buggy ? PLAIN(write_lane) : pair, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
+
 /* The twin has a variable of the thread too, which each call writes before it reads it. */
 static int count_run(const struct pto_kernel_args *a) {
   static thread_local uint32_t calls;
@@ -110,6 +136,54 @@ static void calls_of_thread(struct planted *p) {
   for (uint64_t i = 0; i < 3; i++) {
     struct pto_tensor z = slot(p, i);
     put(p, PLAIN(count), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  }
+}
+
+static thread_local uint32_t left;
+
+static int leave_run(const struct pto_kernel_args *a) {
+  left = (uint32_t)a->scalars[0].u64;
+  memset(a->tensors[0].addr, 1, sizeof left);
+  return 0;
+}
+static int read_left_run(const struct pto_kernel_args *a) {
+  const uint32_t value = a->scalars[0].u64 ? left : 0;
+  memcpy(a->tensors[0].addr, &value, sizeof value);
+  return 0;
+}
+static const struct pto_kernel leave = AIV_KERNEL("leave", of_out_value, leave_run),
+                               read_left = AIV_KERNEL("read_left", of_out_value, read_left_run);
+
+static void left_by_other(struct planted *p) {
+  struct pto_tensor z0 = slot(p, 0), z1 = slot(p, 1);
+  put(p, PLAIN(leave), PARAMS(pto_output(&z0), pto_scalar_u64(7)));
+  put(p, PLAIN(read_left), PARAMS(pto_output(&z1), pto_scalar_u64(p->is_buggy)));
+}
+
+/* Scratch memory grows from call to call: each frees what the one before has made. */
+static int scratch_run(const struct pto_kernel_args *a) {
+  static thread_local uint32_t *scratch;
+  static thread_local uint64_t capacity;
+  const uint64_t word_count = a->scalars[0].u64 >> 1, is_kept = a->scalars[0].u64 & 1;
+  uint32_t total = 0;
+  if (capacity < word_count) {
+    uint32_t *grown = realloc(scratch, word_count * sizeof *grown);
+    if (!grown) return PTO_ENOMEM;
+    memset(grown + capacity, 0, (word_count - capacity) * sizeof *grown);
+    scratch = grown;
+    capacity = word_count;
+  }
+  for (uint64_t i = 0; i < word_count; i++) scratch[i] = (uint32_t)i + (is_kept ? scratch[i] : 0);
+  for (uint64_t i = 0; i < word_count; i++) total += scratch[i];
+  memcpy(a->tensors[0].addr, &total, sizeof total);
+  return 0;
+}
+static const struct pto_kernel of_scratch = AIV_KERNEL("of_scratch", of_out_value, scratch_run);
+
+static void scratch_kept(struct planted *p) {
+  for (uint64_t i = 0; i < 4; i++) {
+    struct pto_tensor z = slot(p, i);
+    put(p, PLAIN(of_scratch), PARAMS(pto_output(&z), pto_scalar_u64(UINT64_C(200) << 2 * i | p->is_buggy)));
   }
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a call finds in thread-local variables of its kernel's file.
+ *
+ * Repeated runs find there what the run before has left, as further calls on the thread do: to put old bytes back would
+ * bring pointers to life that a run has freed.  One more run asks for what a new thread finds, the file's own bytes.
+ * It is that of a child process, which ends without a word: nothing that it allocates, frees, or registers for the
+ * thread's end outlives it.
+ */
+#include <check/observe/state.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* After so long the child waits for something that this process alone has: it counts as not asked. */
+#define CHILD_SECONDS 60u
+
+static void run_in_child(struct pto_observation *o, int to_parent) {
+  signal(SIGALRM, SIG_DFL);
+  alarm(CHILD_SECONDS);
+  pto_observe_statics_renew(&o->statics);
+  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  _exit(write(to_parent, &outcome, sizeof outcome) != (ssize_t)sizeof outcome);
+}
+
+static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
+  struct pto_observe_outcome outcome = {0};
+  int ends[2];
+  ssize_t got = 0;
+  pto_observe_select(o, NULL);
+  if (pipe(ends) != 0) return outcome;
+  const pid_t child = fork();
+  if (child == 0) run_in_child(o, ends[1]);
+  close(ends[1]);
+  do got = child > 0 ? read(ends[0], &outcome, sizeof outcome) : 0;
+  while (got < 0 && errno == EINTR);
+  close(ends[0]);
+  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+  }
+  o->call.runs += child > 0;
+  return got == (ssize_t)sizeof outcome ? outcome : (struct pto_observe_outcome){0};
+}
+
+void pto_observe_judge_thread(struct pto_observation *o) {
+  if (!o->statics.has_thread || o->statics.was_new) return; /* the first run itself found that */
+  const struct pto_observe_outcome outcome = run_in_new_thread(o);
+  if (outcome.differs) pto_observe_report_thread(o, &outcome);
+}
+
+bool pto_observe_is_of_thread(struct pto_observation *o) {
+  if (!o->statics.is_thread_changed) return false;
+  return !o->statics.was_new || !run_in_new_thread(o).differs;
+}
