@@ -206,6 +206,7 @@
     "pto_core_signal_block(args, 1")                                                                                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "pto_core_wait(args, 0)")                                                                                          \
+  X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
   X(element_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 element",                                          \
