@@ -95,7 +95,7 @@ struct object {
   uint64_t lo, hi;
   uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
   const struct pto_runtime *rt;
-  const struct pto_array *array; /* that begins at `lo`; NULL: none is known */
+  const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
 };
 
 /* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
@@ -156,7 +156,8 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
 static void describe_array(const struct pto_observation *o, const struct pto_array *array, struct object *object) {
   const uint64_t lo = (uint64_t)(uintptr_t)array->data;
   const struct pto_observe_external *external = find_external(o, lo, 0);
-  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = array};
+  const bool is_bytes = array->dtype == PTO_UINT8 && array->ndims == 1; /* a block: a parameter knows more */
+  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = is_bytes ? NULL : array};
   snprintf(object->name, sizeof object->name, "array %.100s", array->name);
   if (!external || external->lo != lo) return;
   object->buffer_number = external->buffer_number;
@@ -600,7 +601,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     pto_observe_say_unit(&text, o, o->call.label);
     if (!is_in_memory) {
       SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
-      SAY(&text, ": it may be gone when the kernel runs");
+      SAY(&text, ": a device does not reach the host's stack");
       pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", o->call.payload,
                       &text);
       continue;

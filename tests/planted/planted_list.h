@@ -141,12 +141,12 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "far_of_slot", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "own_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_beside", "late_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "late_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_beside", "block_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
