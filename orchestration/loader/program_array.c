@@ -209,7 +209,8 @@ void pto_array_fill(struct pto_array *array, double value) {
 /* One stream of SplitMix64 an array, started from the seed and the array's name: adding an array changes no other. */
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
   if (!array || (run->no_compute && !pto_program_run_fills(run, array))) return;
-  struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), pto_program_seed(run))};
+  run->has_used_seed = true;
+  struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
   bool is_float = pto_dtype_is_real(array->dtype);
   double first = ceil(lo), span = ceil(hi) - first;
   uint64_t choices = span >= 1 ? to_integer(span, 64, false) : 1;
