@@ -333,7 +333,7 @@ void pto_observe_set_before(struct pto_observation *o) {
 
 static void run_first(void *context) {
   struct pto_observation *o = context;
-  o->call.status = pto_observed_unit_run(o->port, 0, 0, 0);
+  o->call.status = pto_observed_unit_run(o->port, (struct pto_observed_fill){0});
 }
 
 static void begin_stretch(void *context, const struct pto_core_event *event) {
@@ -365,7 +365,7 @@ void pto_observe_run_first(struct pto_observation *o) {
     run_first(o);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
   o->call.local = *pto_observed_unit_local(o->port);
-  o->call.local_bytes = 0;
+  o->call.local_bytes = o->call.local_roles = 0;
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS; i++) o->call.local_bytes += o->call.local.bytes[i];
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
@@ -385,7 +385,9 @@ struct again {
 };
 static void run_again(void *context) {
   struct again *again = context;
-  again->status = pto_observed_unit_run(again->o->port, 0xff, again->local.lo, again->local.hi);
+  const struct pto_observed_fill fill = {
+      .begin = again->local.lo, .end = again->local.hi, .value = 0xff, .roles = again->o->call.local_roles};
+  again->status = pto_observed_unit_run(again->o->port, fill);
 }
 
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,

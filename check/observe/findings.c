@@ -95,7 +95,7 @@ struct object {
   uint64_t lo, hi;
   uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
   const struct pto_runtime *rt;
-  const struct pto_array *array; /* that begins at `lo`; NULL: none is known */
+  const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
 };
 
 /* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
@@ -156,7 +156,8 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
 static void describe_array(const struct pto_observation *o, const struct pto_array *array, struct object *object) {
   const uint64_t lo = (uint64_t)(uintptr_t)array->data;
   const struct pto_observe_external *external = find_external(o, lo, 0);
-  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = array};
+  const bool is_bytes = array->dtype == PTO_UINT8 && array->ndims == 1; /* a block: a parameter knows more */
+  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = is_bytes ? NULL : array};
   snprintf(object->name, sizeof object->name, "array %.100s", array->name);
   if (!external || external->lo != lo) return;
   object->buffer_number = external->buffer_number;
@@ -508,16 +509,26 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect) {
   static const char *const names[PTO_OBSERVED_LOCALS] = {"L1", "L0A", "L0B", "L0C"};
+  const bool has_role = o->call.local_roles != 0;
+  uint32_t role = o->call.label % 4;
+  bool is_mixed = false; /* it is not known of which kind of core */
+  for (uint32_t i = 0; i < o->call.unit->count && !has_role; i++)
+    is_mixed |= (o->call.unit->messages[i].role == PTO_ROLE_AIC) != (role == PTO_ROLE_AIC);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
+    if (o->call.local_roles == PTO_ROLE_BIT(k)) role = k;
   const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
   const char *separator = is_word ? "" : "some of ";
   struct pto_observe_text text = {""};
-  pto_observe_say_unit(&text, o, o->call.label);
+  pto_observe_say_unit(&text, o, o->call.label / 4 * 4 + role);
   SAY(&text, " reads local memory that it has not written itself: ");
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
     const uint64_t bytes = o->call.local.bytes[i];
     if (local.lo < bytes) {
-      SAY(&text, "%sbytes [%" PRIu64 ", %" PRIu64 ") of the core's %s", separator, local.lo,
-          pto_min_u64(local.hi, bytes), o->call.label % 4 == PTO_ROLE_AIC ? names[i] : "UB");
+      SAY(&text, "%sbytes [%" PRIu64 ", %" PRIu64 ") of %s's %s", separator, local.lo, pto_min_u64(local.hi, bytes),
+          has_role ? pto_role_name(role) : "the core",
+          i == PTO_OBSERVED_UB_OR_L1 && is_mixed ? "UB or L1"
+          : role == PTO_ROLE_AIC || is_mixed     ? names[i]
+                                                 : "UB");
       separator = ", and ";
     }
     local.lo -= pto_min_u64(local.lo, bytes);
@@ -590,7 +601,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     pto_observe_say_unit(&text, o, o->call.label);
     if (!is_in_memory) {
       SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
-      SAY(&text, ": it may be gone when the kernel runs");
+      SAY(&text, ": a device does not reach the host's stack");
       pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", o->call.payload,
                       &text);
       continue;

@@ -13,12 +13,13 @@
 
 #include <pto/world.h>
 
-/* Address space alone: five bytes of it a byte of a call's pages. */
+/* Whether a fault says which of the two it was. */
 #if defined(__x86_64__)
 #define TELLS_STORES 1
 #else
 #define TELLS_STORES 0
 #endif
+/* Address space alone: five bytes of it a byte of a call's pages. */
 #define MAX_PAGES (UINT32_C(1) << 19)
 #define HASH_SLOTS (2 * MAX_PAGES)
 #define MAX_AREAS UINT32_C(65536)
@@ -505,6 +506,7 @@ static void forget_externals(struct pto_observe_memory *m, uint32_t owner) {
   for (uint32_t i = 0; i < m->externals.count; i++)
     if (all[i].owner != owner) all[left++] = all[i];
   m->externals.count = left;
+  m->external_lists++;
 }
 
 int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena,

@@ -97,11 +97,12 @@ struct pto_observe_memory {
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
   uint32_t run_count;                                /* that go on; 0: nothing is observed */
   bool is_all_open, is_in_call, is_full, notes_stores;
-  bool is_trying;    /* a repeated call: a signal ends it */
-  uint64_t limit_us; /* of what is tried */
-  bool tries_time;   /* of signals, only the one that its time is over */
-  int caught;        /* that signal */
-  uint64_t faults;   /* touches of closed pages, for the summary */
+  bool is_trying;          /* a repeated call: a signal ends it */
+  uint64_t limit_us;       /* of what is tried */
+  uint64_t external_lists; /* how many there were: externals have been taken out between two of them, else only added */
+  bool tries_time;         /* of signals, only the one that its time is over */
+  int caught;              /* that signal */
+  uint64_t faults;         /* touches of closed pages, for the summary */
 };
 
 static inline uint8_t *pto_observe_at(const struct pto_observe_memory *m, uint8_t *bytes, uint32_t slot) {

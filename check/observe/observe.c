@@ -172,9 +172,12 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
 /* Static variables of the unit's kernel; before its pages are looked at, since this may change the heap. */
 static void begin_statics(struct pto_observation *o) {
   const struct pto_message *first = &o->call.unit->messages[0];
-  pto_observe_statics_find(&o->statics, (const void *)(uintptr_t)o->call.payload->kernels[first->role]->run);
-  for (uint32_t i = 0; o->statics.count && i < o->memory->externals.count; i++) {
-    const struct pto_observe_external *external = (struct pto_observe_external *)o->memory->externals.memory.addr + i;
+  const struct pto_observe_memory *m = o->memory;
+  const void *function = (const void *)(uintptr_t)o->call.payload->kernels[first->role]->run;
+  pto_observe_statics_find(&o->statics, function, m->external_lists);
+  while (o->statics.count && o->statics.cut_count < m->externals.count) {
+    const struct pto_observe_external *external = m->externals.memory.addr;
+    external += o->statics.cut_count++;
     pto_observe_statics_cut(&o->statics, (struct pto_statics_range){external->lo, external->hi});
   }
   pto_observe_statics_begin(&o->statics);

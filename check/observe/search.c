@@ -229,10 +229,11 @@ static bool needs_local(struct pto_observation *o, enum pto_observe_pattern patt
   return pto_observe_run_again(o, pattern, local).differs;
 }
 
-/* The first and the last word of local memory that matter. */
-static bool search_local(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
+/* The first and the last word of local memory that matter, on the cores of these roles; 0: all. */
+static bool search_local_of(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full, uint8_t roles) {
   const uint64_t count = pto_align_up(o->call.local_bytes, PTO_OBSERVE_LOCAL_WORD) / PTO_OBSERVE_LOCAL_WORD;
   struct pto_observe_range found = pto_observe_all_local(o);
+  o->call.local_roles = roles;
   pto_observe_select(o, NULL);
   const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, found);
   if (!effect.differs) return false;
@@ -252,6 +253,19 @@ static bool search_local(struct pto_observation *o, enum pto_observe_pattern pat
   }
   pto_observe_report_local(o, found, &effect);
   return true;
+}
+
+/* Of cores of several roles those of each by themselves, or all together where that shows nothing. */
+static bool search_local(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
+  const struct pto_observed_unit *unit = o->call.unit;
+  uint8_t roles = 0;
+  bool any = false;
+  for (uint32_t i = 0; i < unit->count; i++) roles |= (uint8_t)PTO_ROLE_BIT(unit->messages[i].role);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT && (roles & (roles - 1)); k++)
+    if (roles & PTO_ROLE_BIT(k)) any |= search_local_of(o, pattern, is_full, (uint8_t)PTO_ROLE_BIT(k));
+  any = any || search_local_of(o, pattern, is_full, 0);
+  o->call.local_roles = 0;
+  return any;
 }
 
 void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {

@@ -69,6 +69,7 @@ struct pto_observe_call {
   bool has_shared;                 /* some byte is of class SHARED */
   struct pto_observed_local local; /* of each core's local memory, what may matter */
   uint64_t local_bytes;            /* all of that */
+  uint8_t local_roles;             /* PTO_ROLE_BITs of the cores on which repeated runs fill it; 0: all */
   int status;                      /* of the first run */
   uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
@@ -337,6 +338,7 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
 void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes);
+/* These bytes of local memory, on the cores of call.local_roles. */
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);

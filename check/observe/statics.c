@@ -67,6 +67,12 @@ static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
   const struct search *search = context;
   (void)size;
   if (!is_within(info, search->function)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const uintptr_t lo = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+    search->statics->lo = pto_min_u64(search->statics->lo, lo);
+    search->statics->hi = pto_max_u64(search->statics->hi, lo + info->dlpi_phdr[i].p_memsz);
+  }
   if (is_within(info, (uintptr_t)pto_observe_statics_begin) || is_within(info, (uintptr_t)pto_dtype_name)) return 1;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -91,13 +97,14 @@ void pto_observe_statics_fini(struct pto_observe_statics *statics) {
   *statics = (struct pto_observe_statics){0};
 }
 
-void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function) {
-  if (function != statics->function) {
-    pto_observe_statics_fini(statics);
-    statics->function = function;
-    dl_iterate_phdr(search_file, &(struct search){statics, (uintptr_t)function});
-  }
-  statics->piece_count = 0;
+void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function, uint64_t external_list) {
+  const uintptr_t address = (uintptr_t)function;
+  if (address >= statics->lo && address < statics->hi && external_list == statics->external_list) return;
+  pto_observe_statics_fini(statics);
+  statics->external_list = external_list;
+  statics->lo = address;
+  statics->hi = address + 1;
+  dl_iterate_phdr(search_file, &(struct search){statics, address});
   for (uint32_t i = 0; i < statics->count; i++)
     add_piece(statics, (struct pto_statics_piece){&statics->segments[i], 0, statics->segments[i].size_bytes});
 }

@@ -45,16 +45,18 @@ struct pto_observe_statics {
   bool has_thread;                    /* the file has thread-local variables */
   bool was_new;                       /* the unit began with those of a new thread */
   bool is_changed, is_thread_changed; /* by the unit's first run */
-  /* The file whose segments these are: the kernel that it was looked up for. */
-  const void *function;
+  uintptr_t lo, hi;                   /* where the file lies that these are of */
+  uint64_t external_list; /* the caller's: what was cut out of the pieces is of that list of registered memory, */
+  uint32_t cut_count;     /* the first ones of it */
 };
 
 struct pto_statics_range {
   uint64_t lo, hi;
 };
 
-/* The file that has `function`; kept until another one is asked for. */
-void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function);
+/* The file that has `function`, with pieces as they are until another file or list is asked for; then they are whole.
+ */
+void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function, uint64_t external_list);
 /* What of it lies in `range` is cut out: between find and begin. */
 void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range);
 void pto_observe_statics_begin(struct pto_observe_statics *statics);

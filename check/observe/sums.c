@@ -87,7 +87,7 @@ static uint64_t other_start(const struct element *e, uint64_t before, uint64_t a
   return from_float(e, was > 0 ? was + size : was - size);
 }
 
-/* Whole numbers as far as a quarter from the ends of their range do not saturate when they grow by less. */
+/* Whole numbers nearer to an end of their range than an eighth of it may be there because the kernel saturates. */
 static bool is_central(const struct element *e, uint64_t raw) {
   const uint64_t up = raw << (64 - e->bits);
   if (!pto_dtype_is_signed(e->dtype)) return up < UINT64_C(3) << 62;
@@ -96,7 +96,7 @@ static bool is_central(const struct element *e, uint64_t raw) {
 
 static bool grows_alike(const struct element *e, uint64_t before, uint64_t after, uint64_t other, uint64_t then) {
   if (!is_float(e->dtype)) {
-    if (!is_central(e, before) || !is_central(e, after) || !is_central(e, other)) return true;
+    if (!is_central(e, before) || !is_central(e, after) || !is_central(e, other) || !is_central(e, then)) return true;
     return ((after - before - (then - other)) << (64 - e->bits)) == 0;
   }
   const double a = as_float(e, before), b = as_float(e, after), c = as_float(e, other), d = as_float(e, then);

@@ -11,13 +11,19 @@
 /* Address space alone, until a run fills it. */
 #define LARGEST_HEAP (UINT64_C(1) << 40)
 
+struct asked {
+  struct pto_session_options options;
+  bool needs_kernels; /* the last run */
+};
+
 static int run_once(void *context, struct pto_ring_trial *trial) {
-  const struct pto_session_options *options = context;
-  const struct pto_forecast_job job = {.window = trial->window, .heap_bytes = trial->heap_bytes};
+  struct asked *asked = context;
+  const struct pto_forecast_job job = {.window = trial->window, .heap_bytes = trial->heap_bytes, .no_kernels = true};
   struct pto_forecast forecast;
   struct pto_error error;
-  const int status = pto_forecast_all(options, &job, 1, 1, &forecast, &error);
+  const int status = pto_forecast_all(&asked->options, &job, 1, 1, &forecast, &error);
   if (status) return status;
+  asked->needs_kernels = forecast.exit_code == PTO_EXIT_USAGE;
   trial->completes = forecast.exit_code == PTO_EXIT_OK;
   trial->status = forecast.status;
   trial->window_high_water = forecast.window_high_water;
@@ -33,11 +39,13 @@ void pto_enough_rings_say(const struct pto_session *session, struct pto_error *e
   const uint64_t window = config->window ? config->window : PTO_DEFAULT_WINDOW;
   const uint64_t heap_bytes = config->heap_bytes ? config->heap_bytes : PTO_DEFAULT_HEAP_BYTES;
   struct pto_ring_trial sizes = {.window = window, .heap_bytes = heap_bytes, .status = error->status};
-  struct pto_session_options asked = session->options;
+  struct asked asked = {.options = session->options};
   if (!is_of_rings(error->status) || !session->rt || error->status == session->subject.program->expected_status) return;
-  asked.text = NULL;
-  asked.progress = NULL;
-  if (!pto_ring_enough(run_once, &asked, &largest, &sizes)) return;
+  asked.options.text = NULL;
+  asked.options.progress = NULL;
+  const bool is_found = pto_ring_enough(run_once, &asked, &largest, &sizes);
+  if (asked.needs_kernels) pto_error_append(error, "; `ptosim check --advise` tells what is enough for the whole run");
+  if (!is_found) return;
   pto_error_append(error, "; enough for the whole run, in virtual time:");
   if (sizes.window > window) pto_error_append(error, " --window %" PRIu64, sizes.window);
   if (sizes.heap_bytes > heap_bytes) pto_error_append(error, " --heap %" PRIu64, sizes.heap_bytes);

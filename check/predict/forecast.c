@@ -169,11 +169,12 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   config.jitter_ppm = job->jitter_ppm;
   config.jitter_seed = job->jitter_seed;
   config.no_compute = true;
+  config.poison = false; /* of memory, which tells no time */
   options.small_inputs = true;
   /* What the caller's run records is not asked for; a session adds what it needs. */
   config.record = job->is_priced ? 0 : PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   if (!job->has_kernels && run_any(&options, job, forecast, &needs_kernels) == PTO_EXIT_OK) return;
-  if (!needs_kernels || job->is_priced) return;
+  if (!needs_kernels || job->is_priced || job->no_kernels) return;
   char why[sizeof forecast->why_run];
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;

@@ -50,6 +50,7 @@ struct pto_forecast_job {
   uint64_t heap_bytes; /* of each heap ring; 0: what options.config names */
   uint32_t ranks;      /* that the program runs on; 0: one chip.  Counts are sums over ranks, kernels the last one's */
   bool has_kernels;    /* run them, without a try to do without */
+  bool no_kernels;     /* never run them: PTO_EXIT_USAGE where the program needs them */
   bool is_priced;      /* kernels are never run: refused where the program needs them.  makespan_ps alone is told */
 };
 

@@ -13,15 +13,17 @@ static const struct pto_local_memory *memory_of(const struct pto_core *view, uin
   return memories[which];
 }
 
-void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
-                                  uint64_t begin, uint64_t end) {
+void pto_observed_call_fill_local(const struct pto_message *message, const struct pto_core *view,
+                                  const struct pto_observed_local *local, struct pto_observed_fill fill) {
+  const bool is_filled = !fill.roles || (fill.roles & PTO_ROLE_BIT(message->role));
+  uint64_t begin = fill.begin, end = is_filled ? fill.end : 0;
   const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
   const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
   madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && end > 0; i++) {
     const struct pto_local_memory *memory = memory_of(view, i);
     const uint64_t stop = pto_min_u64(end, pto_min_u64(local->bytes[i], memory->size_bytes));
-    if (begin < stop) memset((char *)memory->addr + begin, fill, stop - begin);
+    if (begin < stop) memset((char *)memory->addr + begin, fill.value, stop - begin);
     begin -= pto_min_u64(begin, local->bytes[i]);
     end -= pto_min_u64(end, local->bytes[i]);
   }

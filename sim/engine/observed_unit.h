@@ -37,6 +37,13 @@ struct pto_observed_local {
   uint64_t bytes[PTO_OBSERVED_LOCALS];
 };
 
+/* What local memories begin with: `value` in bytes [begin, end) of each core's, zeros in the rest. */
+struct pto_observed_fill {
+  uint64_t begin, end;
+  uint8_t value;
+  uint8_t roles; /* PTO_ROLE_BITs of the cores that are filled so; 0: all */
+};
+
 struct pto_engine_observer {
   /* Called for each unit instead of running it; calls pto_observed_unit_run at least once. */
   void (*observe)(void *context, const struct pto_observed_unit *unit);
@@ -58,7 +65,7 @@ struct pto_observe_schedule {
 /* What such an engine does; the functions below say it. */
 struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
-  int (*run)(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end);
+  int (*run)(struct pto_port *port, struct pto_observed_fill fill);
   void (*move)(struct pto_port *port, bool is_moved);
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
@@ -78,11 +85,10 @@ static inline void pto_port_set_observer(struct pto_port *port, const struct pto
 static inline void pto_observed_unit_schedule(struct pto_port *port, const struct pto_observe_schedule *schedule) {
   port->ops->observed->schedule(port, schedule);
 }
-/* Runs the unit that is being observed, with `fill` in bytes [fill_begin, fill_end) of each core's local memory, as
- * pto_observed_unit_local numbers them, and zeros in the rest.  The first status that is not 0, in order of messages.
- */
-static inline int pto_observed_unit_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
-  return port->ops->observed->run(port, fill, fill_begin, fill_end);
+/* Runs the unit that is being observed over this, as pto_observed_unit_local numbers bytes.  The first status that is
+ * not 0, in order of messages. */
+static inline int pto_observed_unit_run(struct pto_port *port, struct pto_observed_fill fill) {
+  return port->ops->observed->run(port, fill);
 }
 /* Whether the next runs of a unit that does not wait see themselves on another core of their kind than the message
  * says, with the same local memory.  Where the chip has no other, they see the true one. */
@@ -109,9 +115,9 @@ static inline const struct pto_observed_local *pto_observed_unit_local(struct pt
 
 /* ---- for engines ---- */
 
-/* The core's local memory as a run begins with it. */
-void pto_observed_call_fill_local(const struct pto_core *view, const struct pto_observed_local *local, uint8_t fill,
-                                  uint64_t begin, uint64_t end);
+/* The local memory of the message's core as a run begins with it. */
+void pto_observed_call_fill_local(const struct pto_message *message, const struct pto_core *view,
+                                  const struct pto_observed_local *local, struct pto_observed_fill fill);
 /* The core as a call that is moved sees it: in the next cluster, and in the other lane if its kernel may be there. */
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
                                        uint32_t core_count);

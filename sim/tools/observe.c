@@ -147,12 +147,13 @@ static void run_together(struct engine_observe *engine) {
   }
 }
 
-static int engine_run(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
+static int engine_run(struct pto_port *port, struct pto_observed_fill fill) {
   struct engine_observe *engine = engine_of(port);
   int first_status = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
-    const uint32_t core = engine->unit.messages[i].core;
-    pto_observed_call_fill_local(&engine->views[core], &engine->local, fill, fill_begin, fill_end);
+    const struct pto_message *message = &engine->unit.messages[i];
+    const uint32_t core = message->core;
+    pto_observed_call_fill_local(message, &engine->views[core], &engine->local, fill);
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
@@ -239,7 +240,7 @@ static void run_unit(struct engine_observe *engine) {
   if (engine->observer)
     engine->observer->observe(engine->observer->context, &engine->unit);
   else
-    engine_run(&engine->port, 0, 0, 0);
+    engine_run(&engine->port, (struct pto_observed_fill){0});
   PTO_ASSERT(engine->run_count > 0);
 }
 

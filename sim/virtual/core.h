@@ -201,8 +201,7 @@ void pto_virtual_cores_settle(struct pto_virtual_cores *cores);
 /* With an observer: it makes the call; the status of the first run, whose sentence is in solo.message. */
 int pto_virtual_cores_observe(struct pto_virtual_cores *cores, const struct pto_message *message);
 /* For the observer: a run of that call, as pto_observed_unit_run. */
-int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, uint8_t fill, uint64_t fill_begin,
-                                   uint64_t fill_end);
+int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, struct pto_observed_fill fill);
 /* As pto_observed_siblings. */
 uint32_t pto_virtual_cores_siblings(const struct pto_virtual_cores *cores, const struct pto_message *message,
                                     struct pto_message *all, uint32_t capacity);

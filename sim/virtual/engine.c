@@ -483,8 +483,8 @@ static void engine_destroy(struct pto_port *port) {
 static void engine_set_observer(struct pto_port *port, const struct pto_engine_observer *observer) {
   engine_of(port)->cores.observed.observer = observer;
 }
-static int engine_run_unit(struct pto_port *port, uint8_t fill, uint64_t fill_begin, uint64_t fill_end) {
-  return pto_virtual_cores_run_observed(&engine_of(port)->cores, fill, fill_begin, fill_end);
+static int engine_run_unit(struct pto_port *port, struct pto_observed_fill fill) {
+  return pto_virtual_cores_run_observed(&engine_of(port)->cores, fill);
 }
 static void engine_move_unit(struct pto_port *port, bool is_moved) {
   engine_of(port)->cores.observed.is_moved = is_moved;

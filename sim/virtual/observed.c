@@ -16,12 +16,11 @@ int pto_virtual_cores_observe(struct pto_virtual_cores *cores, const struct pto_
   return observed->status;
 }
 
-int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, uint8_t fill, uint64_t fill_begin,
-                                   uint64_t fill_end) {
+int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, struct pto_observed_fill fill) {
   struct pto_virtual_observed *observed = &cores->observed;
   struct pto_core *view = &cores->views[observed->message->core];
   struct pto_kernel_args args;
-  pto_observed_call_fill_local(view, &observed->local, fill, fill_begin, fill_end);
+  pto_observed_call_fill_local(observed->message, view, &observed->local, fill);
   pto_message_args(observed->message, view, &args);
   const struct pto_core moved = pto_observed_call_move(observed->message, view, cores->core_count);
   if (observed->is_moved) args.core = &moved;

@@ -85,7 +85,8 @@ static void test_found(void **state) {
   const struct pto_finding *first = &findings->items[0];
   if (!strstr(first->sentence, row->words[0]) || !strstr(first->sentence, row->words[1]))
     fail_msg("%s: the cause is not told: %s", row->bug, first->sentence);
-  if (!first->remedy || !strstr(first->remedy, row->remedy)) fail_msg("%s: remedy: %s", row->bug, first->remedy);
+  if (row->remedy[0] && !first->remedy) fail_msg("%s: no remedy", row->bug);
+  if (row->remedy[0] && !strstr(first->remedy, row->remedy)) fail_msg("%s: remedy: %s", row->bug, first->remedy);
   pto_observed_close(&observed);
 }
 

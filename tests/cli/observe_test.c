@@ -137,6 +137,13 @@ static void test_what_kernels_of_dispatches_touch_is_held_against_what_they_decl
   }
 }
 
+static void test_bytes_of_a_block_are_told_in_elements_of_its_parameter(void **state) {
+  pto_ptosim_run("check %s/planted/planted_beside.so --case block_left --observe", pto_ptosim_build());
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_non_null(strstr(pto_ptosim_last.out, "bytes [60, 64) of array pto_program_alloc "));
+  assert_non_null(strstr(pto_ptosim_last.out, " (element [0,15] of u32[1,16]), which param 0 z (output) declares"));
+}
+
 /* By what it says of itself. */
 static int is_of_several_ranks(const char *program) {
   assert_int_equal(pto_ptosim_run("list programs %s", program), 0);
@@ -173,6 +180,7 @@ int main(void) {
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),
       cmocka_unit_test(test_what_kernels_of_dispatches_touch_is_held_against_what_they_declare),
+      cmocka_unit_test(test_bytes_of_a_block_are_told_in_elements_of_its_parameter),
       cmocka_unit_test(test_programs_that_come_with_it_are_clean),
   };
   return cmocka_run_group_tests_name("cli_observe", tests, pto_ptosim_setup, pto_ptosim_teardown);

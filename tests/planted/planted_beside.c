@@ -10,6 +10,7 @@
   X(local_far, "a kernel writes 10 KiB behind its local memory")                                                       \
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
+  X(block_left, "a kernel leaves out the last element of such a block")                                                \
   X(static_memory, "a kernel writes one element behind a static array of the program")
 
 /* z[i] = i, and the element as many words behind z as the scalar says: 0: none; the highest bit: before; the next:
@@ -72,6 +73,19 @@ static void of_memory(struct planted *p, void *memory) {
 }
 static void own_memory(struct planted *p) { of_memory(p, pto_program_state(p->run, sizeof(uint32_t[16]))); }
 static void late_memory(struct planted *p) { of_memory(p, pto_program_alloc(p->run, sizeof(uint32_t[16]))); }
+
+static int fill_but_run(const struct pto_kernel_args *a) {
+  const uint64_t count = element_count(&a->tensors[0]) - a->scalars[0].u64;
+  for (uint64_t i = 0; i < count; i++) memcpy(element(&a->tensors[0], i), "abcd", 4);
+  return 0;
+}
+static const struct pto_kernel fill_but = AIV_KERNEL("fill_but", of_out_value, fill_but_run);
+
+static void block_left(struct planted *p) {
+  void *block = pto_program_alloc(p->run, sizeof(uint32_t[16]));
+  struct pto_tensor z = pto_external_tensor(p->rt, block, PTO_UINT32, 2, row_shape);
+  put(p, PLAIN(fill_but), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
 
 static void static_memory(struct planted *p) {
   static uint32_t table[17];

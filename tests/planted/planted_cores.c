@@ -42,6 +42,7 @@
   X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
   X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
   X(blocks_meet, "blocks of a sync_start task read each other's rows without a barrier")                               \
+  X(tile_unfilled, "AIV1 sums a tile of its UB that it has not filled to its end")                                     \
   X(signal_left, "AIV0 signals twice, AIV1 waits once")                                                                \
   X(element_left, "AIV0 pushes three elements, AIV1 pops two")                                                         \
   X(signal_back, "AIV1 answers at a flag that AIV0 never takes")                                                       \
@@ -220,6 +221,17 @@ static int one_too_many_run(const struct pto_kernel_args *a) {
   const uint32_t end = (own + 1) * half + (!own && BUG);
   for (uint32_t j = own * half; j < end; j++) z[j] = 50 * (own + 1) + j;
   return 0;
+}
+
+/* Behind a signal of the AIC, which has local memory of its own. */
+static int tile_unfilled_run(const struct pto_kernel_args *a) {
+  uint32_t *tile = a->core->local.addr, total = 0;
+  if (role_of(a) == PTO_ROLE_AIC) return TELL(AIV1, 0);
+  if (role_of(a) == PTO_ROLE_AIV0) return 0;
+  const int status = TAKE(0);
+  for (uint32_t i = 0; i < COLUMNS - (BUG ? 4 : 0); i++) tile[i] = i;
+  for (uint32_t i = 0; i < COLUMNS; i++) total += tile[i];
+  return say(a, status, total);
 }
 
 /* ---- FIFOs ---- */
@@ -604,6 +616,7 @@ OF_CLUSTER(late_lock, false)
 OF_CLUSTER(torn_read, false)
 OF_CLUSTER(poll_alone, false)
 OF_CLUSTER(poll_first, false)
+OF_CLUSTER(tile_unfilled, true)
 OF_CLUSTER(signal_left, false)
 OF_CLUSTER(element_left, false)
 OF_CLUSTER(signal_back, false)

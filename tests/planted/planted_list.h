@@ -125,6 +125,7 @@
   X("planted_promises", "sum_decays", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
   X("planted_promises", "sum_of_bf16", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                        \
   X("planted_promises", "core_number", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_promises", "sum_saturates", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_promises", "lane_number", PLANTED_OBSERVE, "placement", 1, 0, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_promises", "calls_of_thread", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
   X("planted_promises", "left_by_other", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
@@ -141,12 +142,12 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "far_of_slot", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "own_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_beside", "late_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "late_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_beside", "block_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
@@ -209,6 +210,7 @@
     "pto_core_signal_block(args, 1")                                                                                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "pto_core_wait(args, 0)")                                                                                          \
+  X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
   X(element_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 element",                                          \

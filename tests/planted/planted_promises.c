@@ -15,6 +15,7 @@
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(core_number, "a block writes the number of its core in the place of its own")                                      \
+  X(sum_saturates, "a kernel that declares ACCUMULATE adds to whole numbers that saturate, and doubles them")          \
   X(lane_number, "a kernel writes the number of its lane over zeros")                                                  \
   X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
   X(left_by_other, "a kernel reads a thread-local variable that another kernel has left")                              \
@@ -84,6 +85,27 @@ static void put_float_sum(struct planted *p, uint32_t dtype, uint64_t per_mille)
 }
 static void sum_decays(struct planted *p) { put_float_sum(p, PTO_FLOAT32, 990); }
 static void sum_of_bf16(struct planted *p) { put_float_sum(p, PTO_BFLOAT16, 500); }
+
+/* Adds 100 and 80: from where the sum begins to what has room, and from halfway there to the end of the range. */
+static int8_t saturated(int value) {
+  return (int8_t)(value > INT8_MAX ? INT8_MAX : value < INT8_MIN ? INT8_MIN : value);
+}
+static int sum_small_run(const struct pto_kernel_args *a) {
+  int8_t *total = a->tensors[1].addr;
+  const int times = a->scalars[0].u64 ? 2 : 1, steps[] = {a->scalars[0].u64 ? 10 : 100, a->scalars[0].u64 ? 8 : 80};
+  for (uint64_t i = 0; i < element_count(&a->tensors[1]); i++)
+    for (int k = 0; k < 2; k++) total[i] = saturated((k ? 1 : times) * total[i] + steps[k]);
+  return 0;
+}
+static const struct pto_kernel sum_small = AIV_KERNEL("sum_small", of_sum_way, sum_small_run);
+
+static void sum_saturates(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), words = fresh(p, 1, 16);
+  struct pto_tensor bytes = pto_tensor_reinterpret(&words, PTO_INT8);
+  put_fill(p, &words, p->is_buggy ? 0x14141414 : 0xa6a6a6a6); /* 20, −90 */
+  put(p, PLAIN(sum_small), PARAMS(pto_input(&row), pto_accumulate(&bytes), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &words, 0);
+}
 
 /* ---- cores and calls ---- */
 
