@@ -171,7 +171,14 @@ static void random_orchestrations_in_virtual_time_also_repeat_their_timeline(voi
 
 /* ---- observed ---- */
 
-/* What is wrong with a program of correct kernels when it is observed; NULL: nothing. */
+static uint32_t sums_told;
+
+/* The kernels multiply what they accumulate into, so that the order shows in bytes: that is told, and rightly. */
+static bool is_of_sums(const struct pto_finding *finding) {
+  return finding->kind == PTO_FINDING_MODE && strstr(finding->sentence, "grows by another amount") != NULL;
+}
+
+/* What is wrong with a program of kernels that are right but for their sums when it is observed; NULL: nothing. */
 static const char *wrong_when_observed(const struct pto_config *config) {
   const struct pto_observe_options all = {0};
   struct pto_runtime *rt = make_runtime(config, 0);
@@ -184,9 +191,11 @@ static const char *wrong_when_observed(const struct pto_config *config) {
   random_program_interpret(&program, config->deps, (uint32_t)config->window, &plan, &expected);
   random_program_run(&program, &plan, rt, &actual);
   const char *wrong = wrong_outcome(config, &fitted);
-  if (!wrong && findings.total) {
-    snprintf(reason, sizeof reason, "%s: %.500s", pto_finding_kind_name(findings.items[0].kind),
-             findings.items[0].sentence);
+  for (size_t i = 0; i < findings.count && !wrong; i++) {
+    const struct pto_finding *finding = &findings.items[i];
+    sums_told += is_of_sums(finding);
+    if (is_of_sums(finding) || pto_finding_kind_is_note(finding->kind)) continue;
+    snprintf(reason, sizeof reason, "%s: %.500s", pto_finding_kind_name(finding->kind), finding->sentence);
     wrong = reason;
   }
   pto_observation_destroy(observation);
@@ -197,7 +206,7 @@ static const char *wrong_when_observed(const struct pto_config *config) {
 
 static bool is_still_wrong(void *context) { return wrong_when_observed(context) != NULL; }
 
-static void random_orchestrations_of_right_kernels_are_observed_without_a_finding(void **state) {
+static void random_orchestrations_are_observed_without_a_finding_but_of_their_sums(void **state) {
   const struct random_seeds seeds = random_program_seeds(200, 2000);
   for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
     const struct pto_config config = {.size = sizeof config,
@@ -217,12 +226,13 @@ static void random_orchestrations_of_right_kernels_are_observed_without_a_findin
     random_program_print(&program);
     fail();
   }
+  assert_true(sums_told > 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_orchestrations_on_threads_give_the_bytes_and_edges_of_sequential_execution),
-      cmocka_unit_test(random_orchestrations_of_right_kernels_are_observed_without_a_finding),
+      cmocka_unit_test(random_orchestrations_are_observed_without_a_finding_but_of_their_sums),
       cmocka_unit_test(random_orchestrations_in_virtual_time_also_repeat_their_timeline),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
