@@ -124,24 +124,27 @@ static void core_number(struct planted *p) {
 }
 
 /* Over zeros.  In the twin the lane is that of the kernel, as it has another beside it. */
-static int lane_run(const struct pto_kernel_args *a) {
+static int write_lane_at(const struct pto_kernel_args *a, uint64_t first) {
   const uint32_t lane = a->core->lane - 1;
-  for (uint64_t i = 0; i < 8; i++) memcpy(element(&a->tensors[0], 8 * lane * (1 - a->scalars[0].u64) + i), &lane, 4);
+  for (uint64_t i = 0; i < 8; i++) memcpy(element(&a->tensors[0], first + i), &lane, sizeof lane);
   return 0;
 }
+static int low_run(const struct pto_kernel_args *a) { return write_lane_at(a, 0); }
+static int high_run(const struct pto_kernel_args *a) { return write_lane_at(a, 8); }
 static int no_work_run(const struct pto_kernel_args *a) {
   (void)a;
   return 0;
 }
-static const struct pto_kernel write_lane = AIV_KERNEL("write_lane", of_out_value, lane_run);
+static const struct pto_kernel low = AIV_KERNEL("low", of_out_value, low_run),
+                               high = AIV_KERNEL("high", of_out_value, high_run);
 static const struct pto_kernel no_work = {
     .name = "no_work", .cores = PTO_AIC, .params = of_out_value, .param_count = 2, .run = no_work_run};
 
 static void lane_number(struct planted *p) {
-  const struct pto_launch pair = {.aic = &no_work, .aiv0 = &write_lane, .aiv1 = &write_lane};
+  const struct pto_launch pair = {.aic = &no_work, .aiv0 = &low, .aiv1 = &high};
   struct pto_tensor z = fresh(p, 1, 16);
   put_fill(p, &z, 0);
-  put(p, p->is_buggy ? PLAIN(write_lane) : pair, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put(p, p->is_buggy ? PLAIN(low) : pair, PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
   put_digest(p, &z, 0);
 }
 
