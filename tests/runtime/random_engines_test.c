@@ -226,7 +226,7 @@ static void random_orchestrations_are_observed_without_a_finding_but_of_their_su
     random_program_print(&program);
     fail();
   }
-  assert_true(sums_told > 0);
+  assert_true(sums_told > 0 || pto_observation_is_left_to_tool());
 }
 
 int main(void) {
