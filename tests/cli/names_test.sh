@@ -129,8 +129,9 @@ holds 'of which JSON says the number' grep -qE '"runs": *[1-9].*' "$work/task.js
 for i in {10..40}; do echo "bgemm --rounds $i"; done >"$work/cases.list"
 holds '^C ends regress with the rows so far' interrupted regress "$work/cases.list" --junit "$work/rows.xml"
 echo "bgemm --case 500x128x2 => timed" >"$work/timed.list"
-after=3 holds 'and one that is being timed' interrupted regress "$work/timed.list" --repeats 64 --json "$work/timed.json"
-holds 'which has not run then' grep -qE '"counts": *\{"not_run": *1' "$work/timed.json"
+holds 'and one that is being timed' interrupted regress "$work/timed.list" --repeats 64 --json "$work/timed.json"
+# (A sanitizer's program takes long to begin, and one that ^C meets then has failed.)
+$crashes && holds 'which has not run then' grep -qE '"counts": *\{"not_run": *1' "$work/timed.json"
 holds 'no baseline is written then' test ! -e "$work/cases.list.baseline"
 echo old >"$work/kept.json"
 too_large() { (ulimit -f 1; trap '' XFSZ; "$build/ptosim" run bgemm --trace "$work/kept.json" --quiet); }
