@@ -129,8 +129,8 @@ holds 'of which JSON says the number' grep -qE '"runs": *[1-9].*' "$work/task.js
 for i in {10..40}; do echo "bgemm --rounds $i"; done >"$work/cases.list"
 holds '^C ends regress with the rows so far' interrupted regress "$work/cases.list" --junit "$work/rows.xml"
 echo "bgemm --case 500x128x2 => timed" >"$work/timed.list"
-holds 'and one that is being timed' interrupted regress "$work/timed.list" --repeats 64 --json "$work/timed.json"
-# (A sanitizer's program takes long to begin, and one that ^C meets then has failed.)
+after=3 holds 'and one that is being timed' interrupted regress "$work/timed.list" --repeats 64 --json "$work/timed.json"
+# A program under a sanitizer takes long to begin; one that gets ^C then has failed.
 $crashes && holds 'which has not run then' grep -qE '"counts": *\{"not_run": *1' "$work/timed.json"
 holds 'no baseline is written then' test ! -e "$work/cases.list.baseline"
 echo old >"$work/kept.json"
