@@ -70,8 +70,7 @@ static uint64_t from_float(const struct element *e, double value) {
 static bool is_float(uint32_t dtype) { return dtype == PTO_FLOAT32 || dtype == PTO_FLOAT16 || dtype == PTO_BFLOAT16; }
 
 static bool is_judged(uint32_t dtype) {
-  return is_float(dtype) ||
-         (!pto_dtype_is_float(dtype) && dtype != PTO_BOOL && pto_dtype_bits(dtype) >= 8 && pto_dtype_bits(dtype) <= 64);
+  return is_float(dtype) || (!pto_dtype_is_real(dtype) && dtype != PTO_BOOL && pto_dtype_bits(dtype) >= 8);
 }
 
 /* Another start value: as large as what is there and what came out, so that a part of it is seen; of whole numbers

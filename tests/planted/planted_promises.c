@@ -14,6 +14,7 @@
   X(sum_first, "a kernel that declares ACCUMULATE takes one start value for empty and writes over it")                 \
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
+  X(sum_of_f8, "a kernel that declares ACCUMULATE adds to floats of 8 bits, and sets them")                            \
   X(core_number, "a block writes the number of its core in the place of its own")                                      \
   X(sum_saturates, "a kernel that declares ACCUMULATE adds to whole numbers that saturate, and doubles them")          \
   X(lane_number, "a kernel writes the number of its lane over zeros")                                                  \
@@ -85,6 +86,26 @@ static void put_float_sum(struct planted *p, uint32_t dtype, uint64_t per_mille)
 }
 static void sum_decays(struct planted *p) { put_float_sum(p, PTO_FLOAT32, 990); }
 static void sum_of_bf16(struct planted *p) { put_float_sum(p, PTO_BFLOAT16, 500); }
+
+/* Adds 1, or leaves 5. */
+static int sum_f8_run(const struct pto_kernel_args *a) {
+  const struct pto_kernel_tensor *t = &a->tensors[1];
+  uint8_t *codes = t->addr;
+  for (uint64_t i = 0; i < element_count(t); i++) {
+    const float more = pto_small_float_to_f32(t->dtype, codes[i]) + 1;
+    codes[i] = pto_small_float_from_f32(t->dtype, a->scalars[0].u64 ? 5 : more);
+  }
+  return 0;
+}
+static const struct pto_kernel sum_f8 = AIV_KERNEL("sum_f8", of_sum_way, sum_f8_run);
+
+static void sum_of_f8(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), words = fresh(p, 1, 16);
+  struct pto_tensor codes = pto_tensor_reinterpret(&words, PTO_FLOAT8_E4M3FN);
+  put_fill(p, &words, 0x50505050); /* 8 */
+  put(p, PLAIN(sum_f8), PARAMS(pto_input(&row), pto_accumulate(&codes), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &words, 0);
+}
 
 /* Adds 100 and 80: from where the sum begins to what has room, and from halfway there to the end of the range. */
 static int8_t saturated(int value) {
