@@ -10,16 +10,16 @@
 #include <check/observe/state.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <runtime/base/process.h>
 
 /* After so long the child waits for something that this process alone has: it counts as not asked. */
 #define CHILD_SECONDS 60u
 
 static void run_in_child(struct pto_observation *o, int to_parent) {
-  signal(SIGALRM, SIG_DFL);
-  alarm(CHILD_SECONDS);
+  pto_process_limit(CHILD_SECONDS);
   pto_observe_statics_renew(&o->statics);
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   _exit(write(to_parent, &outcome, sizeof outcome) != (ssize_t)sizeof outcome);

@@ -42,7 +42,7 @@ void pto_enough_rings_say(const struct pto_session *session, struct pto_error *e
   struct pto_ring_trial sizes = {.window = window, .heap_bytes = heap_bytes, .status = error->status};
   struct asked asked = {.options = session->options};
   if (!is_of_rings(error->status) || !session->rt || error->status == session->subject.program->expected_status) return;
-  if (PTO_HAS_SANITIZER) return; /* its locks that another thread has are held for ever in a child process */
+  if (PTO_HAS_TSAN) return; /* it ends a process that starts threads after a fork, as the run has started some */
   asked.options.text = NULL;
   asked.options.progress = NULL;
   const bool is_found = pto_ring_enough(run_once, &asked, &largest, &sizes);

@@ -16,7 +16,7 @@
 
 /* Adds to `error`, with which a run of the session has failed, the rings that were enough for the whole run, as options
  * of ptosim.  Of a program that needs its kernels, who tells them.  Nothing where it is not for rings, where the
- * program is there to fail so, or drives contexts, where it fails with any rings, or under a sanitizer. */
+ * program is there to fail so, or drives contexts, where it fails with any rings, or under ThreadSanitizer. */
 void pto_enough_rings_say(const struct pto_session *session, struct pto_error *error);
 
 #endif

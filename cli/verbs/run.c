@@ -30,6 +30,7 @@
 #include <cli/run/request.h>
 #include <report/stopped/stopped.h>
 #include <runtime/base/base.h>
+#include <runtime/base/process.h>
 #include <runtime/base/sanitizer.h>
 #include <runtime/control/control.h>
 
@@ -72,17 +73,6 @@ static void help(const struct pto_run_options *options) {
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
 
-/* Ends this process after PICTURE_SECONDS.  The thread that was forked blocks every signal but faults (thread.c), and
- * the caller of ptosim may have ignored this one. */
-static void begin_limit(void) {
-  sigset_t alarms;
-  signal(SIGALRM, SIG_DFL);
-  sigemptyset(&alarms);
-  sigaddset(&alarms, SIGALRM);
-  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-  alarm(PICTURE_SECONDS);
-}
-
 /* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
  * of a step.  Does not return; what goes wrong here is seen by the parent alone, which then does without. */
 _Noreturn static void tell_picture(const struct run *run, struct pto_run_result *result) {
@@ -90,7 +80,7 @@ _Noreturn static void tell_picture(const struct run *run, struct pto_run_result 
   const struct pto_run_options *options = run->options;
   struct pto_error error;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) signal(faults[i], SIG_DFL);
-  begin_limit();
+  pto_process_limit(PICTURE_SECONDS);
   result->stopped = pto_runtime_picture_now(pto_session_runtime(&run->session), result->error.status);
   if (!options->quiet) pto_stopped_say(result->stopped);
   int failed = options->json_path ? pto_run_result_write_json(result, options->json_path, &error) : 0;

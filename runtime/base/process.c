@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,4 +33,13 @@ int pto_process_reap(pid_t pid) {
 int pto_process_exit_code(pid_t pid) {
   const int status = pto_process_reap(pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void pto_process_limit(unsigned seconds) {
+  sigset_t alarms;
+  signal(SIGALRM, SIG_DFL);
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  alarm(seconds);
 }

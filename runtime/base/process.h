@@ -31,4 +31,8 @@ int pto_process_reap(pid_t pid);
 /* The same: its exit code; -1: a signal ended it. */
 int pto_process_exit_code(pid_t pid);
 
+/* Ends this process by SIGALRM when so many seconds are over, also where the caller ignores that signal or the
+ * thread that was forked blocks it (runtime/base/thread.h). */
+void pto_process_limit(unsigned seconds);
+
 #endif

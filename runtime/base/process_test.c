@@ -67,9 +67,27 @@ static void test_a_signal_while_it_is_waited_for_changes_nothing(void **state) {
   assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
+static void test_a_limit_ends_a_process_that_ignores_and_blocks_the_signal(void **state) {
+  (void)state;
+  const pid_t child = fork();
+  if (child == 0) {
+    sigset_t all;
+    sigfillset(&all);
+    signal(SIGALRM, SIG_IGN);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    pto_process_limit(1);
+    for (int i = 0; i < 600; i++) usleep(100000);
+    _exit(0);
+  }
+  const int status = pto_process_reap(child);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGALRM);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_descriptors_that_are_given_are_there_and_others_empty),
                                      cmocka_unit_test(test_exit_codes),
-                                     cmocka_unit_test(test_a_signal_while_it_is_waited_for_changes_nothing)};
+                                     cmocka_unit_test(test_a_signal_while_it_is_waited_for_changes_nothing),
+                                     cmocka_unit_test(test_a_limit_ends_a_process_that_ignores_and_blocks_the_signal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

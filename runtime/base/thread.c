@@ -2,22 +2,56 @@
 #include <runtime/base/thread.h>
 
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
+
+#include <runtime/base/sanitizer.h>
 
 uint32_t pto_thread_fail_countdown;
 
-bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argument, int *error_out) {
+struct start {
+  void *(*run)(void *);
+  void *argument;
+  sem_t has_begun;
+};
+
+static void *begin(void *opaque) {
+  struct start *start = opaque;
+  void *(*const run)(void *) = start->run;
+  void *const argument = start->argument;
+  sem_post(&start->has_begun);
+  return run(argument);
+}
+
+/* As pthread_create, for a thread that blocks what can wait. */
+static int create(pthread_t *thread_out, void *(*run)(void *), void *argument) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
   sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) sigdelset(&blocked, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int error = pthread_create(thread_out, NULL, run, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
+/* A sanitizer holds locks of its own while a thread begins: a process forked in that time finds them held for ever. */
+static int create_and_wait(pthread_t *thread_out, void *(*run)(void *), void *argument) {
+  struct start start = {.run = run, .argument = argument};
+  sem_init(&start.has_begun, 0, 0);
+  const int error = create(thread_out, begin, &start);
+  while (error == 0 && sem_wait(&start.has_begun) != 0) {
+  }
+  sem_destroy(&start.has_begun);
+  return error;
+}
+
+bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argument, int *error_out) {
   if (pto_thread_fail_countdown && --pto_thread_fail_countdown == 0) {
     *error_out = EAGAIN;
     return false;
   }
-  sigfillset(&blocked);
-  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) sigdelset(&blocked, faults[i]);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  int error = pthread_create(thread_out, NULL, run, argument);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  const int error = PTO_HAS_SANITIZER ? create_and_wait(thread_out, run, argument) : create(thread_out, run, argument);
   if (error) *error_out = error;
   return error == 0;
 }

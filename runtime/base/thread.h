@@ -4,7 +4,8 @@
  *
  * Owns no state but a test hook.  A thread started here blocks every signal that can wait, so that interrupts and
  * terminal signals reach the threads of the embedding program; faults in a kernel (SIGSEGV and its like) stay
- * deliverable. Any thread may call; the thread that starts one joins it.
+ * deliverable.  Under a sanitizer it has begun when the call returns, so that the process may fork.  Any thread may
+ * call; the thread that starts one joins it.
  */
 #ifndef PTO_THREAD_H
 #define PTO_THREAD_H
