@@ -164,6 +164,7 @@ $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 $(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI) '-DPTO_PAPI_LIBRARY="$(PAPI_LIBRARY)"'
 $(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
 $(call obj,cli/main/about.c): DEFINES += '-DPTO_LIBRARIES="$(HAVE_ALL)"'
+$(call obj,runtime/base/version.c): DEFINES += '-DPTO_COMPILER="$(CC)"'
 $(call obj,$(ZLIB_HOME)): DEFINES += $(HAVE_ZLIB)
 # That of MPI is a plug-in of its own.
 MPI_PLUG_IN := $(if $(MPI_LIBS),$(if $(wildcard $(MPI_HOME)),$(B)/libpto_mpi.so))

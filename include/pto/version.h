@@ -30,6 +30,10 @@ extern "C" {
 /* PTO_VERSION of the library that is loaded.  A static string; any thread. */
 PTO_API const char *pto_version(void);
 
+/* The command of the C compiler that built it, as make was told: "cc", "clang", "ccache gcc".  What compiles kernels at
+ * run time begins with it.  A static string; any thread. */
+PTO_API const char *pto_compiler(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -192,8 +192,8 @@ def _include():
 def compile(source, name=None, flags=()):
     """Compiles a C kernel, and returns it: of a file (pathlib.Path), or of text.
 
-    The source defines `const struct pto_kernel NAME`, not static; name: which, where there are several.  $CC is the compiler,
-    else cc.  pto.Error with the compiler's words where it fails.
+    The source defines `const struct pto_kernel NAME`, not static; name: which, where there are several.  The compiler is $CC,
+    else the one that built the library.  pto.Error with its words where it fails.
     """
     where = tempfile.mkdtemp(prefix="pto-")
     atexit.register(shutil.rmtree, where, True)
@@ -210,9 +210,12 @@ def compile(source, name=None, flags=()):
         name = names[0]
     library = pathlib.Path(where) / "kernel.so"
     include = _include()
-    command = [*os.environ.get("CC", "cc").split(), "-std=c17", "-O2", "-g", "-fPIC", "-shared", "-ffp-contract=off",
+    command = [*(os.environ.get("CC") or ffi.string(lib.pto_compiler()).decode()).split(), "-std=c17", "-O2", "-g", "-fPIC", "-shared", "-ffp-contract=off",
                *([f"-I{include}"] if include else []), *flags, str(path), "-o", str(library)]
-    said = subprocess.run(command, capture_output=True, text=True)
+    try:
+        said = subprocess.run(command, capture_output=True, text=True)
+    except OSError as reason:
+        raise Error(f"no compiler {command[0]}: {reason.strerror}; $CC says which") from None
     if said.returncode:
         raise Error(said.stderr.strip())
     loaded = ctypes.CDLL(str(library))

@@ -177,6 +177,17 @@ def test_c_that_does_not_compile_says_why():
         pto.compile("int x;")
 
 
+def test_c_is_compiled_by_the_compiler_of_the_library_or_by_what_the_environment_says(monkeypatch):
+    empty = "#include <pto/pto.h>\nconst struct pto_kernel k = {.name = COMPILER};"
+    monkeypatch.setenv("CC", 'cc -DCOMPILER="said"')
+    assert "said" in repr(pto.compile(empty))
+    monkeypatch.setenv("CC", "no_such_cc")
+    with pytest.raises(pto.Error, match=r"no compiler no_such_cc: No such file or directory; \$CC says which"):
+        pto.compile(empty)
+    monkeypatch.delenv("CC")
+    assert pto.compile(empty, flags=['-DCOMPILER="own"']) is not None
+
+
 def test_settings_that_do_not_exist_are_named():
     with pytest.raises(TypeError, match="windows"):
         pto.Runtime(windows=3)
