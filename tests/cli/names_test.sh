@@ -75,6 +75,7 @@ $crashes && holds 'and leaves JSON that says so' grep -q '"exit": *130' "$work/l
 twice() { # another soon after the first, while the run has the time to end by itself, and does not
   local pid until=$((SECONDS + 60))
   echo old >"$work/twice.json"
+  echo >"$work/out" # what stands there is of another run
   "$build/ptosim" run "$program" --set mistake=loop --json "$work/twice.json" >"$work/out" 2>&1 &
   pid=$!
   until grep -q 'goes round' "$work/out"; do

@@ -7,7 +7,8 @@
 #   leaves_with STATUS COMMAND…       whether it leaves with that status; its output goes to standard output
 #   holds_total [SKIPPED]             the last line of the script: prints the count; fails if anything did not hold
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+# A copy of the shell that a signal ends before it has become its command runs this too.
+trap '[ $BASHPID = $$ ] && rm -rf "$work"' EXIT
 passed=0 failed=0
 
 holds() {
