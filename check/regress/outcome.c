@@ -341,7 +341,7 @@ static int write_cases(const struct pto_baseline *baseline, const char *path, st
     fputs("{\"cases\": {\n", out);
     for (i = 0; i < count; i++) write_case(out, texts[i], json_object_get(baseline->cases, texts[i]), i + 1 == count);
     fputs("}}\n", out);
-    status = pto_output_close_stream(path, out, error);
+    status = pto_output_close_stream(path, out, PTO_OK, error);
   }
   free(texts);
   return status;

@@ -143,13 +143,13 @@ int pto_graph_program_read(const struct pto_graph_program_source *source, struct
 
 /* ---- arrays ---- */
 
-/* Floats within ±1, integers below MOST_WHOLE, from a stream of the input's name. */
-static void fill(const struct pto_operand *operand, uint64_t seed, void *data) {
+/* Floats within ±1, integers below MOST_WHOLE, from a stream of the input's name; false without memory. */
+static bool fill(const struct pto_operand *operand, uint64_t seed, void *data) {
   struct pto_graph_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims};
   struct pto_reference_tensor tensor;
   struct pto_rng rng = {pto_xxh64(operand->name, strlen(operand->name), seed)};
   memcpy(desc.shape, operand->shape, sizeof desc.shape);
-  if (!pto_reference_tensor_init(&tensor, &desc)) return;
+  if (!pto_reference_tensor_init(&tensor, &desc)) return false;
   for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
     if (tensor.values)
       tensor.values[i] = 2 * pto_rng_unit(&rng) - 1;
@@ -159,6 +159,7 @@ static void fill(const struct pto_operand *operand, uint64_t seed, void *data) {
   pto_reference_tensor_round(&tensor);
   pto_reference_tensor_store(&tensor, data);
   pto_reference_tensor_fini(&tensor);
+  return true;
 }
 
 static struct pto_array *declare(struct pto_program_run *run, const struct pto_operand *operand, uint32_t role) {
@@ -183,7 +184,8 @@ static int prepare(struct pto_program_run *run) {
     return pto_program_fail(run, "%s is in use", p->name);
   for (uint32_t i = 0; i < graph->input_count; i++) {
     if (!(p->inputs[i] = declare(run, &graph->input_operands[i], PTO_ARRAY_INPUT))) return PTO_EINVAL;
-    fill(&graph->input_operands[i], pto_program_seed(run), p->inputs[i]->data);
+    if (!fill(&graph->input_operands[i], pto_program_seed(run), p->inputs[i]->data))
+      return pto_program_fail_as(run, PTO_ENOMEM, "no memory for the values of input %s", p->inputs[i]->name);
   }
   for (uint32_t i = 0; i < graph->output_count; i++)
     if (!(p->outputs[i] = declare(run, &graph->output_operands[i], PTO_ARRAY_OUTPUT))) return PTO_EINVAL;

@@ -53,33 +53,26 @@ void pto_session_cover_seeds(const struct pto_session *session, struct pto_cover
 /* ---- the order of tasks ---- */
 
 /* "; of node 3 gemm query and node 7 softmax", or "; both of node 3 gemm query". */
-static void say_nodes(const struct pto_finding *finding, const struct pto_export_info *info, FILE *to) {
+static void say_nodes(const struct pto_finding *finding, const struct pto_export_info *info, char *text, size_t size) {
   const char *first = pto_export_group(info, finding->tasks[0]), *second = pto_export_group(info, finding->tasks[1]);
   if (first && second && strcmp(first, second) == 0)
-    fprintf(to, "; both of node %s", first);
+    snprintf(text, size, "; both of node %s", first);
   else if (first || second)
-    fprintf(to, "; of node %s%s%s", first ? first : second, first && second ? " and node " : "",
-            first && second ? second : "");
+    snprintf(text, size, "; of node %s%s%s", first ? first : second, first && second ? " and node " : "",
+             first && second ? second : "");
 }
 
 /* The nodes of a graph in the place of lines of its lowering, which is none of who wrote it.  Without memory the
  * finding stays as it is. */
 static void name_nodes(struct pto_finding *finding, const struct pto_export_info *info) {
-  char places[512], *text = NULL;
-  size_t size = 0;
+  char places[512], nodes[512] = "", *text;
   if (!pto_export_group(info, finding->tasks[0]) && !pto_export_group(info, finding->tasks[1])) return;
-  FILE *stream = open_memstream(&text, &size);
-  if (!stream) return;
   pto_finding_say_places(finding, places, sizeof places);
   const char *at = places[0] ? strstr(finding->sentence, places) : NULL;
   const size_t before = at ? (size_t)(at - finding->sentence) : strlen(finding->sentence);
-  fprintf(stream, "%.*s", (int)before, finding->sentence);
-  say_nodes(finding, info, stream);
-  fputs(finding->sentence + before + (at ? strlen(places) : 0), stream);
-  if (fclose(stream) != 0) {
-    free(text);
-    return;
-  }
+  const char *rest = finding->sentence + before + (at ? strlen(places) : 0);
+  say_nodes(finding, info, nodes, sizeof nodes);
+  if (asprintf(&text, "%.*s%s%s", (int)before, finding->sentence, nodes, rest) < 0) return;
   free(finding->sentence);
   finding->sentence = text;
   memset(finding->places, 0, sizeof finding->places);

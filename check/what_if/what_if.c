@@ -28,12 +28,15 @@ struct pto_what_if_plan {
   struct pto_what_if_run **runs;
   struct pto_forecast *forecasts;
   uint32_t count, capacity;
+  struct pto_error failure; /* other than that a chip may not be so */
 };
 
-static void refuse(struct pto_what_if_run *run, int status, const char *sentence) {
+/* What a chip file may not have is told as a run that is refused; any other failure is that of the whole. */
+static void refuse(struct pto_what_if_plan *plan, struct pto_what_if_run *run, const struct pto_error *error) {
+  if (error->status != PTO_EINVAL) plan->failure = *error;
   run->exit_code = PTO_EXIT_USAGE;
-  run->status = status;
-  snprintf(run->sentence, sizeof run->sentence, "%.*s", (int)sizeof run->sentence - 1, sentence);
+  run->status = error->status;
+  snprintf(run->sentence, sizeof run->sentence, "%.*s", (int)sizeof run->sentence - 1, error->sentence);
 }
 
 static struct pto_forecast_job *add_job(struct pto_what_if_plan *plan, struct pto_what_if_run *run,
@@ -49,22 +52,19 @@ static struct pto_forecast_job *add_job(struct pto_what_if_plan *plan, struct pt
   return &plan->jobs[at];
 }
 
-/* A run with another value of a key; what a chip file may not have is told as a run that is refused. */
+/* A run with another value of a key. */
 static void add_value(struct pto_what_if_plan *plan, const struct pto_chip_note *note, uint64_t value,
                       const char *label, struct pto_what_if_run *run) {
   struct pto_chip_sheet *sheet = malloc(sizeof *sheet);
   struct pto_chip_note changed = *note;
   struct pto_chip chip;
-  struct pto_error error = {.status = PTO_ENOMEM};
+  struct pto_error error;
   run->value = value;
   snprintf(changed.value, sizeof changed.value, "%" PRIu64, value);
-  if (!sheet) {
-    refuse(run, PTO_ENOMEM, "no memory for a chip description");
-    return;
-  }
-  *sheet = plan->sheet;
-  if (pto_chip_sheet_set(sheet, &changed, &error) || pto_chip_sheet_load(sheet, label, &chip, &error))
-    refuse(run, error.status, error.sentence);
+  pto_error_set(&error, PTO_ENOMEM, "no memory for a chip description");
+  if (sheet) *sheet = plan->sheet;
+  if (!sheet || pto_chip_sheet_set(sheet, &changed, &error) || pto_chip_sheet_load(sheet, label, &chip, &error))
+    refuse(plan, run, &error);
   else
     (void)add_job(plan, run, &chip);
   free(sheet);
@@ -91,14 +91,12 @@ static void add_part(struct pto_what_if_plan *plan, const char *prefix, const ch
   struct pto_what_if_part *part = &asked->parts[asked->part_count++];
   snprintf(part->what, sizeof part->what, "%s%s", prefix, what);
   snprintf(part->chip_set, sizeof part->chip_set, "%s", chip_set);
-  if (asprintf(&name, "%s,%s", plan->config.chip, chip_set) < 0) {
-    refuse(&part->half, PTO_ENOMEM, "no memory for the name of a chip");
-    return;
-  }
-  const int status = pto_chip_load(name, &chip, &error);
-  free(name);
+  const bool has_name = asprintf(&name, "%s,%s", plan->config.chip, chip_set) >= 0;
+  const int status = has_name ? pto_chip_load(name, &chip, &error)
+                              : pto_error_set(&error, PTO_ENOMEM, "no memory for the name of a chip");
+  if (has_name) free(name);
   if (status) {
-    refuse(&part->half, status, error.sentence);
+    refuse(plan, &part->half, &error);
     return;
   }
   chip.cluster_count = plan->plain.cluster_count;
@@ -266,7 +264,10 @@ int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_shar
     if (status || pto_share_is_part(share)) return status;
   }
   for (uint32_t i = 0; i < plan->count; i++) {
-    take_end(plan->runs[i], &plan->forecasts[i], &plan->chips[i]);
+    const struct pto_forecast *forecast = &plan->forecasts[i];
+    if (forecast->status == PTO_ENOMEM || forecast->status == PTO_ESYSTEM) /* none of what is asked for */
+      return pto_error_set(error, forecast->status, "%s", forecast->sentence);
+    take_end(plan->runs[i], forecast, &plan->chips[i]);
     asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
   }
   asked->run_count = plan->count;
@@ -296,6 +297,10 @@ static int make_runs(struct pto_what_if_plan *plan, const char *label, struct pt
   plan_keys(plan, label);
   plan_clusters(plan);
   plan_window(plan);
+  if (plan->failure.status) {
+    *error = plan->failure;
+    return error->status;
+  }
   asked->planned_count = plan->count;
   asked->digest = digest_of(plan);
   return PTO_OK;

@@ -190,5 +190,5 @@ int pto_adopt_cases_write_junit(const struct pto_adopt_cases *cases, const char 
           counts[LEFT_OUT], seconds);
   json_array_foreach(cases->array, i, one) put_case(out, one);
   fputs("</testsuite>\n", out);
-  return pto_output_close_stream(path, out, error);
+  return pto_output_close_stream(path, out, PTO_OK, error);
 }

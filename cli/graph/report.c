@@ -12,6 +12,7 @@
 #include <check/order/order_coverage.h>
 #include <formats/units.h>
 #include <graph/build/outside.h>
+#include <kernels/reference/reference.h>
 #include <report/findings/findings.h>
 #include <report/run/alike_tasks.h>
 #include <report/run/result.h>
@@ -137,15 +138,13 @@ struct range {
 };
 
 static struct range range_of(const struct pto_operand *operand, const void *bytes) {
-  struct pto_graph_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims};
-  struct pto_reference_tensor tensor;
+  const uint64_t stride = 1;
+  uint64_t count = 1, finite = 0;
+  for (uint32_t d = 0; d < operand->ndims; d++) count *= operand->shape[d];
+  const struct pto_kernel_tensor flat = {(void *)(uintptr_t)bytes, &count, &stride, 1, operand->dtype};
   struct range range = {INFINITY, -INFINITY, 0, 0};
-  uint64_t finite = 0;
-  memcpy(desc.shape, operand->shape, sizeof desc.shape);
-  if (!pto_reference_tensor_init(&tensor, &desc)) return range;
-  pto_reference_tensor_load(&tensor, bytes);
-  for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
-    const double x = pto_graph_element(&tensor, i);
+  for (uint64_t i = 0; i < count; i++) {
+    const double x = pto_reference_element(&flat, i);
     if (!isfinite(x)) {
       range.not_finite++;
       continue;
@@ -154,7 +153,6 @@ static struct range range_of(const struct pto_operand *operand, const void *byte
     range.most = fmax(range.most, x);
     range.mean += (x - range.mean) / (double)++finite;
   }
-  pto_reference_tensor_fini(&tensor);
   return range;
 }
 

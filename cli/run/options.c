@@ -20,6 +20,7 @@
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 #include <runtime/base/closest.h>
 #include <runtime/base/grow.h>
 
@@ -405,7 +406,7 @@ static char *shell_word(const char *word) {
   return text;
 }
 
-/* A word of the command that does the run again. */
+/* A word of the command that does the run again; NULL from where memory runs out, which the parse tells in the end. */
 static void note_again(struct pto_run_options *options, const char *name, const char *value) {
   char *word = value ? shell_word(value) : NULL, *longer = NULL;
   if (options->again && (!value || word) &&
@@ -451,14 +452,15 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
 
 /* A chip whose numbers are set is named with them: "a2a3,dispatch=1" (sim/chips/chip.h). */
 static int set_chip(struct pto_run_options *options, struct pto_error *error) {
-  size_t size = 0;
   if (options->chip_settings.count == 0) return PTO_OK;
   if (!options->chip) return pto_error_set(error, PTO_EINVAL, "--chip-set needs --chip");
-  FILE *text = open_memstream(&options->set_chip, &size);
-  if (!text) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
-  fputs(options->chip, text);
-  for (size_t i = 0; i < options->chip_settings.count; i++) fprintf(text, ",%s", options->chip_settings.items[i]);
-  if (fclose(text)) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
+  size_t size = strlen(options->chip) + 1;
+  for (size_t i = 0; i < options->chip_settings.count; i++) size += 1 + strlen(options->chip_settings.items[i]);
+  options->set_chip = calloc(1, size);
+  if (!options->set_chip) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
+  pto_text_append(options->set_chip, size, "%s", options->chip);
+  for (size_t i = 0; i < options->chip_settings.count; i++)
+    pto_text_append(options->set_chip, size, ",%s", options->chip_settings.items[i]);
   options->chip = options->set_chip;
   return PTO_OK;
 }
@@ -530,6 +532,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   const char *refused = options->help ? NULL : find_refused(options, verb);
   const bool names_chip = options->programs.count > 0 && pto_subject_is_adopted(options->programs.items[0]);
   if (!options->chip && !names_chip) note_again(options, "chip", pto_chip_name_at(0));
+  if ((AGAIN >> verb & 1) && !options->again) return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
   if (!refused) return set_chip(options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
@@ -550,7 +553,7 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
   struct pto_error error;
   *code_out = PTO_EXIT_OK;
   if (pto_run_options_parse(form->verb, argc, argv, form->own, own_target, options, &error))
-    *code_out = pto_complain(PTO_EXIT_USAGE, "%s: %s", name, error.sentence);
+    *code_out = pto_complain(pto_exit_of_setup(error.status), "%s: %s", name, error.sentence);
   else if (options->help)
     form->help(options);
   else if (pto_complain_unwritable(options->sarif_path) || pto_complain_unwritable(options->junit_path))

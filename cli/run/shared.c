@@ -27,7 +27,7 @@ void pto_shared_note(struct pto_run_options *options, const char *format, ...) {
   va_start(arguments, format);
   if (vasprintf(&word, format, arguments) < 0) word = NULL;
   va_end(arguments);
-  json_array_append_new(options->command, word ? pto_shard_text(word) : NULL);
+  if (json_array_append_new(options->command, word ? pto_shard_text(word) : NULL)) options->share.written = PTO_ENOMEM;
   free(word);
 }
 

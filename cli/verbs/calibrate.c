@@ -136,8 +136,8 @@ static int write_chip(struct calibrate *calibrate) {
   struct pto_error error;
   FILE *file = pto_new_file_create(calibrate->to, &error);
   if (!file) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
-  pto_chip_sheet_write(&calibrate->calibration.sheet, file);
-  if (pto_new_file_finish(calibrate->to, file, ferror(file) ? EIO : 0, &error))
+  const bool is_written = pto_chip_sheet_write(&calibrate->calibration.sheet, file);
+  if (pto_new_file_finish(calibrate->to, file, is_written ? 0 : EIO, &error))
     return pto_complain(PTO_EXIT_FAILED, "calibrate: %s cannot be written", calibrate->to);
   return calibrate->kernels ? write_kernels(calibrate) : PTO_EXIT_OK;
 }

@@ -263,7 +263,7 @@ static int save(const struct explore_command *c, struct pto_error *error) {
           c->explored.session.result.deps, pto_schedule_name_format(first->name, schedule, sizeof schedule));
   for (uint32_t k = 0; k < first->holds.count; k++)
     fprintf(stream, "%s\n", pto_explore_hold_format(&first->holds.items[k], hold, sizeof hold));
-  return pto_output_close_stream(c->save, stream, error);
+  return pto_output_close_stream(c->save, stream, PTO_OK, error);
 }
 
 static int report(struct explore_command *c, int exit_code) {
@@ -277,7 +277,9 @@ static int report(struct explore_command *c, int exit_code) {
   if (exit_code == PTO_EXIT_INTERRUPTED && !c->explored.error.sentence[0])
     pto_error_set(&c->explored.error, PTO_EINTERRUPTED, "explore: interrupted, and not all has been tried");
   if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
-  if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
+  /* where it failed, the first difference may be one that is not shrunk */
+  if (exit_code != PTO_EXIT_FAILED && save(c, &reason))
+    exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
   c->exit_code = exit_code;
   const struct pto_report_page_document document = {"explore", put_report, c};
   exit_code = pto_write_page(c->page, &document, exit_code);

@@ -122,12 +122,9 @@ static int exit_of(int status) {
 static int save_dot(struct pto_graph_command *command) {
   const char *path = command->dot_path;
   FILE *out;
-  int status = pto_output_open_stream(path, &out, &command->error);
-  if (status) return status;
-  const int written = pto_graph_write_dot(command->graph, out);
-  status = pto_output_close_stream(path, out, &command->error);
-  return status == PTO_OK && written ? pto_error_set(&command->error, written, "%s: %s", path, pto_strerror(written))
-                                     : status;
+  const int status = pto_output_open_stream(path, &out, &command->error);
+  return status ? status
+                : pto_output_close_stream(path, out, pto_graph_write_dot(command->graph, out), &command->error);
 }
 
 static int write_files(struct pto_graph_command *command) {

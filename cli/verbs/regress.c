@@ -187,9 +187,12 @@ static int find_parts(const struct regress *r, size_t index, struct pto_child_re
 
 static void put_runs(struct regress *r, size_t index, const struct pto_child_result *runs) {
   json_t *list = json_array();
-  for (int i = 0; i < RUN_COUNT && runs[i].json; i++) json_array_append_new(list, pto_child_result_pack(&runs[i]));
+  int missing = 0; /* then the line is not whole */
+  for (int i = 0; i < RUN_COUNT && runs[i].json; i++)
+    missing |= json_array_append_new(list, pto_child_result_pack(&runs[i]));
   pthread_mutex_lock(&r->mutex);
-  pto_share_put(&r->options.share, index, r->results[index].seconds, json_pack("{s:o}", "runs", list));
+  pto_share_put(&r->options.share, index, r->results[index].seconds, missing ? NULL : json_pack("{s:O}", "runs", list));
+  json_decref(list);
   pthread_mutex_unlock(&r->mutex);
 }
 

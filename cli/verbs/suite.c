@@ -269,8 +269,10 @@ static int make_run(struct suite *suite, struct row *row, struct pto_child_resul
 
 static void put_row(struct suite *suite, const struct row *row, const struct pto_child_result *child) {
   json_t *runs = json_array();
-  if (child) json_array_append_new(runs, pto_child_result_pack(child));
-  pto_share_put(&suite->options.share, (uint64_t)(row - suite->rows), row->seconds, json_pack("{s:o}", "runs", runs));
+  const bool is_whole = !child || json_array_append_new(runs, pto_child_result_pack(child)) == 0;
+  pto_share_put(&suite->options.share, (uint64_t)(row - suite->rows), row->seconds,
+                is_whole ? json_pack("{s:O}", "runs", runs) : NULL);
+  json_decref(runs);
 }
 
 static void tell_row(struct suite *suite, struct row *row, const struct pto_child_result *child) {
@@ -328,9 +330,9 @@ static int write_results(struct suite *suite, const char *path) {
                            "skipped", (int)suite->skipped, "bad", (int)suite->bad);
   int status = pto_output_open_stream(path, &out, &error);
   if (status == PTO_OK) {
-    json_dumpf(root, out, JSON_INDENT(1));
+    const bool is_written = root && (json_dumpf(root, out, JSON_INDENT(1)) == 0 || ferror(out));
     fputc('\n', out);
-    status = pto_output_close_stream(path, out, &error);
+    status = pto_output_close_stream(path, out, is_written ? PTO_OK : PTO_ENOMEM, &error);
   }
   json_decref(root);
   return status ? pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence) : PTO_EXIT_OK;

@@ -183,7 +183,7 @@ static int write_page(const struct validate *v, const struct pto_page *page) {
   const char *path = v->page_path ? v->page_path : "-";
   if (pto_output_open_stream(path, &to, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_page_write(page, to);
-  if (pto_output_close_stream(path, to, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  if (pto_output_close_stream(path, to, PTO_OK, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   return PTO_EXIT_OK;
 }
 

@@ -216,7 +216,11 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
     mapped = path;
   }
   loaded->handle = dlopen(mapped, RTLD_NOW | RTLD_LOCAL);
-  if (!loaded->handle) return pto_error_set(error, PTO_EINVAL, "program %s: %s", loaded->path, dlerror());
+  if (!loaded->handle) {
+    const char *reason = dlerror(); /* the dynamic linker tells no errno */
+    const int status = strstr(reason, strerror(ENOMEM)) ? PTO_ENOMEM : PTO_EINVAL;
+    return pto_error_set(error, status, "program %s: %s", loaded->path, reason);
+  }
   return PTO_OK;
 }
 

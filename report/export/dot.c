@@ -264,7 +264,7 @@ static int find_width(const struct pto_trace *trace, uint64_t *width_out) {
 int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                    struct pto_error *error) {
   struct dot dot = {.trace = trace, .info = info};
-  int status = pto_output_open_stream(path, &dot.out, error);
+  const int status = pto_output_open_stream(path, &dot.out, error);
   if (status) return status;
   begin(dot.out, info);
   uint64_t width = 0;
@@ -276,6 +276,5 @@ int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *
     walked = pto_trace_each_edge(trace, put_edge, &dot);
   }
   fputs("}\n", dot.out);
-  status = pto_output_close_stream(path, dot.out, error);
-  return status == PTO_OK && walked ? pto_error_set(error, walked, "%s: %s", path, pto_strerror(walked)) : status;
+  return pto_output_close_stream(path, dot.out, walked, error);
 }

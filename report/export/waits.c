@@ -56,5 +56,5 @@ int pto_export_waits(const struct pto_trace *trace, const struct pto_export_info
         graph.out);
   for (uint32_t i = 0; picture && i < picture->link_count; i++) put_link(&graph, &picture->links[i]);
   fputs("}\n", graph.out);
-  return pto_output_close_stream(path, graph.out, error);
+  return pto_output_close_stream(path, graph.out, PTO_OK, error);
 }

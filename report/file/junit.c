@@ -54,5 +54,5 @@ int pto_junit_write(const char *path, const char *name, size_t count,
     put_case(out, &one);
   }
   fputs("</testsuite>\n", out);
-  return pto_output_close_stream(path, out, error);
+  return pto_output_close_stream(path, out, PTO_OK, error);
 }

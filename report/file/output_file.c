@@ -77,10 +77,7 @@ int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error
   return PTO_OK;
 }
 
-int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error) {
-  errno = 0;
-  const bool is_bad = fflush(stream) != 0 || ferror(stream);
-  const int reason = errno;
+static int close_stream(const char *path, FILE *stream, bool is_bad, int reason, struct pto_error *error) {
   if (pto_gzip_is_name(path)) {
     const int fd = dup(fileno(stream));
     fclose(stream);
@@ -89,6 +86,13 @@ int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *er
   if (stream != stdout) return pto_new_file_finish(path, stream, !is_bad ? 0 : reason ? reason : EIO, error);
   return is_bad ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, reason ? strerror(reason) : "cannot be written")
                 : PTO_OK;
+}
+
+int pto_output_close_stream(const char *path, FILE *stream, int written, struct pto_error *error) {
+  errno = 0;
+  const bool is_bad = fflush(stream) != 0 || ferror(stream);
+  const int status = close_stream(path, stream, is_bad || written, errno, error);
+  return written ? pto_error_set(error, written, "%s: %s", path, pto_strerror(written)) : status;
 }
 
 int pto_output_json(const char *path, void (*put)(struct pto_json_writer *w, const void *context), const void *context,

@@ -26,7 +26,8 @@ PTO_MUST_CHECK int pto_output_probe(const char *path, struct pto_error *error);
 
 /* The same through stdio. */
 PTO_MUST_CHECK int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error *error);
-PTO_MUST_CHECK int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error);
+/* `written`: PTO_OK, or why not all of it could be made, which leaves the file as it was before. */
+PTO_MUST_CHECK int pto_output_close_stream(const char *path, FILE *stream, int written, struct pto_error *error);
 
 /* One JSON object, whose members `put` writes. */
 PTO_MUST_CHECK int pto_output_json(const char *path, void (*put)(struct pto_json_writer *w, const void *context),

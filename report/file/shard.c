@@ -133,9 +133,9 @@ json_t *pto_shard_text(const char *text) {
 static void write_line(struct pto_share *share, json_t *rest) {
   json_t *line = json_pack("{s:s, s:i, s:i, s:i}", "format", "pto-shard", "version", 1, "shard",
                            (int)share->shard.number, "of", (int)share->shard.count);
-  /* What is missing here merge tells of: a line without its members is none. */
-  if (line && rest) json_object_update(line, rest);
-  json_dumpf(line, share->stream, JSON_COMPACT);
+  if (!line || !rest || json_object_update(line, rest) ||
+      (json_dumpf(line, share->stream, JSON_COMPACT) && !ferror(share->stream)))
+    share->written = PTO_ENOMEM;
   fputc('\n', share->stream);
   json_decref(line);
   json_decref(rest);
@@ -174,7 +174,7 @@ int pto_share_begin(struct pto_share *share, const struct pto_share_list *list, 
 int pto_share_end(struct pto_share *share, struct pto_error *error) {
   FILE *stream = share->stream;
   share->stream = NULL;
-  return stream ? pto_output_close_stream(share->path, stream, error) : PTO_OK;
+  return stream ? pto_output_close_stream(share->path, stream, share->written, error) : PTO_OK;
 }
 
 json_t *pto_share_result(const struct pto_share *share, uint64_t item, double *seconds) {

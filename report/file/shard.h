@@ -59,6 +59,7 @@ struct pto_share {
   const struct pto_shard_lines *lines; /* NULL: items are done here */
   const char *path;                    /* of the lines; "-" is standard output */
   FILE *stream;
+  int written; /* PTO_OK, or why a line is not whole */
 };
 
 /* Whose list it is.  `command` is an array of words, borrowed for the call. */

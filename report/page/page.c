@@ -36,7 +36,7 @@ static void put_words(struct pto_json_writer *w, const void *unused) {
 int pto_report_page_write(const char *path, const struct pto_report_page *page, struct pto_error *error) {
   static const char *const prefixes[] = {"a-", "b-"};
   FILE *to;
-  int status = pto_output_open_stream(path, &to, error);
+  const int status = pto_output_open_stream(path, &to, error);
   if (status) return status;
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>report</title>\n<style>\n",
@@ -53,8 +53,7 @@ int pto_report_page_write(const char *path, const struct pto_report_page *page, 
     if (page->runs[side]) pto_run_page_put(page->runs[side], prefixes[side], to);
   pto_page_put_scripts(to);
   fputs("</body>\n</html>\n", to);
-  status = pto_output_close_stream(path, to, error);
-  return status == PTO_OK && written ? pto_error_set(error, written, "%s: %s", path, pto_strerror(written)) : status;
+  return pto_output_close_stream(path, to, written, error);
 }
 
 /* ---- of a run ---- */

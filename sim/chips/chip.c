@@ -479,19 +479,21 @@ int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note 
   return PTO_OK;
 }
 
-void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file) {
-  fputs(sheet->about, file);
+bool pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file) {
+  bool is_written = fputs(sheet->about, file) >= 0;
   for (uint32_t i = 0; i < sheet->count; i++) {
     const struct pto_chip_note *note = &sheet->notes[i];
     char text[128];
-    if (i == 0 || strcmp(note->section, note[-1].section) != 0) fprintf(file, "\n[%s]\n", note->section);
+    if (i == 0 || strcmp(note->section, note[-1].section) != 0)
+      is_written &= fprintf(file, "\n[%s]\n", note->section) >= 0;
     snprintf(text, sizeof text, "%s = %s", note->key, note->value);
     if (note->tag == PTO_CHIP_UNTAGGED && !note->source[0])
-      fprintf(file, "%s\n", text);
+      is_written &= fprintf(file, "%s\n", text) >= 0;
     else
-      fprintf(file, "%-38s ; %s%s%s\n", text, tag_names[note->tag],
-              note->tag != PTO_CHIP_UNTAGGED && note->source[0] ? ": " : "", note->source);
+      is_written &= fprintf(file, "%-38s ; %s%s%s\n", text, tag_names[note->tag],
+                            note->tag != PTO_CHIP_UNTAGGED && note->source[0] ? ": " : "", note->source) >= 0;
   }
+  return is_written;
 }
 
 int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, struct pto_chip *chip,
@@ -500,8 +502,8 @@ int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, s
   size_t size = 0;
   pto_error_clear(error);
   FILE *file = open_memstream(&text, &size);
-  if (file) pto_chip_sheet_write(sheet, file);
-  const bool is_written = file && fclose(file) == 0;
+  bool is_written = file && pto_chip_sheet_write(sheet, file);
+  if (file) is_written &= fclose(file) == 0 && text;
   const int status = load_file(is_written ? fmemopen(text, size, "r") : NULL, label, true, chip, NULL, error);
   free(text);
   return status;

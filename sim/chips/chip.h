@@ -134,8 +134,8 @@ const struct pto_chip_note *pto_chip_sheet_find(const struct pto_chip_sheet *she
 /* Gives `key` a value (text), a tag and a source; adds it to its section where the file has it not.  PTO_EINVAL: no
  * chip file has such a key, or the line gets too long. */
 int pto_chip_sheet_set(struct pto_chip_sheet *sheet, const struct pto_chip_note *note, struct pto_error *error);
-/* The sheet as a chip file. */
-void pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file);
+/* The sheet as a chip file; false where the stream did not take all of it (one in memory has no other sign of that). */
+bool pto_chip_sheet_write(const struct pto_chip_sheet *sheet, FILE *file);
 /* What that file would be loaded as, from the place of `label`: a table of kernel times is relative to it. */
 PTO_MUST_CHECK int pto_chip_sheet_load(const struct pto_chip_sheet *sheet, const char *label, struct pto_chip *chip,
                                        struct pto_error *error);

@@ -545,7 +545,7 @@ static void test_a_written_sheet_is_the_same_chip(void **state) {
           .key = "first_submit", .value = "6900000", .tag = PTO_CHIP_MEASURED, .source = "a capture, 2026"};
       if (set) assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_OK);
       FILE *stream = fmemopen(text, sizeof text - 1, "w");
-      pto_chip_sheet_write(&sheet, stream);
+      assert_true(pto_chip_sheet_write(&sheet, stream));
       fclose(stream);
       assert_int_equal(load_sheet(text, strlen(text), &loaded, &again, &error, path), PTO_OK);
       if (set) chip.work_ps[PTO_WORK_FIRST_SUBMIT] = 6900000;

@@ -87,7 +87,7 @@ static void draw_profiling(struct player *player) {
   set_key(&sheet, "control_ps", "complete", chip->work_ps[PTO_WORK_COMPLETE]);
   FILE *file = fopen(chip_path, "w");
   assert_non_null(file);
-  pto_chip_sheet_write(&sheet, file);
+  assert_true(pto_chip_sheet_write(&sheet, file));
   assert_int_equal(fclose(file), 0);
   assert_int_equal(pto_chip_load(chip_path, &loaded, &error), PTO_OK);
   player->chip.kernel_start_ps = loaded.kernel_start_ps;
