@@ -44,6 +44,7 @@ struct pto_core_member {
   uint8_t role;
   bool waits, takes_turns; /* as its kernel declares */
   bool polls;              /* has polled, in this run or another */
+  bool has_returned;       /* in this run */
   uint32_t block_index;
   uint32_t last; /* record */
 };

@@ -96,6 +96,13 @@ static void take_shared(struct pto_observe_cores *c, const struct pto_core_event
 
 /* Shared memory of a block goes with the last of its kernels. */
 static void drop_shared(struct pto_observe_cores *c, const struct pto_message *message) {
+  bool is_over = true;
+  for (size_t i = 0; i < c->member_count; i++) {
+    c->members[i].has_returned |=
+        c->members[i].core == message->core && c->members[i].block_index == message->block_index;
+    is_over &= c->members[i].block_index != message->block_index || c->members[i].has_returned;
+  }
+  if (!is_over) return;
   for (size_t i = c->page_places; i < c->place_count; i++)
     if (c->places[i].block_index == message->block_index) c->places[i].live = NULL;
 }
@@ -258,6 +265,7 @@ static void told(void *context, const struct pto_core_event *event) {
 
 static struct pto_observe_outcome run(struct pto_observe_cores *c) {
   c->running = PTO_CORE_NO_RECORD;
+  for (size_t i = 0; i < c->member_count; i++) c->members[i].has_returned = false;
   for (size_t i = c->page_places; i < c->place_count; i++) c->places[i].live = NULL;
   pto_observed_unit_schedule(c->o->port, &c->schedule);
   struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);

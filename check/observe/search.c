@@ -3,7 +3,8 @@
  * Which bytes are read: candidates are cut into elements (of the nearest parameter's size), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
- * Effort: a form's first calls alone are searched; the others of it are told as a whole.  RUNS_MAX tries a question,
+ * Effort: a form's first calls alone are searched; the others of it are told as a whole, but for what an OUTPUT held
+ * where another block or core of the task may have written it: that is its cause.  RUNS_MAX tries a question,
  * fewer where pages are many.  Where it would take more, the first and the last element are found by halving alone, and
  * what lies between is told as not tried.
  */
@@ -15,6 +16,7 @@
 #include <runtime/base/grow.h>
 
 #define RUNS_MAX 4096u
+#define RUNS_OTHERS (RUNS_MAX / 8) /* of what other units of the task write */
 /* Bytes that a question's runs may set and compare, all together. */
 #define BYTES_MAX (UINT64_C(2) << 30)
 #define RUNS_MIN 64u
@@ -272,7 +274,8 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
   const uint64_t runs = is_full ? RUNS_MAX : 0;
   bool any = false;
   if (o->call.local_bytes) any |= search_local(o, pattern, is_full);
-  any |= search_reads(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
+  any |= search_reads(o, pattern, o->call.has_others ? pto_max_u64(runs, RUNS_OTHERS) : runs, is_output,
+                      PTO_FINDING_READ_OUTPUT);
   any |= search_reads(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
   any |= search_reads(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);
   if (!any) (void)search_reads(o, pattern, runs, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
@@ -298,7 +301,7 @@ void pto_observe_search_shared(struct pto_observation *o) {
   struct pto_observe_bytes found = {0};
   struct pto_observe_outcome effect;
   select_shared(o);
-  if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
+  if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_OTHERS, &found, &effect) && !found.is_bounded)
     for (uint32_t i = 0; i < found.count; i++) pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
   pto_observe_bytes_fini(o, &found);
 }

@@ -46,6 +46,17 @@ static void test_findings_leave_with_1_and_are_one_line_a_mistake(void **state) 
   json_decref(root);
 }
 
+/* Not as an OUTPUT that is read: that is the cause where no other block writes the bytes. */
+static void test_what_another_block_writes_is_told_as_that_for_each_block(void **state) {
+  const char *build = pto_ptosim_build();
+  assert_int_equal(pto_ptosim_run("check %s/planted/planted_blocks.so --case running_sum --observe", build), 1);
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_non_null(strstr(pto_ptosim_last.out, "block 0 writes bytes [256, 320) of array x"));
+  assert_non_null(strstr(pto_ptosim_last.out, "which its block 1 reads: nothing orders the two"));
+  assert_non_null(strstr(pto_ptosim_last.out, " (and 2 more like it)\n"));
+  assert_null(strstr(pto_ptosim_last.out, "read output"));
+}
+
 static void test_a_finding_names_parameter_bytes_and_elements(void **state) {
   const char *build = pto_ptosim_build();
   pto_ptosim_run("check %s/planted/planted_kernels.so --case tail_left --observe", build);
@@ -175,6 +186,7 @@ int main(void) {
       cmocka_unit_test(test_a_right_program_leaves_with_0_and_is_verified),
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
+      cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),

@@ -11,6 +11,7 @@
   X(same_row, "two neighbouring blocks write the same row: block_index / 2 in the place of block_index")               \
   X(added_blocks, "all blocks add to one INOUT at once; ACCUMULATE would let them take turns")                         \
   X(halo_read, "each block reads the row of the block before it, which that one writes")                               \
+  X(running_sum, "each block adds to the sum that the block before it writes, in an OUTPUT")                           \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
   X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
@@ -62,6 +63,29 @@ static void halo_read(struct planted *p) {
   struct pto_tensor x = array_x(p);
   struct pto_launch launch = {.aiv0 = &add_halo, .block_count = 4};
   put(p, launch, PARAMS(pto_inout(&x), pto_scalar_u64(p->is_buggy ? 1 : 0)));
+}
+
+/* Row b of z = row 0 + … + row b of x: from the row before of z, or from the rows of x. */
+static int running_sum_run(const struct pto_kernel_args *a) {
+  const uint32_t *x = a->tensors[0].addr;
+  const uint64_t row = a->core->block_index;
+  uint32_t *z = a->tensors[1].addr;
+  for (uint64_t j = 0; j < PLANTED_COLUMNS; j++) {
+    const bool is_buggy = a->scalars[0].u64 != 0;
+    uint32_t sum = is_buggy && row ? z[(row - 1) * PLANTED_COLUMNS + j] : 0;
+    for (uint64_t i = is_buggy ? row : 0; i <= row; i++) sum += x[i * PLANTED_COLUMNS + j];
+    z[row * PLANTED_COLUMNS + j] = sum;
+  }
+  return 0;
+}
+static const struct pto_kernel_param of_running_sum[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("mistake")};
+static const struct pto_kernel running_sum_kernel = AIV_KERNEL("running_sum", of_running_sum, running_sum_run);
+
+static void running_sum(struct planted *p) {
+  const struct pto_tensor x = array_x(p), from = pto_tensor_slice(&x, 0, 0, 4, 1),
+                          to = pto_tensor_slice(&x, 0, 4, 8, 1);
+  const struct pto_launch launch = {.aiv0 = &running_sum_kernel, .block_count = 4};
+  put(p, launch, PARAMS(pto_input(&from), pto_output(&to), pto_scalar_u64(p->is_buggy)));
 }
 
 /* Vector core n writes half n of the first row; where the scalar says so, both write the first. */

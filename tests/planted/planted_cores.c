@@ -21,6 +21,7 @@
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
   X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
+  X(last_half, "AIV1 signals before it fills its half of shared memory, and may return before AIV0 reads")             \
   X(no_barrier, "each core reads the row of the other one without a barrier between")                                  \
   X(one_barrier, "each core writes its row again, with no second barrier behind the other's reading")                  \
   X(both_write, "both vector cores write the first element, with the same value")                                      \
@@ -182,6 +183,20 @@ static int slot_shared_run(const struct pto_kernel_args *a) {
   slots[at] = sum_row(a, own);
   status = pto_core_barrier(a);
   return own && status == 0 ? say(a, 0, slots[at]) : status;
+}
+
+/* Each fills a half, tells the other one, and reads the other half. */
+static int last_half_run(const struct pto_kernel_args *a) {
+  const uint32_t own = role_of(a) == PTO_ROLE_AIV1, other = PTO_ROLE_BIT(own ? PTO_ROLE_AIV0 : PTO_ROLE_AIV1);
+  const bool is_early = BUG && own;
+  uint32_t *halves;
+  int status = pto_core_shared(a, 4, 2 * COLUMNS * sizeof *halves, (void **)&halves);
+  if (is_early) TRY(pto_core_signal(a, other, 2));
+  for (uint32_t j = 0; j < COLUMNS && status == 0; j++) halves[own * COLUMNS + j] = row(a, own)[j];
+  if (!is_early) TRY(pto_core_signal(a, other, 2));
+  TRY(TAKE(2));
+  for (uint32_t j = 0; j < COLUMNS && status == 0; j++) row(a, 2 + own)[j] = halves[!own * COLUMNS + j];
+  return own ? say(a, status, 1) : status;
 }
 
 /* ---- barriers ---- */
@@ -599,6 +614,7 @@ OF_CLUSTER(one_of_two, true)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)
 OF_CLUSTER(slot_shared, false)
+OF_CLUSTER(last_half, false)
 OF_CLUSTER(no_barrier, false)
 OF_CLUSTER(one_barrier, false)
 OF_CLUSTER(both_write, false)
