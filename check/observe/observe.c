@@ -95,10 +95,9 @@ struct writes {
   struct pto_observe_bytes through_inputs, outside;
 };
 
-/* The smallest element of all parameters that reach into these bytes. */
-static uint64_t smallest_element(const struct pto_observation *o, const struct pto_observe_param *nearest, uint64_t lo,
-                                 uint64_t hi) {
-  uint64_t element_bytes = nearest->element_bytes;
+uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_param *nearest = pto_observe_nearest(o, lo, hi);
+  uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
   for (uint32_t i = 0; i < o->call.param_count; i++) {
     const struct pto_observe_param *param = &o->call.params[i];
     if (param->region.start < hi && lo < param->region.end)
@@ -112,9 +111,8 @@ static void take_write(struct pto_observation *o, const struct pto_observe_span 
   uint64_t lo = span->lo, hi = span->hi;
   /* What is to be read holds the true values in every run: of an element that was written, only some bytes differ.
    * Where parameters of several sizes share bytes, another block may write the rest of the larger element. */
-  const struct pto_observe_param *param = span->kind <= WRITE_UPDATE ? pto_observe_nearest(o, lo, hi) : NULL;
-  if (param) {
-    const uint64_t element_bytes = smallest_element(o, param, lo, hi);
+  if (span->kind <= WRITE_UPDATE) {
+    const uint64_t element_bytes = pto_observe_element_bytes(o, lo, hi);
     lo &= ~(element_bytes - 1);
     hi = pto_align_up(hi, element_bytes);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which bytes are read: candidates are cut into elements (of the nearest parameter's size), and halved as long as a run
+ * Which bytes are read: candidates are cut into elements (pto_observe_element_bytes), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
  * Effort: a form's first calls alone are searched; the others of it are told as a whole, but for what an OUTPUT held
@@ -63,8 +63,7 @@ static void take_piece(struct pto_observation *o, const struct pto_observe_span 
     s->is_short = o->summary.is_short = true;
     return;
   }
-  const struct pto_observe_param *nearest = pto_observe_nearest(o, span->lo, span->hi);
-  const uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
+  const uint64_t element_bytes = pto_observe_element_bytes(o, span->lo, span->hi);
   *piece = (struct piece){span->lo, span->hi, element_bytes, s->element_count};
   s->element_count += (pto_align_up(span->hi, element_bytes) - (span->lo & ~(element_bytes - 1))) / element_bytes;
 }

@@ -357,5 +357,8 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
 
 /* The parameter that is nearest to these bytes; NULL where the unit has none with bytes. */
 const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi);
+/* Of what size its elements are: the smallest one's where parameters of several sizes reach into the bytes, as another
+ * block may have the rest of the larger element. */
+uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 #endif
