@@ -295,6 +295,17 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
   return best;
 }
 
+uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_param *nearest = pto_observe_nearest(o, lo, hi);
+  uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    if (param->region.start < hi && lo < param->region.end)
+      element_bytes = pto_min_u64(element_bytes, param->element_bytes);
+  }
+  return element_bytes;
+}
+
 void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_observation *o, uint64_t lo, uint64_t hi,
                            char *name, size_t name_size) {
   struct object object;

@@ -95,17 +95,6 @@ struct writes {
   struct pto_observe_bytes through_inputs, outside;
 };
 
-uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_param *nearest = pto_observe_nearest(o, lo, hi);
-  uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
-  for (uint32_t i = 0; i < o->call.param_count; i++) {
-    const struct pto_observe_param *param = &o->call.params[i];
-    if (param->region.start < hi && lo < param->region.end)
-      element_bytes = pto_min_u64(element_bytes, param->element_bytes);
-  }
-  return element_bytes;
-}
-
 static void take_write(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
   struct writes *writes = context;
   uint64_t lo = span->lo, hi = span->hi;
