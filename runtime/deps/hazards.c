@@ -171,13 +171,13 @@ static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct 
     const uint16_t *tags = chunks[i].items.accesses.tags;
     for (uint32_t k = 0; k < count; k++) {
       const uint32_t ring = refs[k] >> window_log2 & (PTO_RING_COUNT - 1), distance = refs[k] - spans.oldest[ring];
-      if (PTO_UNLIKELY(distance >= spans.end[ring]) || !(kinds >> (tags[k] >> 8) & 1)) continue;
-      uint32_t *const mark = &marks[refs[k] & slot_mask];
-      if (PTO_UNLIKELY(distance >= spans.live[ring])) {
-        wire(hazards, refs[k] & slot_mask, true);
-      } else {
+      if (!(kinds >> (tags[k] >> 8) & 1)) continue;
+      if (PTO_LIKELY(distance < spans.live[ring])) {
+        uint32_t *const mark = &marks[refs[k] & slot_mask];
         retired_edges += *mark != serial;
         *mark = serial;
+      } else if (PTO_LIKELY(distance < spans.end[ring])) {
+        wire(hazards, refs[k] & slot_mask, true);
       }
     }
     if (PTO_UNLIKELY(hazards->listener != NULL)) notify_listener(hazards, access, entry, refs, tags, count);
