@@ -59,11 +59,11 @@ int pto_check_same_dtype(const struct pto_kernel_args *args, const char *kernel,
                           pto_dtype_name(a), pto_dtype_name(b), i, j);
 }
 
-int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
-                        struct pto_kernel_size b) {
+int pto_check_same_size(const struct pto_kernel_args *args, const char *kernel, const char *what,
+                        struct pto_kernel_size a, struct pto_kernel_size b) {
   if (a.size == b.size) return 0;
-  return pto_kernel_error(args, "%s %" PRIu64 " and %" PRIu64 " differ (params %" PRIu32 " and %" PRIu32 ")", what,
-                          a.size, b.size, a.param, b.param);
+  return pto_kernel_error(args, "%s: %s %" PRIu64 " and %" PRIu64 " differ (params %" PRIu32 " and %" PRIu32 ")",
+                          kernel, what, a.size, b.size, a.param, b.param);
 }
 
 int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank) {

@@ -32,9 +32,9 @@ struct pto_kernel_size {
   uint32_t param;
   uint64_t size;
 };
-/* "matmul: inner sizes 64 and 32 differ (params 0 and 1)", where `what` is "matmul: inner sizes". */
-int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
-                        struct pto_kernel_size b);
+/* "matmul: inner sizes 64 and 32 differ (params 0 and 1)", where `what` is "inner sizes". */
+int pto_check_same_size(const struct pto_kernel_args *args, const char *kernel, const char *what,
+                        struct pto_kernel_size a, struct pto_kernel_size b);
 
 /* "gather: rank 3 is not 2 (param 1)". */
 int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank);

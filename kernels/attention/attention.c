@@ -44,7 +44,8 @@ static int check_rows(const struct pto_kernel_args *args, const char *kernel, co
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *t = &args->tensors[i];
     const uint64_t size = (matrices >> i & 1) != 0 ? pto_kernel_matrix(t).rows : t->shape[0];
-    if (pto_check_same_size(args, what, (struct pto_kernel_size){first, rows}, (struct pto_kernel_size){i, size}) != 0)
+    if (pto_check_same_size(args, kernel, what, (struct pto_kernel_size){first, rows},
+                            (struct pto_kernel_size){i, size}) != 0)
       return PTO_EKERNEL;
   }
   return 0;
@@ -139,7 +140,7 @@ static int softmax_prepare_run(const struct pto_kernel_args *args) {
 }
 
 static int softmax_prepare_check(const struct pto_kernel_args *args) {
-  const int status = check_rows(args, "softmax_prepare", "softmax_prepare: rows", 3, 0);
+  const int status = check_rows(args, "softmax_prepare", "rows", 3, 0);
   if (status != 0) return status;
   const uint64_t valid = pto_kernel_matrix(&args->tensors[0]).cols, cols = pto_kernel_matrix(&args->tensors[1]).cols;
   if (valid == 0) return pto_kernel_error(args, "softmax_prepare: s has no columns (param 0)");
@@ -286,13 +287,13 @@ static int online_update_run(const struct pto_kernel_args *args) {
 }
 
 static int online_update_check(const struct pto_kernel_args *args) {
-  const int status = check_rows(args, "online_update", "online_update: rows", 1u << O_NEW | 1u << O | 1u << OUT, O);
+  const int status = check_rows(args, "online_update", "rows", 1u << O_NEW | 1u << O | 1u << OUT, O);
   if (status != 0) return status;
   const uint64_t cols = pto_kernel_matrix(&args->tensors[O]).cols;
   const struct pto_kernel_size o = {O, cols}, o_new = {O_NEW, pto_kernel_matrix(&args->tensors[O_NEW]).cols},
                                out = {OUT, pto_kernel_matrix(&args->tensors[OUT]).cols};
-  if (pto_check_same_size(args, "online_update: columns", o, o_new) != 0) return PTO_EKERNEL;
-  return pto_check_same_size(args, "online_update: columns", o, out);
+  if (pto_check_same_size(args, "online_update", "columns", o, o_new) != 0) return PTO_EKERNEL;
+  return pto_check_same_size(args, "online_update", "columns", o, out);
 }
 
 /* An element of o takes two multiplications and an addition where it is merged, and a division where it is put out; a

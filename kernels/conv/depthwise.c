@@ -77,10 +77,10 @@ static uint64_t taps_of(const struct pto_kernel_args *args) {
 
 static int depthwise_check(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *t = args->tensors;
-  int status = pto_check_same_size(args, "depthwise: samples", (struct pto_kernel_size){X, t[X].shape[0]},
+  int status = pto_check_same_size(args, "depthwise", "samples", (struct pto_kernel_size){X, t[X].shape[0]},
                                    (struct pto_kernel_size){Y, t[Y].shape[0]});
   for (uint32_t i = FILTER; i <= Y && status == 0; i++)
-    status = pto_check_same_size(args, "depthwise: channels", (struct pto_kernel_size){X, t[X].shape[1]},
+    status = pto_check_same_size(args, "depthwise", "channels", (struct pto_kernel_size){X, t[X].shape[1]},
                                  (struct pto_kernel_size){i, t[i].shape[i == Y ? 1 : 0]});
   if (status == 0) status = pto_window_check(args, "depthwise");
   if (status == 0 && taps_of(args) > MOST_TAPS)

@@ -21,14 +21,14 @@ static int unfold_check(const struct pto_kernel_args *args) {
   int status = pto_check_same_dtype(args, "unfold", X, Y);
   if (status == 0) status = pto_check_same_dtype(args, "unfold", X, VALUE);
   if (status == 0)
-    status = pto_check_same_size(args, "unfold: elements of value, and one,",
+    status = pto_check_same_size(args, "unfold", "elements of value, and one,",
                                  (struct pto_kernel_size){VALUE, pto_kernel_numel(&args->tensors[VALUE])},
                                  (struct pto_kernel_size){VALUE, 1});
   if (status == 0)
-    status = pto_check_same_size(args, "unfold: samples", (struct pto_kernel_size){X, x->shape[0]},
+    status = pto_check_same_size(args, "unfold", "samples", (struct pto_kernel_size){X, x->shape[0]},
                                  (struct pto_kernel_size){Y, y->shape[N]});
   if (status == 0)
-    status = pto_check_same_size(args, "unfold: channels", (struct pto_kernel_size){X, x->shape[1]},
+    status = pto_check_same_size(args, "unfold", "channels", (struct pto_kernel_size){X, x->shape[1]},
                                  (struct pto_kernel_size){Y, y->shape[C]});
   return status == 0 ? pto_window_check(args, "unfold") : status;
 }

@@ -21,7 +21,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PIECE_UNITS 128   /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
@@ -355,17 +354,13 @@ int pto_gemm_run_set(uint32_t set, const struct pto_kernel_args *args, const str
 /* ---- checks and costs ---- */
 
 int pto_check_product(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint32_t c) {
-  char what[64];
-  snprintf(what, sizeof what, "%s: inner sizes", gemm->kernel);
-  int status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.cols},
+  int status = pto_check_same_size(args, gemm->kernel, "inner sizes", (struct pto_kernel_size){0, gemm->a.cols},
                                    (struct pto_kernel_size){1, gemm->b.rows});
   if (status != 0) return status;
-  snprintf(what, sizeof what, "%s: rows", gemm->kernel);
-  status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.rows},
+  status = pto_check_same_size(args, gemm->kernel, "rows", (struct pto_kernel_size){0, gemm->a.rows},
                                (struct pto_kernel_size){c, gemm->c.rows});
   if (status != 0) return status;
-  snprintf(what, sizeof what, "%s: columns", gemm->kernel);
-  return pto_check_same_size(args, what, (struct pto_kernel_size){1, gemm->b.cols},
+  return pto_check_same_size(args, gemm->kernel, "columns", (struct pto_kernel_size){1, gemm->b.cols},
                              (struct pto_kernel_size){c, gemm->c.cols});
 }
 

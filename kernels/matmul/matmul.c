@@ -18,7 +18,6 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static uint32_t batch_dims(const struct pto_kernel_tensor *t) { return t->ndims - 2; }
 
@@ -196,15 +195,15 @@ static int gemm_clamp_run(const struct pto_kernel_args *args) {
 }
 
 static int gemm_check(const struct pto_kernel_args *args) {
-  const bool is_clamped = args->scalar_count > 2;
-  const int status = check(args, is_clamped ? "gemm_clamp" : "gemm");
+  const char *kernel = args->scalar_count > 2 ? "gemm_clamp" : "gemm";
+  const int status = check(args, kernel);
   if (status != 0) return status;
   const struct pto_matrix c = pto_kernel_matrix(&args->tensors[2]), y = pto_kernel_matrix(&args->tensors[3]);
-  if (pto_check_same_size(args, is_clamped ? "gemm_clamp: rows" : "gemm: rows", (struct pto_kernel_size){2, c.rows},
+  if (pto_check_same_size(args, kernel, "rows", (struct pto_kernel_size){2, c.rows},
                           (struct pto_kernel_size){3, y.rows}) != 0)
     return PTO_EKERNEL;
-  return pto_check_same_size(args, is_clamped ? "gemm_clamp: columns" : "gemm: columns",
-                             (struct pto_kernel_size){2, c.cols}, (struct pto_kernel_size){3, y.cols});
+  return pto_check_same_size(args, kernel, "columns", (struct pto_kernel_size){2, c.cols},
+                             (struct pto_kernel_size){3, y.cols});
 }
 
 #define FACTOR(name_)                                                                                                  \

@@ -26,7 +26,6 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ROW_LANES 32   /* partial sums */
@@ -112,16 +111,13 @@ static struct product product_of(const struct pto_kernel_args *args) {
 static int check(const struct pto_kernel_args *args, const char *kernel) {
   const struct product p = product_of(args);
   const uint32_t last = args->tensor_count - 1;
-  char what[64];
-  snprintf(what, sizeof what, "%s: columns", kernel);
-  int status = pto_check_same_size(args, what, (struct pto_kernel_size){W, p.cols},
+  int status = pto_check_same_size(args, kernel, "columns", (struct pto_kernel_size){W, p.cols},
                                    (struct pto_kernel_size){last - 1, p.x->shape[0]});
-  snprintf(what, sizeof what, "%s: rows", kernel);
   if (status == 0)
-    status = pto_check_same_size(args, what, (struct pto_kernel_size){W, p.rows},
+    status = pto_check_same_size(args, kernel, "rows", (struct pto_kernel_size){W, p.rows},
                                  (struct pto_kernel_size){last, p.y->shape[0]});
   if (status != 0 || !p.scale) return status;
-  status = pto_check_same_size(args, what, (struct pto_kernel_size){W, p.rows},
+  status = pto_check_same_size(args, kernel, "rows", (struct pto_kernel_size){W, p.rows},
                                (struct pto_kernel_size){1, p.scale->shape[0]});
   if (status != 0 || (p.blocks == 0 && p.cols == 0)) return status;
   if (p.blocks > 0 && p.cols % p.blocks == 0 && p.cols / p.blocks % ROW_LANES == 0) return 0;

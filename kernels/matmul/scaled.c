@@ -25,7 +25,6 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define BLOCK 32
 #define DEPTH 64 /* of k: two blocks */
@@ -56,10 +55,9 @@ static struct product product_of(const struct pto_kernel_args *args) {
 
 static int check_size(const struct pto_kernel_args *args, const struct product *p, const char *what,
                       const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y, uint32_t dim_of_y) {
-  char text[64];
   const uint32_t dim = what[0] == 'i' ? 1 : 0; /* inner sizes, or rows */
-  snprintf(text, sizeof text, "%s: %s", p->kernel, what);
-  return pto_check_same_size(args, text, (struct pto_kernel_size){(uint32_t)(x - args->tensors), x->shape[dim]},
+  return pto_check_same_size(args, p->kernel, what,
+                             (struct pto_kernel_size){(uint32_t)(x - args->tensors), x->shape[dim]},
                              (struct pto_kernel_size){(uint32_t)(y - args->tensors), y->shape[dim_of_y]});
 }
 

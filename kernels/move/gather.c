@@ -49,8 +49,8 @@ static int gather_check(const struct pto_kernel_args *args) {
     else
       from.size = t[DATA].shape[d + 1 - inserted];
     char what[64];
-    snprintf(what, sizeof what, "gather: extents for dimension %" PRIu32 ":", d);
-    status = pto_check_same_size(args, what, from, (struct pto_kernel_size){Y, t[Y].shape[d]});
+    snprintf(what, sizeof what, "extents for dimension %" PRIu32 ":", d);
+    status = pto_check_same_size(args, "gather", what, from, (struct pto_kernel_size){Y, t[Y].shape[d]});
   }
   return status;
 }

@@ -47,8 +47,8 @@ int pto_index_check_axis(const struct pto_kernel_args *args, const char *kernel,
   for (uint32_t d = 0; status == 0 && d < indexed->ndims; d++)
     if (d != args->scalars[0].u64) {
       char what[64];
-      snprintf(what, sizeof what, "%s: extents of dimension %" PRIu32, kernel, d);
-      status = pto_check_same_size(args, what, (struct pto_kernel_size){roles.indexed, indexed->shape[d]},
+      snprintf(what, sizeof what, "extents of dimension %" PRIu32, d);
+      status = pto_check_same_size(args, kernel, what, (struct pto_kernel_size){roles.indexed, indexed->shape[d]},
                                    (struct pto_kernel_size){roles.indices, indices->shape[d]});
     }
   return status != 0 ? status : pto_check_same_shape(args, kernel, roles.indices, roles.dense);
@@ -70,8 +70,8 @@ int pto_index_check_tuples(const struct pto_kernel_args *args, const char *kerne
         d < outer ? (struct pto_kernel_size){roles.indices, indices->shape[d]}
                   : (struct pto_kernel_size){roles.indexed, indexed->shape[d - outer + count]};
     char what[64];
-    snprintf(what, sizeof what, "%s: extents for dimension %" PRIu32 ":", kernel, d);
-    status = pto_check_same_size(args, what, from, (struct pto_kernel_size){roles.dense, dense->shape[d]});
+    snprintf(what, sizeof what, "extents for dimension %" PRIu32 ":", d);
+    status = pto_check_same_size(args, kernel, what, from, (struct pto_kernel_size){roles.dense, dense->shape[d]});
   }
   return status;
 }

@@ -33,7 +33,7 @@ static int pad_check(const struct pto_kernel_args *args) {
   if (status == 0) status = pto_check_same_dtype(args, "pad", X, VALUE);
   if (status == 0) status = pto_check_rank(args, "pad", Y, x->ndims);
   if (status == 0)
-    status = pto_check_same_size(args, "pad: elements of value, and one,",
+    status = pto_check_same_size(args, "pad", "elements of value, and one,",
                                  (struct pto_kernel_size){VALUE, pto_kernel_numel(&args->tensors[VALUE])},
                                  (struct pto_kernel_size){VALUE, 1});
   if (status == 0 && mode >= MODE_COUNT)

@@ -21,7 +21,6 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define SHAPE_TEXT 192 /* eight 20-digit extents, commas, brackets */
 
@@ -157,12 +156,10 @@ static void plan_channels(struct pto_row_plan *plan, const struct pto_kernel_arg
 }
 
 static int check_channels(const struct pto_kernel_args *args, const char *kernel) {
-  char what[64];
   const uint32_t last = args->tensor_count - 1;
   if (pto_check_same_shape(args, kernel, X, last) != 0) return PTO_EKERNEL;
-  snprintf(what, sizeof what, "%s: channels", kernel);
   for (uint32_t i = 1; i < last; i++)
-    if (pto_check_same_size(args, what, (struct pto_kernel_size){X, args->tensors[X].shape[1]},
+    if (pto_check_same_size(args, kernel, "channels", (struct pto_kernel_size){X, args->tensors[X].shape[1]},
                             (struct pto_kernel_size){i, args->tensors[i].shape[0]}) != 0)
       return PTO_EKERNEL;
   return 0;

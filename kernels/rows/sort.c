@@ -179,7 +179,7 @@ static int top_k_check(const struct pto_kernel_args *args) {
     return PTO_EKERNEL;
   const uint32_t axis = pto_row_axis(args);
   for (uint32_t d = 0; d < x->ndims; d++)
-    if (d != axis && pto_check_same_size(args, "top_k: extents", (struct pto_kernel_size){X, x->shape[d]},
+    if (d != axis && pto_check_same_size(args, "top_k", "extents", (struct pto_kernel_size){X, x->shape[d]},
                                          (struct pto_kernel_size){VALUES, values->shape[d]}) != 0)
       return PTO_EKERNEL;
   if (values->shape[axis] > x->shape[axis])
