@@ -57,16 +57,6 @@ struct result {
 static struct result results[SYSTEM_COUNT];
 static double steps_per_ns;
 
-/* The fastest of some tries is the one that nothing disturbed. */
-static void calibrate(void) {
-  const uint64_t steps = 1 << 20;
-  for (int i = 0; i < 15; i++) {
-    const double begin = pto_bench_now_ns();
-    pto_task_body(steps);
-    steps_per_ns = fmax(steps_per_ns, (double)steps / (pto_bench_now_ns() - begin));
-  }
-}
-
 static uint32_t tasks_of(const struct pto_system *system, double body_ns) {
   const double tasks = fmin(RUN_NS / body_ns, pto_bench_size(MOST_TASKS)) / system->fewer;
   return (uint32_t)fmax(tasks, LEAST_TASKS);
@@ -169,7 +159,7 @@ int main(int argc, char **argv) {
     argv += 2;
   }
   if (!pto_systems_find("bench_efficiency")) return 1;
-  calibrate();
+  steps_per_ns = pto_task_body_steps_per_ns();
   for (size_t s = 0; s < SYSTEM_COUNT; s++) {
     results[s].system = pto_system_find(wanted[s].name, wanted[s].workers);
     results[s].is_wanted = is_wanted(wanted[s].name, argv) && pto_system_is_there(results[s].system);

@@ -56,16 +56,6 @@ static struct {
 } sums[MOST_WORKERS][BODY_COUNT][RECORD_COUNT];
 static double steps_per_ns;
 
-/* The fastest of some tries is the one that nothing disturbed. */
-static void calibrate(void) {
-  const uint64_t steps = 1 << 20;
-  for (int i = 0; i < 15; i++) {
-    const double begin = pto_bench_now_ns();
-    pto_task_body(steps);
-    steps_per_ns = fmax(steps_per_ns, (double)steps / (pto_bench_now_ns() - begin));
-  }
-}
-
 static bool make_runtimes(void) {
   for (uint32_t w = 0; w < MOST_WORKERS; w++)
     for (size_t r = 0; r < RECORD_COUNT; r++) {
@@ -164,7 +154,7 @@ int main(int argc, char **argv) {
     argv += 2;
   }
   if (!make_runtimes()) return 1;
-  calibrate();
+  steps_per_ns = pto_task_body_steps_per_ns();
   for (uint32_t w = 0; w < MOST_WORKERS; w++)
     for (size_t body = 0; body < BODY_COUNT; body++)
       for (uint32_t pattern = 0; pattern < PATTERN_COUNT; pattern++)

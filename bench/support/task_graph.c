@@ -4,8 +4,10 @@
  */
 #include <bench/support/task_graph.h>
 
+#include <bench/support/bench_clock.h>
 #include <orchestration/basics/task_patterns.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 #define NONE UINT32_MAX
@@ -47,6 +49,17 @@ void pto_task_body(uint64_t steps) {
     __asm__ volatile("" : "+r"(x));
   }
   chain = x;
+}
+
+double pto_task_body_steps_per_ns(void) {
+  const uint64_t steps = 1 << 20;
+  double most = 0;
+  for (int i = 0; i < 15; i++) {
+    const double begin = pto_bench_now_ns();
+    pto_task_body(steps);
+    most = fmax(most, (double)steps / (pto_bench_now_ns() - begin));
+  }
+  return most;
 }
 
 void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task) {

@@ -67,6 +67,8 @@ void pto_task_apply(enum pto_task_access access, uint32_t task, uint32_t *x, uin
  * from task to task of a thread, since chains that start afresh would overlap in the processor and take less time than
  * they say. */
 void pto_task_body(uint64_t steps);
+/* Of the processor as it is now: the fastest of some tries, which is the one that nothing disturbed. */
+double pto_task_body_steps_per_ns(void);
 
 /* The task's own work: its body, then what it applies. */
 void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task);

@@ -52,6 +52,9 @@ struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct p
 /* "f32 f32 → f32", "128x128 128x128 → 128x128".  Truncate to `size`. */
 void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
 void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
+/* The members kernel, dtypes, shapes and layout of an object that has begun. */
+void pto_op_put_case(struct pto_json_writer *w, const struct pto_trial *trial, const struct pto_trial_case *c,
+                     uint32_t layout);
 
 /* Calls `one` for each kernel that NAME means, with the plan of what is asked for; without one where not `is_planned`.
  * A pattern leaves out the kernels that do not take that.  The first answer of `one` that is not PTO_EXIT_OK;

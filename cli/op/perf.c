@@ -50,15 +50,9 @@ static void print_measured(const struct pto_trial *trial, const struct pto_trial
 
 static void write_measured(struct pto_json_writer *w, const struct pto_trial *trial, const struct pto_trial_case *c,
                            const struct measured *m) {
-  char text[256];
   pto_json_newline(w);
   pto_json_object_begin(w);
-  pto_json_put_string(w, "kernel", trial->kernel->name);
-  pto_op_format_dtypes(trial, c, text, sizeof text);
-  pto_json_put_string(w, "dtypes", text);
-  pto_op_format_shapes(trial, c, text, sizeof text);
-  pto_json_put_string(w, "shapes", text);
-  pto_json_put_string(w, "layout", pto_layout_name(c->layout));
+  pto_op_put_case(w, trial, c, c->layout);
   pto_json_put_double(w, "median_ns", m->time.median_ns);
   pto_json_put_double(w, "minimum_ns", m->time.minimum_ns);
   pto_json_put_double(w, "gigabytes_per_second", gigabytes(m, m->time.median_ns));

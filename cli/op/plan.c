@@ -351,3 +351,14 @@ void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_
 void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size) {
   format_each(trial, c, text, size, format_shape);
 }
+
+void pto_op_put_case(struct pto_json_writer *w, const struct pto_trial *trial, const struct pto_trial_case *c,
+                     uint32_t layout) {
+  char text[256];
+  pto_json_put_string(w, "kernel", trial->kernel->name);
+  pto_op_format_dtypes(trial, c, text, sizeof text);
+  pto_json_put_string(w, "dtypes", text);
+  pto_op_format_shapes(trial, c, text, sizeof text);
+  pto_json_put_string(w, "shapes", text);
+  pto_json_put_string(w, "layout", pto_layout_name(layout));
+}

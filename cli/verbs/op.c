@@ -92,16 +92,10 @@ static void print_row(const struct pto_trial *trial, const struct pto_trial_case
 
 static void write_row(struct pto_json_writer *w, const struct pto_trial *trial, const struct pto_trial_case *c,
                       const struct row *row) {
-  char text[256];
   const bool has_ulps = row->status == PTO_OK && pto_trial_is_float(c->dtypes[row->output]);
   pto_json_newline(w);
   pto_json_object_begin(w);
-  pto_json_put_string(w, "kernel", trial->kernel->name);
-  pto_op_format_dtypes(trial, c, text, sizeof text);
-  pto_json_put_string(w, "dtypes", text);
-  pto_op_format_shapes(trial, c, text, sizeof text);
-  pto_json_put_string(w, "shapes", text);
-  pto_json_put_string(w, "layout", pto_layout_name(row->layout));
+  pto_op_put_case(w, trial, c, row->layout);
   pto_json_put_string(w, "output", trial->params[row->output]->name);
   pto_json_put_u64(w, "elements", row->elems);
   pto_json_put_u64(w, "wrong", row->error.wrong_count);
