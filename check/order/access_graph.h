@@ -89,6 +89,10 @@ void pto_graph_region(const struct pto_access_graph *graph, const struct pto_gra
  * `is_creator`: the earlier one's task allocated the buffer. */
 uint32_t pto_graph_reasons(uint32_t rules, const struct pto_graph_access *earlier, const struct pto_graph_access *later,
                            bool is_creator);
+/* Whether explicit dependencies alone order the task of `access`, which is one of the two.  Tasks of a launch the rules
+ * have ordered when it was recorded, but for those of a manual scope there; a record does not tell these apart, so they
+ * are those of a pair that the rules would order. */
+bool pto_graph_is_manual(const struct pto_access_graph *graph, uint32_t access, uint32_t earlier, uint32_t later);
 /* The named rule by which the rules do not look at a pair of accesses; PTO_DEPS_NAMED_COUNT: none. */
 enum pto_deps_named_index pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later);
 /* Whether reduce-implied has taken away the edge from one task to another, both nodes. */

@@ -41,9 +41,9 @@ static bool is_held(const struct pto_graph_access *access) { return !access->rea
 static uint32_t kind_of(const struct pto_access_graph *graph, const struct pto_graph_access *a,
                         const struct pto_graph_access *b, uint32_t conflict) {
   if (!conflict) return is_held(a) || is_held(b) ? PTO_COMMON_HELD : PTO_COMMON_READS;
-  if (graph->nodes[b->node].is_manual) return PTO_COMMON_MANUAL;
-  const enum pto_deps_named_index rule =
-      pto_graph_silent_rule(graph, (uint32_t)(a - graph->accesses), (uint32_t)(b - graph->accesses));
+  const uint32_t earlier = (uint32_t)(a - graph->accesses), later = (uint32_t)(b - graph->accesses);
+  if (pto_graph_is_manual(graph, later, earlier, later)) return PTO_COMMON_MANUAL;
+  const enum pto_deps_named_index rule = pto_graph_silent_rule(graph, earlier, later);
   if (rule != PTO_DEPS_NAMED_COUNT) return kind_of_rule(rule);
   if (pto_graph_reasons(graph->rules, a, b, is_creator(graph, a))) return PTO_COMMON_ORDERED;
   return conflict == PTO_EDGE_WAR ? PTO_COMMON_WAR : PTO_COMMON_WAW;

@@ -77,7 +77,8 @@ static void name_again(const struct reporter *t, const struct pto_conflict *c, c
 
 /* The rules look at declarations of neither: what these tasks touch may be less. */
 static bool is_of_manual(const struct pto_access_graph *graph, const struct pto_conflict *c) {
-  return graph->nodes[c->earlier].is_manual && graph->nodes[c->later].is_manual &&
+  return pto_graph_is_manual(graph, c->earlier_access, c->earlier_access, c->later_access) &&
+         pto_graph_is_manual(graph, c->later_access, c->earlier_access, c->later_access) &&
          pto_deps_named_of(graph->rules) & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING;
 }
 

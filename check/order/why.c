@@ -122,7 +122,9 @@ static void print_edges(FILE *to, const struct side *side, const struct pto_grap
     if (is_told(edges, i)) continue;
     name_reasons(edges + i, count - i, names, sizeof names);
     fprintf(to, "    %s: ", names);
-    if (edges[i].reason == PTO_EDGE_EXPLICIT)
+    if (edges[i].reason == PTO_EDGE_EXPLICIT && side->graph.nodes[edges[i].producer].is_part)
+      fprintf(to, "of the recording, which found it by these rules or was given it as `after`");
+    else if (edges[i].reason == PTO_EDGE_EXPLICIT)
       fprintf(to, "submitted with `after`");
     else if (edges[i].reason == PTO_EDGE_CREATOR)
       fprintf(to, "it allocated %s, which %sis given: %s",
@@ -314,12 +316,26 @@ static void fini(struct pto_report *report) {
   pto_source_lines_destroy(why->lines);
 }
 
+/* Its own order was found once, by one set of rules. */
+static bool is_of_one_launch(const struct why *why) {
+  const uint64_t launch = pto_trace_task_at(why->question.trace, why->earlier)->part_of;
+  return launch && (launch == why->later || launch == pto_trace_task_at(why->question.trace, why->later)->part_of);
+}
+
 static int explain(struct why *why, struct pto_error *error) {
-  const struct pto_why_request *asked = &why->question.asked;
-  why->side_count = asked->has_rules ? 1 : PTO_DEPS_SET_COUNT;
+  struct pto_why_request *asked = &why->question.asked;
   if (asked->has_rules && !pto_deps_is_valid(asked->rules))
     return pto_error_set(error, PTO_EINVAL, "there are no rules %" PRIu32, asked->rules);
   int status = check_range(why, error);
+  if (!status && is_of_one_launch(why)) {
+    const uint32_t recorded = why->question.recorded_deps;
+    if (asked->has_rules && asked->rules != recorded)
+      return pto_error_set(error, PTO_EINVAL, "both tasks are of one recording, which was ordered by rules %s",
+                           pto_deps_rules_name(recorded).text);
+    asked->has_rules = true;
+    asked->rules = recorded;
+  }
+  why->side_count = asked->has_rules ? 1 : PTO_DEPS_SET_COUNT;
   for (uint32_t i = 0; i < why->side_count && !status; i++) {
     status = explain_side(why, &why->sides[i], asked->has_rules ? asked->rules : i, error);
     why->report.is_clean &= why->sides[i].explanation.answer != PTO_ANSWER_NONE;

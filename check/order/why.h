@@ -13,6 +13,7 @@
 
 struct pto_why_question {
   struct pto_why_request asked;
+  uint32_t recorded_deps;                               /* by which recordings were ordered in that run */
   const struct pto_trace *trace;                        /* the program that ran is still loaded */
   const char *(*name_of)(void *context, uint64_t base); /* of external memory */
   void *context;

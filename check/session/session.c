@@ -82,6 +82,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
   session->rules = config->deps;
   if (is_judged) {
     if (!asked->engine) config->engine = "virtual";
+    config->recorded_deps = session->rules; /* what a recording finds, its launches carry: nothing finds it anew */
     if (!pto_session_is_lowered(session)) config->deps = PTO_DEPS_EXACT;
     config->record |= PTO_RECORD_GRAPH | PTO_RECORD_CALLERS;
     if (config->rank) config->record |= PTO_RECORD_SEGMENTS; /* what it does to others is recorded with them */

@@ -208,7 +208,8 @@ int pto_session_check(const struct pto_session *session, uint32_t rules, struct 
 
 int pto_session_why(const struct pto_session *session, const struct pto_why_request *request,
                     struct pto_report **report_out, char *sentence, size_t sentence_size) {
-  struct pto_why_question question = {.trace = pto_session_trace(session),
+  struct pto_why_question question = {.recorded_deps = session->rules,
+                                      .trace = pto_session_trace(session),
                                       .name_of = pto_session_array_at,
                                       .context = (void *)(uintptr_t)session,
                                       .program = session->result.program,

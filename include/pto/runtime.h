@@ -270,6 +270,9 @@ struct pto_config {
   /* By scope depth: ring 0 is the run's own scope's, the last that of all deeper ones.  A power of two, and a multiple
    * of 1024; no more than `window` and `heap_bytes` [those].  Which edges there are depends on `window` alone. */
   uint64_t ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS];
+  /* Of ptosim's own: the rules by which a recording (pto/recorded.h) orders its own tasks, as `deps` is written
+   * [deps].  A run under exact rules whose order is judged by others has them here. */
+  uint32_t recorded_deps;
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -139,6 +139,7 @@ struct pto_runtime {
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_call_list *call_list;          /* that is being made; NULL */
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
+  struct pto_deps_table recorded_rules;     /* how its tasks are ordered */
   uint32_t recorded_depth;                  /* of its scope; 0: there is none */
   uint32_t recorded_count;                  /* begun so far */
   bool is_boundary;                         /* a submit's parameters are a recording's: none is in place of another */

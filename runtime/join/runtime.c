@@ -97,7 +97,7 @@ static int check_config(const struct pto_config *config, struct pto_error *error
                          &PTO_POLICY_SYNTAXES[2]);
   if ((config->deps & PTO_DEPS_SET_MASK) >= PTO_DEPS_SET_COUNT)
     return pto_error_set(error, PTO_EINVAL, "deps %u is none of %s, counted from 0", config->deps, &PTO_DEPS_NAMES[2]);
-  if (!pto_deps_is_valid(config->deps))
+  if (!pto_deps_is_valid(config->deps) || !pto_deps_is_valid(config->recorded_deps))
     return pto_error_set(error, PTO_EINVAL, "deps 0x%x switches a rule that there is not, or not under pto",
                          config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
@@ -153,6 +153,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .found = rt->hazards.found,
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
+  pto_deps_table_init(&rt->recorded_rules, config->recorded_deps);
   rt->hazards.is_reduced = rt->hazards.table.named & PTO_DEPS_NAMED_REDUCE_IMPLIED;
   rt->buffers.by_base = rt->hazards.table.named & PTO_DEPS_NAMED_BASE_ADDRESS;
   if (config->record) rt->port->trace = &rt->trace;

@@ -60,6 +60,7 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   pto_config_set_defaults(config);
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
+  if (!config->recorded_deps) config->recorded_deps = config->deps;
   if (!engine_find(config->engine))
     return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\"; there are %s", config->engine,
                          &PTO_ENGINE_NAMES[2]);
@@ -100,7 +101,8 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
   const struct pto_engine_config engine_config = {.chip = chip,
                                                   .workers = config->workers,
                                                   .placement = config->placement,
-                                                  .orders_conflicts = config->deps == PTO_DEPS_EXACT,
+                                                  .orders_conflicts = config->deps == PTO_DEPS_EXACT &&
+                                                                      config->recorded_deps == PTO_DEPS_EXACT,
                                                   .timeout_ms = config->timeout_ms,
                                                   .on_timeout = config->on_timeout,
                                                   .on_timeout_context = config->on_timeout_context,

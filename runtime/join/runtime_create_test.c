@@ -124,7 +124,8 @@ static void test_what_is_given_arrives(void **state) {
                                     .record = PTO_RECORD_GRAPH,
                                     .timeout_ms = 1500,
                                     .on_timeout_context = &context,
-                                    .map_entries = 9};
+                                    .map_entries = 9,
+                                    .recorded_deps = PTO_DEPS_PTO};
   struct pto_runtime *rt = NULL;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   assert_memory_equal(&seen.config, &config, sizeof config);

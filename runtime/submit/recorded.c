@@ -146,7 +146,7 @@ static uint64_t base_of(const struct pto_submit_work *submit, const struct pto_a
 /* Whether the rules may find an earlier access from one of the task, as far as memory goes. */
 static bool is_one_buffer(const struct pto_runtime *rt, const struct pto_submit_work *submit,
                           const struct pto_access *access, const struct pto_recorded_access *earlier) {
-  return !rt->buffers.by_base || base_of(submit, access) == earlier->base;
+  return !(rt->recorded_rules.named & PTO_DEPS_NAMED_BASE_ADDRESS) || base_of(submit, access) == earlier->base;
 }
 
 /* Whether a write of the task replaces an earlier access, as in the map: it covers it and has an edge to it. */
@@ -172,7 +172,7 @@ static void wire_accesses(struct pto_runtime *rt, const struct pto_submit_work *
   for (uint32_t i = 0; i < submit->access_count; i++) {
     const struct pto_access *access = &submit->accesses[i];
     for (const struct pto_recorded_access *earlier = kept; earlier < end; earlier++)
-      if (pto_deps_reasons(&rt->hazards.table, earlier->tag, access->tag) &&
+      if (pto_deps_reasons(&rt->recorded_rules, earlier->tag, access->tag) &&
           is_one_buffer(rt, submit, access, earlier) &&
           pto_region_intersects(&earlier->region, &access->region, &rt->map.budget_exhausted))
         add_before(rt->recorded, task, earlier->task);
@@ -197,15 +197,17 @@ static void enter_accesses(struct pto_runtime *rt, const struct pto_submit_work 
 static void add_edges(struct pto_runtime *rt, const struct pto_submit_work *submit, const struct pto_launch *launch,
                       struct pto_recorded_task *task) {
   struct pto_recorded *recorded = rt->recorded;
+  const uint32_t named = rt->recorded_rules.named;
+  const bool is_manual = rt->hazards.is_manual;
   task->first_after = count_of(recorded, PTO_RECORDED_ARRAY_BEFORE);
   for (uint32_t i = 0; i < launch->after_count; i++) add_before(recorded, task, (uint32_t)launch->after[i].id);
-  for (uint32_t i = 0; i < submit->work_count && rt->hazards.has_creator_edges; i++) {
+  for (uint32_t i = 0; i < submit->work_count && !is_manual && (named & PTO_DEPS_NAMED_CREATOR_EDGES); i++) {
     const struct pto_param_work *work = &submit->params[i];
     if (is_temporary(work) && !work->is_allocated_now && !work->is_empty)
       add_before(recorded, task, work->record->owner_slot);
   }
-  if (!rt->hazards.is_manual) wire_accesses(rt, submit, task);
-  if (rt->hazards.enters) enter_accesses(rt, submit);
+  if (!is_manual) wire_accesses(rt, submit, task);
+  if (!is_manual || !(named & PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING)) enter_accesses(rt, submit);
   if (task->launch.after_count) return;
   *(uint32_t *)add(recorded, PTO_RECORDED_ARRAY_BEFORE) = 0;
   task->launch.after_count = 1;

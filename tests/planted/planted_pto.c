@@ -6,8 +6,11 @@
  */
 #include <tests/planted/planted.h>
 
+#include <pto/recorded.h>
+
 #define BUGS(X)                                                                                                        \
   X(reuse, "the next round is staged in the buffer that the reader of this round still reads")                         \
+  X(recorded_reuse, "the same in a recording: its own order is found by these rules")                                  \
   X(output_twice, "an external row is written anew as an OUTPUT while the first writer may still run")                 \
   X(not_creator, "two OUTPUTs on a buffer that a third task allocated")                                                \
   X(tile_reuse, "a tile is overwritten whose corner another task reads")                                               \
@@ -34,6 +37,21 @@ static void reuse(struct planted *p) {
   put_digest(p, &stage, 0);
   stage_row(p, 1, second);
   put_digest(p, second, 1);
+}
+
+static void recorded_reuse(struct planted *p) {
+  struct pto_tensor x = array_x(p), z = slot(p, 0), stage = fresh(p, 16, 16), other = fresh(p, 16, 16);
+  const struct pto_param boundary[] = {pto_input(&x), pto_inout(&z)};
+  const struct pto_tensor *second = p->is_buggy ? &stage : &other;
+  struct pto_recorded *recorded = NULL;
+  note(p, pto_recorded_begin(p->rt, boundary, 2));
+  put(p, PLAIN(copy), PARAMS(pto_input(&x), pto_output(&stage)));
+  put(p, PLAIN(digest), PARAMS(pto_input(&stage), pto_output(&z)));
+  put_fill(p, second, 1);
+  note(p, pto_recorded_end(p->rt, &recorded));
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 2};
+  if (recorded) note(p, pto_submit_recorded(p->rt, recorded, &launch, NULL));
+  pto_recorded_destroy(recorded);
 }
 
 static void output_twice(struct planted *p) {
