@@ -230,6 +230,10 @@
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 
+#define PLANTED_PIPELINE_LIST(X)                                                                                       \
+  X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                                      \
+  X("planted_pipeline", "slot_given_early", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
 #define PLANTED_LIST(X)                                                                                                \
   PLANTED_MANUAL_LIST(X)                                                                                               \
   PLANTED_HELD_LIST(X)                                                                                                 \
@@ -239,6 +243,7 @@
   PLANTED_PROMISE_LIST(X)                                                                                              \
   PLANTED_BESIDE_LIST(X)                                                                                               \
   PLANTED_BLOCK_LIST(X)                                                                                                \
+  PLANTED_PIPELINE_LIST(X)                                                                                             \
   PLANTED_STOP_LIST(X)
 
 #endif
