@@ -231,7 +231,7 @@
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 
 #define PLANTED_PIPELINE_LIST(X)                                                                                       \
-  X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                                      \
+  X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_pipeline", "slot_given_early", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_LIST(X)                                                                                                \
