@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include <check/session/bounds.h>
 #include <check/session/observed_arrays.h>
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
@@ -92,6 +93,7 @@ static int check_range(struct pto_observed *observed) {
 
 int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
+  pto_session_add_beyond(&observed->session, &observed->findings);
   pto_session_name_nodes(&observed->session, &observed->findings);
   if (code == PTO_EXIT_OK) code = check_range(observed);
   if (code == PTO_EXIT_OK && pto_observed_summary(observed).is_short) {
