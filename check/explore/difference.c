@@ -144,8 +144,8 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
-             accesses, place);
+             "%s ran after host access %" PRIu64 " of the orchestration, which did not wait%s", held, accesses - 1,
+             place);
   else
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so %s%s", held,
