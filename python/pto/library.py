@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import types
+import weakref
 
 MAJOR = 0
 SENTENCE_BYTES = 1024
@@ -76,7 +77,7 @@ def explained(call, *arguments):
 
 def chars(words):
     """A str as a C string that lives as long as the object."""
-    return ffi.NULL if words is None else ffi.new("char[]", words.encode())
+    return ffi.NULL if words is None else ffi.new("char[]", words.encode(errors="backslashreplace"))
 
 
 def nearest(word, words):
@@ -93,11 +94,34 @@ def chosen(what, word, table):
 
 
 class Closable:
-    """What has an object of C in `c` until close(); each use of it after that is errors.ESTALE."""
+    """What has an object of C in `c` until close(), or until nothing refers to it; each use of it after that is errors.ESTALE.
+
+    A subclass has _destroy(c), and _refuse_close(), which raises while the object is in use.  A process that is forked off has
+    none: their threads are not there.
+    """
+
+    _gone = "it is closed"
+    _living = weakref.WeakSet()
+
+    def _own(self, c):
+        self.c = c
+        Closable._living.add(self)
+
+    def _refuse_close(self):
+        pass
+
+    def close(self):
+        if not self.is_closed:
+            self._refuse_close()
+            self._destroy(vars(self).pop("c"))
+
+    def __del__(self, is_ending=sys.is_finalizing):
+        if not is_ending() and not self.is_closed:
+            self._destroy(vars(self).pop("c"))
 
     def __getattr__(self, name):
         if name == "c":
-            raise errors.ESTALE(f"the {type(self).__name__.lower()} is closed")
+            raise errors.ESTALE(self._gone)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __enter__(self):
@@ -109,6 +133,16 @@ class Closable:
     @property
     def is_closed(self):
         return "c" not in vars(self)
+
+
+def _forked():
+    for each in Closable._living:
+        if not each.is_closed:
+            del each.c
+            each._gone = f"the {type(each).__name__.lower()} is of the process that this one was forked from"
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def fields(made):

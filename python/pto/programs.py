@@ -187,7 +187,8 @@ class Program:
         tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))))
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
-        self.exception = runtime.exception
+        self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this
+        runtime.over()
         return status
 
     def _expect(self, run):
