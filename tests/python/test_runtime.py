@@ -196,6 +196,52 @@ def test_settings_that_do_not_exist_are_named():
 
 
 @ENGINES
+def test_an_exception_that_is_caught_leaves_its_scopes(settings):
+    total = numpy.zeros(4, numpy.float32)
+
+    def orchestrate(rt):
+        one, x = rt.tensor(numpy.ones(4, numpy.float32)), rt.tensor(total)
+        for error in (pto.errors.EINVAL, KeyError):
+            with pytest.raises(error):
+                with rt.scope(label="left"):
+                    kept = rt.empty(4)
+                    with rt.scope(manual=True):
+                        rt.submit(pto.kernels.add, one, x, x)
+                        if error is KeyError:
+                            raise KeyError("mine")
+                        rt.submit(pto.kernels.add, one, x, x[:2])
+        with pytest.raises(pto.errors.ESTALE, match="after its scope has ended"):
+            rt.submit(pto.kernels.fill, kept, 1)
+        rt.submit(pto.kernels.add, one, x, x)  # of no manual scope: behind the others
+
+    with pto.Runtime(**settings) as rt:
+        assert rt.run(orchestrate)["tasks"] == 3
+    assert (total == 3).all()
+
+
+def test_words_of_an_exception_that_are_no_text_are_told_all_the_same():
+    class Speechless(Exception):
+        def __str__(self):
+            raise ValueError("no words")
+
+    for exception, sentence in ((ValueError("a\ud800b é %s"), r"ValueError: a\\ud800b é %s"), (Speechless(), "Speechless")):
+        @pto.kernel()
+        def fails(y: pto.output):
+            raise exception
+
+        def orchestrate(rt):
+            raise exception
+
+        with pto.Runtime() as rt:
+            with pytest.raises(pto.errors.EKERNEL, match=sentence) as raised:
+                rt.run(lambda rt: rt.submit(fails, rt.empty(4)))
+            assert raised.value.__cause__ is exception
+            with pytest.raises(type(exception)) as raised:
+                rt.run(orchestrate)
+            assert raised.value is exception
+
+
+@ENGINES
 def test_a_prepared_submit_is_the_same_submit(settings):
     total = numpy.zeros(16, numpy.float32)
 
