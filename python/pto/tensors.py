@@ -170,9 +170,11 @@ class Tensor:
 
     # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
 
-    def __dlpack__(self, **_):
+    def __dlpack__(self, *, dl_device=None, copy=None, **_):
         if self.is_read_only:
             raise BufferError("a read-only array is shown to nobody, who could not know")
+        if copy or dl_device not in (None, dlpack.CPU):
+            raise BufferError("the memory is shown as it is: not a copy, and of no other device")
         return dlpack.show(self.c, self)
 
     def __dlpack_device__(self):
