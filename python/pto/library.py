@@ -168,6 +168,11 @@ with interruptible as _stop:
     pass
 
 
+def deps_rules(word):
+    """The rules that "exact" and "pto" stand for; a number of enum pto_deps_rules as it is."""
+    return chosen("deps", word, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}) if isinstance(word, str) else word
+
+
 @ffi.callback("void(void *, const char *)")
 def _timed_out(_, sentence):
     print(f"pto: {text(sentence)}", file=sys.stderr, flush=True)
@@ -188,8 +193,8 @@ def config(record=0, **settings):
             raise TypeError(f"there is no setting {name!r}: {', '.join(sorted(set(kinds) - ours))}")
         if value is None:
             continue
-        if name == "deps" and isinstance(value, str):
-            value = chosen("deps", value, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO})
+        if name == "deps":
+            value = deps_rules(value)
         if isinstance(value, str):
             kept.append(chars(value))
             value = kept[-1]

@@ -328,6 +328,19 @@ class Orchestrating(Closable):
             raise
         self.check(lib.pto_scope_end(self.c))
 
+    def poll(self):
+        """Between two looks at memory that a task will change: takes in what has completed, and lets the machine go on.  A second one
+        in a row with all tasks done is errors.EDEADLOCK."""
+        self.at(sys._getframe(1))
+        self.check(lib.pto_poll(self.c))
+
+    @property
+    def scope_stats(self):
+        """Counts of the innermost scope: depth, ring, tasks, heap_bytes, window_used, …: the fields of struct pto_scope_stats."""
+        made = ffi.new("struct pto_scope_stats *", {"size": ffi.sizeof("struct pto_scope_stats")})
+        lib.pto_scope_statistics(self.c, made)
+        return fields(made)
+
     def cores(self, kind="aiv"):
         """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
         return lib.pto_core_count(self.c, chosen("kind", kind, {"aic": lib.PTO_AIC, "aiv": lib.PTO_AIV, "cluster": lib.PTO_CLUSTER}))
