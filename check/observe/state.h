@@ -86,7 +86,8 @@ struct pto_observe_access {
 struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
-  bool is_whole; /* all that its units wrote is known */
+  bool has_block_order; /* its blocks run one after another */
+  bool is_whole;        /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
 };

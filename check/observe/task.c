@@ -22,8 +22,11 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  *task =
-      (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
+  const struct pto_task_slot *slot = &o->rt->rings.slots[o->call.unit->messages[0].ticket];
+  *task = (struct pto_observe_task){.number = payload->task_number,
+                                    .messages_left = kernels * blocks,
+                                    .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
+                                    .is_whole = true};
   return task;
 }
 
@@ -111,6 +114,11 @@ static int order_accesses(const void *left, const void *right) {
   return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
+/* Two units that run at once: not those of blocks that run one after another. */
+static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
+  return label != other && !(task->has_block_order && label / 4 != other / 4);
+}
+
 /* Accesses are sorted, so those that meet one follow it. */
 static void judge_units(struct pto_observation *o, const struct pto_observe_task *task) {
   uint32_t told = 0;
@@ -118,7 +126,7 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
     const struct pto_observe_access *a = &task->accesses[i];
     for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
       const struct pto_observe_access *b = &task->accesses[k];
-      if (a->label == b->label || (a->is_read && b->is_read)) continue;
+      if (!run_at_once(task, a->label, b->label) || (a->is_read && b->is_read)) continue;
       pto_observe_report_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
       told++;
     }
@@ -131,7 +139,7 @@ static void judge_distance(struct pto_observation *o, const struct pto_observe_t
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (access->is_read) continue;
-    if (last && last->label != access->label && last->hi <= access->lo &&
+    if (last && run_at_once(task, last->label, access->label) && last->hi <= access->lo &&
         (last->hi - 1) / PTO_OBSERVE_STORE_BYTES == access->lo / PTO_OBSERVE_STORE_BYTES) {
       pto_observe_report_near(o, last, access);
       return;

@@ -156,6 +156,7 @@
   X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
