@@ -53,7 +53,7 @@ bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64
 void pto_observe_tasks_clear(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
   for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
-  o->task_count = o->left_count = 0;
+  o->task_count = o->left_count = o->skipped_count = 0;
 }
 
 /* ---- what was left out ---- */
@@ -102,6 +102,34 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
     for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
     if (bytes.count) pto_observe_report_left(o, left, &bytes);
     pto_observe_bytes_fini(o, &bytes);
+  }
+}
+
+/* ---- what did not run ---- */
+
+void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element) {
+  const struct pto_payload *payload = o->rt->rings.slots[slot].payload;
+  const struct pto_task_cold *cold = &o->rt->rings.cold[slot];
+  const struct pto_kernel *kernel = payload->kernels[payload->first_role];
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < payload->tensor_count; i++) {
+    const uint32_t mode = pto_observe_task_mode(payload, i);
+    if (mode == PTO_SCALAR) continue;
+    const struct pto_kernel_tensor *tensor = &payload->tensors[t++];
+    if (!(mode & PTO_OUTPUT)) continue;
+    struct pto_observe_skipped *skipped =
+        pto_grow(&o->skipped, &o->skipped_count, &o->skipped_capacity, sizeof *skipped);
+    o->summary.is_short |= !skipped;
+    if (!skipped) return;
+    *skipped = (struct pto_observe_skipped){.param = {.mode = mode, .index = i, .name = kernel->params[i].name},
+                                            .predicate_addr = (uintptr_t)cold->predicate_addr,
+                                            .element = element,
+                                            .value = cold->predicate_value,
+                                            .dtype = cold->predicate_dtype,
+                                            .compare = cold->predicate_compare};
+    pto_region_from_kernel_tensor(tensor, &skipped->param.region);
+    skipped->buffer_number = pto_observe_buffer_at(o, skipped->param.region.start);
+    skipped->task.task_number = payload->task_number;
+    memcpy(skipped->task.kernels, payload->kernels, sizeof skipped->task.kernels);
   }
 }
 
