@@ -137,6 +137,29 @@ static bool find_conflict(const struct pto_explore_graph *graph, uint64_t a, uin
   return false;
 }
 
+static int order_addresses(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+int pto_explore_graph_external(const struct pto_explore_graph *graph, uint64_t *count_out) {
+  uint64_t touches = 0, count = 0;
+  for (uint64_t i = 0; i < graph->task_count; i++) touches += graph->tasks[i].touch_count;
+  uint64_t *begins = malloc((touches + 1) * sizeof *begins);
+  if (!begins) return PTO_ENOMEM;
+  touches = 0;
+  for (uint64_t i = 0; i < graph->task_count; i++)
+    for (uint32_t k = 0; k < graph->tasks[i].touch_count; k++) {
+      const struct pto_explore_touch *touch = &graph->touches[graph->tasks[i].first_touch + k];
+      if (!touch->is_managed) begins[touches++] = touch->begin;
+    }
+  qsort(begins, touches, sizeof *begins, order_addresses);
+  for (uint64_t i = 0; i < touches; i++) count += i == 0 || begins[i] != begins[i - 1];
+  free(begins);
+  *count_out = count;
+  return PTO_OK;
+}
+
 bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b) {
   const struct pto_explore_touch *touch_a, *touch_b;
   if (a >= graph->task_count || b >= graph->task_count) return true; /* nothing is known of them */

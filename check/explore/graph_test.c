@@ -93,6 +93,9 @@ static bool depend(const struct pto_explore_graph *graph, uint64_t a, uint64_t b
 
 static void look_at_dependence(const struct pto_explore_graph *graph) {
   const struct pto_explore_touch *a, *b;
+  uint64_t external;
+  assert_int_equal(pto_explore_graph_external(graph, &external), PTO_OK);
+  assert_int_equal(external, 6); /* from bytes 0, 1000, 2000, 2100, 2200 and 3000 on, the last for two tasks */
   assert_int_equal(graph->task_count, 13);
   assert_true(depend(graph, 0, 1));  /* one buffer, whatever the bytes */
   assert_true(depend(graph, 0, 2));  /* ranges that meet are one memory */
