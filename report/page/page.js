@@ -116,7 +116,8 @@ function drawResult() {
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
   const found = documentOf("found"), verdict = d3.select("#verdict");
   if (found && found.finding_count) {
-    verdict.text([found.finding_count === 1 ? "1 finding" : `${found.finding_count} findings`, verdict.text()].filter(Boolean).join(". "));
+    const lost = found.findings_lost && "Memory ran out: there are more than are told here";
+    verdict.text([found.finding_count === 1 ? "1 finding" : `${found.finding_count} findings`, lost, verdict.text()].filter(Boolean).join(". "));
     d3.select("main").node().prepend(document.getElementById("findings"));
   }
   drawAccounts(stats.accounts || [], makespan);
