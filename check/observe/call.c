@@ -19,14 +19,22 @@ uint64_t pto_observe_now_ns(void) { return pto_clock_of_ns(CLOCK_THREAD_CPUTIME_
 
 /* ---- what a unit declares ---- */
 
-/* What kernels of the task do to parameter i: those of the unit, or all. */
-static uint32_t mode_of(const struct pto_observe_call *call, uint32_t i, bool of_all) {
+/* A held parameter's kernel may do either. */
+static uint32_t without_hold(uint32_t mode) { return mode == PTO_HOLD ? PTO_INOUT : mode; }
+
+uint32_t pto_observe_task_mode(const struct pto_payload *payload, uint32_t param) {
   uint32_t mode = PTO_UNUSED;
-  for (uint32_t k = 0; of_all && k < PTO_ROLE_COUNT; k++)
-    if (call->payload->kernels[k]) mode |= call->payload->kernels[k]->params[i].mode;
-  for (uint32_t k = 0; !of_all && k < call->unit->count; k++)
-    mode |= call->payload->kernels[call->unit->messages[k].role]->params[i].mode;
-  return mode == PTO_HOLD ? PTO_INOUT : mode; /* it may do either */
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
+    if (payload->kernels[k]) mode |= payload->kernels[k]->params[param].mode;
+  return without_hold(mode);
+}
+
+/* What the unit's kernels do to a parameter. */
+static uint32_t unit_mode(const struct pto_observe_call *call, uint32_t param) {
+  uint32_t mode = PTO_UNUSED;
+  for (uint32_t k = 0; k < call->unit->count; k++)
+    mode |= call->payload->kernels[call->unit->messages[k].role]->params[param].mode;
+  return without_hold(mode);
 }
 
 static uint64_t mix(uint64_t key, uint64_t value) { return pto_mix64(key ^ value) + UINT64_C(0x9e3779b97f4a7c15); }
@@ -77,10 +85,10 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->runs = call->param_count = 0;
   call->form_entry = find_form(o, form_key(call));
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
-    const uint32_t task_mode = mode_of(call, i, true);
+    const uint32_t task_mode = pto_observe_task_mode(payload, i);
     if (task_mode == PTO_SCALAR) continue;
     struct pto_observe_param *param = &call->params[call->param_count++];
-    *param = (struct pto_observe_param){.mode = mode_of(call, i, false),
+    *param = (struct pto_observe_param){.mode = unit_mode(call, i),
                                         .task_mode = task_mode,
                                         .index = i,
                                         .element_bytes = pto_dtype_size(payload->tensors[t].dtype),

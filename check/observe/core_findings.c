@@ -130,7 +130,7 @@ static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe
 }
 
 void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   char object[160];
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
@@ -160,7 +160,7 @@ static void say_yield(struct pto_observe_text *remedy, uint32_t role) {
 
 static void report_spinning_order(struct pto_observe_cores *c) {
   const struct pto_core_member *member = &c->members[c->spinning];
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
   say_core(&text, c, member);
@@ -172,7 +172,7 @@ static void report_spinning_order(struct pto_observe_cores *c) {
 }
 
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   const struct pto_observe_param *param = NULL;
   char object[160] = "";
   if (c->spinning != PTO_CORE_NO_RECORD) {
@@ -203,7 +203,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
 
 void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_left *left) {
   const struct pto_core_member *to = &c->members[left->to], *from = member_of(c, left->last);
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   char line[128];
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
@@ -258,7 +258,7 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
 }
 
 void pto_observe_report_stuck(struct pto_observation *o) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   struct pto_core_waits *waits = malloc(sizeof *waits);
   if (!waits) return;
   waits->count = 0;
@@ -272,7 +272,7 @@ void pto_observe_report_stuck(struct pto_observation *o) {
 }
 
 void pto_observe_report_spinning(struct pto_observation *o) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   const struct pto_observed_unit *unit = o->call.unit;
   uint32_t i = 0;
   while (i + 1 < unit->count && unit->messages[i].core != o->call.spinning_core) i++;

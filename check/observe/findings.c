@@ -64,6 +64,18 @@ struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64
   return NULL;
 }
 
+const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const uint64_t buffer_number = pto_observe_buffer_at(o, lo);
+  for (uint32_t i = o->skipped_count; i-- > 0;) {
+    const struct pto_observe_skipped *skipped = &o->skipped[i];
+    if (skipped->buffer_number != buffer_number) continue;
+    struct pto_region_runs runs = pto_region_runs(&skipped->param.region);
+    for (uint64_t at; pto_region_runs_next(&runs, &at);)
+      if (at < hi && lo < at + skipped->param.region.run_bytes) return skipped;
+  }
+  return NULL;
+}
+
 /* ---- text ---- */
 
 #define SAY PTO_OBSERVE_SAY
@@ -386,6 +398,23 @@ static uint64_t key_of(const struct pto_observation *o, const struct pto_kernel 
   return key;
 }
 
+/* Makes the task that was skipped the earlier one of a finding, whose own comes later. */
+static void put_skipped(struct pto_observation *o, const struct pto_observe_skipped *skipped,
+                        struct pto_finding *finding) {
+  finding->tasks[1] = finding->tasks[0];
+  finding->params[1] = finding->params[0];
+  finding->ranks[1] = finding->ranks[0];
+  finding->places[1] = finding->places[0];
+  memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
+  memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
+  finding->tasks[0] = skipped->task.task_number;
+  finding->params[0] = skipped->param.index;
+  finding->places[0] = (struct pto_source_call){0};
+  find_place(o, skipped->task.task_number, &finding->places[0]);
+  finding->kernels[0][0] = '\0';
+  name_kernels(&skipped->task, finding->kernels[0], sizeof finding->kernels[0]);
+}
+
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
                      const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
   uint64_t group = pto_mix64(kind + 1);
@@ -402,16 +431,49 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
   find_place(o, payload->task_number, &finding.places[0]);
   name_kernels(payload, finding.kernels[0], sizeof finding.kernels[0]);
   if (array) snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", array);
+  if (text->skipped) put_skipped(o, text->skipped, &finding);
   pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
                    pto_finding_say_places(&finding, places, sizeof places));
 }
 
-static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
+static void say_integer(struct pto_observe_text *text, uint32_t dtype, int64_t value) {
+  if (dtype == PTO_UINT64)
+    SAY(text, "%" PRIu64, (uint64_t)value);
+  else
+    SAY(text, "%" PRId64, value);
+}
+
+/* "task 2 (fill), which declares to write them, was skipped: its predicate, bytes [0, 4) of buffer 2 != 0, found 0". */
+static void say_skipped(struct pto_observe_text *text, const struct pto_observation *o,
+                        const struct pto_observe_skipped *skipped) {
+  static const char *const signs[] = {[PTO_IF_EQ] = "==", [PTO_IF_NE] = "!=", [PTO_IF_LT] = "<",
+                                      [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
+  const uint64_t addr = skipped->predicate_addr;
+  char name[160];
+  pto_observe_say_task(text, o, skipped->task.task_number);
+  SAY(text, " (");
+  name_kernels(&skipped->task, text->bytes, sizeof text->bytes);
+  SAY(text, "), which declares to write them, was skipped: its predicate, ");
+  pto_observe_say_bytes(text, o, addr, addr + pto_dtype_size(skipped->dtype), name, sizeof name);
+  SAY(text, " %s ", signs[skipped->compare]);
+  say_integer(text, skipped->dtype, skipped->value);
+  SAY(text, ", found ");
+  say_integer(text, skipped->dtype, skipped->element);
+}
+
+static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi,
+                          const struct pto_observe_param *param) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
     SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
   else
     SAY(text, "which nobody has written");
+  SAY(text, ", through ");
+  pto_observe_say_param(text, param);
+  text->skipped = left ? NULL : pto_observe_skipped_find(o, lo, hi);
+  if (!text->skipped) return;
+  SAY(text, ": ");
+  say_skipped(text, o, text->skipped);
 }
 
 /* What follows the bytes, and the line to change. */
@@ -439,9 +501,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   default:
-    say_unwritten(text, o, lo, hi);
-    SAY(text, ", through ");
-    pto_observe_say_param(text, param);
+    say_unwritten(text, o, lo, hi, param);
     return NULL;
   }
   return NULL;
@@ -453,7 +513,7 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
                                                       [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
                                                       [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (o->call.form_entry && o->call.params[i].index + 1 == o->call.form_entry->params[kind])
       param = &o->call.params[i];
@@ -472,7 +532,7 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
   for (uint32_t i = 0; i < bytes->count;) {
     const struct pto_observe_range range = bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
-    struct pto_observe_text text = {""};
+    struct pto_observe_text text = {.bytes = ""};
     struct object object;
     char remedy[64];
     describe(o, range.lo, &object);
@@ -491,7 +551,7 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
   const struct pto_observe_param *param = pto_observe_nearest(o, addr, addr + 1);
   const uint64_t element_bytes = param ? param->element_bytes : 1;
   const struct pto_observe_range range = {addr & ~(element_bytes - 1), pto_align_up(addr + 1, element_bytes)};
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   char name[160], remedy[64];
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " writes ");
@@ -503,7 +563,7 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   pto_observe_say_task(&text, o, left->task.task_number);
   SAY(&text, " (");
@@ -529,7 +589,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
     if (o->call.local_roles == PTO_ROLE_BIT(k)) role = k;
   const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
   const char *separator = is_word ? "" : "some of ";
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label / 4 * 4 + role);
   SAY(&text, " reads local memory that it has not written itself: ");
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
@@ -551,7 +611,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 }
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   char name[256];
   if (!o->lines) o->lines = pto_source_lines_create();
   pto_source_lines_function(o->lines, data, name, sizeof name);
@@ -563,7 +623,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
 }
 
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
@@ -573,7 +633,7 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   describe(o, at, &object);
   SAY(&text, "of ");
@@ -606,7 +666,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     const bool is_in_arena = addr >= o->arena.lo && addr < o->arena.hi;
     const bool is_in_memory = is_in_arena || find_external(o, addr, 0);
     if (is_declared(&o->call, addr) || (!is_in_memory && !pto_observe_memory_is_stack(o->memory, addr))) continue;
-    struct pto_observe_text text = {""};
+    struct pto_observe_text text = {.bytes = ""};
     struct object object;
     const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
     pto_observe_say_unit(&text, o, o->call.label);
@@ -627,7 +687,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
 
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   describe(o, a->lo, &object);
   pto_observe_say_unit(&text, o, a->label);
@@ -640,7 +700,7 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
   if (effect->is_caught)
     SAY(&text, " ends in a signal when it is run again over the same bytes");
@@ -662,7 +722,7 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
   const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   const uint32_t blocks[] = {writer->label / 4, other->label / 4};
   describe(o, lo, &object);

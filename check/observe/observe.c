@@ -70,6 +70,11 @@ static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
 }
+static void on_skipped(void *context, uint32_t slot, int64_t element) {
+  struct pto_observation *o = context;
+  begin_run(o);
+  pto_observe_task_skip(o, slot, element);
+}
 
 /* ---- writes ---- */
 
@@ -311,8 +316,11 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
     (void)pto_observe_memory_add_stack(o->memory, stack, stack + o->rank->stack_bytes);
   }
   o->observer = (struct pto_engine_observer){.observe = observe, .pass = pass, .end_run = on_end_run, .context = o};
-  o->watch = (struct pto_memory_watch){
-      .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
+  o->watch = (struct pto_memory_watch){.allocated = on_allocated,
+                                       .registered = on_registered,
+                                       .host_writes = on_host_writes,
+                                       .skipped = on_skipped,
+                                       .context = o};
   pto_port_set_observer(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);
   return PTO_OK;
@@ -330,6 +338,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_observe_rehearsal_fini(&o->rehearsal);
   free(o->tasks);
   free(o->left);
+  free(o->skipped);
   pto_observe_statics_fini(&o->statics);
   if (o->is_in_run) pto_observe_memory_end(o->memory);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;

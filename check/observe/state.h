@@ -86,7 +86,8 @@ struct pto_observe_access {
 struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
-  bool is_whole; /* all that its units wrote is known */
+  bool has_block_order; /* its blocks run one after another */
+  bool is_whole;        /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
 };
@@ -99,6 +100,16 @@ struct pto_observe_left {
   struct pto_observe_range *ranges;
   uint32_t count;
   bool is_told;
+};
+
+/* A parameter that a task would have written, had its predicate held. */
+struct pto_observe_skipped {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint64_t buffer_number;  /* as of what was left out */
+  uint64_t predicate_addr; /* of the element; what it was, and what it was compared with */
+  int64_t element, value;
+  uint16_t dtype, compare;
 };
 
 struct pto_observe_cores;
@@ -159,6 +170,8 @@ struct pto_observation {
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
   size_t left_count, left_capacity;
+  struct pto_observe_skipped *skipped; /* in order of time */
+  size_t skipped_count, skipped_capacity;
   struct pto_reserve forms_memory;
   struct pto_reserve noise_memory;   /* two pages of it */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
@@ -194,6 +207,8 @@ static inline uint32_t pto_observe_owner(const struct pto_observation *o) { retu
 uint64_t pto_observe_now_ns(void);
 /* Once. */
 void pto_observe_make_noise(struct pto_observation *o);
+/* What all kernels of a task do to a parameter. */
+uint32_t pto_observe_task_mode(const struct pto_payload *payload, uint32_t param);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
 /* Whether the options ask for the unit that was described. */
@@ -297,6 +312,8 @@ void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
 
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
+/* The predicate of the task in this slot does not hold for its element. */
+void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
@@ -310,6 +327,7 @@ void pto_observe_tasks_clear(struct pto_observation *o);
 /* check/observe/findings.c: findings. */
 struct pto_observe_text {
   char bytes[PTO_SENTENCE_SIZE];
+  const struct pto_observe_skipped *skipped; /* the earlier task that it tells of; NULL: it tells of one */
 };
 #define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
 /* "task 17", of several ranks "rank 2 task 17". */
@@ -328,6 +346,8 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
 uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 /* The last task that left one of these bytes out; NULL where none did. */
 struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
+/* The last task whose predicate kept it from writing one of these bytes; NULL where none did. */
+const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 /* Also notes for the summary whether memory ended. */

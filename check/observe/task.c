@@ -22,8 +22,11 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  *task =
-      (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
+  const struct pto_task_slot *slot = &o->rt->rings.slots[o->call.unit->messages[0].ticket];
+  *task = (struct pto_observe_task){.number = payload->task_number,
+                                    .messages_left = kernels * blocks,
+                                    .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
+                                    .is_whole = true};
   return task;
 }
 
@@ -50,7 +53,7 @@ bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64
 void pto_observe_tasks_clear(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
   for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
-  o->task_count = o->left_count = 0;
+  o->task_count = o->left_count = o->skipped_count = 0;
 }
 
 /* ---- what was left out ---- */
@@ -102,6 +105,34 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
   }
 }
 
+/* ---- what did not run ---- */
+
+void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element) {
+  const struct pto_payload *payload = o->rt->rings.slots[slot].payload;
+  const struct pto_task_cold *cold = &o->rt->rings.cold[slot];
+  const struct pto_kernel *kernel = payload->kernels[payload->first_role];
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < payload->tensor_count; i++) {
+    const uint32_t mode = pto_observe_task_mode(payload, i);
+    if (mode == PTO_SCALAR) continue;
+    const struct pto_kernel_tensor *tensor = &payload->tensors[t++];
+    if (!(mode & PTO_OUTPUT)) continue;
+    struct pto_observe_skipped *skipped =
+        pto_grow(&o->skipped, &o->skipped_count, &o->skipped_capacity, sizeof *skipped);
+    o->summary.is_short |= !skipped;
+    if (!skipped) return;
+    *skipped = (struct pto_observe_skipped){.param = {.mode = mode, .index = i, .name = kernel->params[i].name},
+                                            .predicate_addr = (uintptr_t)cold->predicate_addr,
+                                            .element = element,
+                                            .value = cold->predicate_value,
+                                            .dtype = cold->predicate_dtype,
+                                            .compare = cold->predicate_compare};
+    pto_region_from_kernel_tensor(tensor, &skipped->param.region);
+    skipped->buffer_number = pto_observe_buffer_at(o, skipped->param.region.start);
+    skipped->task.task_number = payload->task_number;
+    memcpy(skipped->task.kernels, payload->kernels, sizeof skipped->task.kernels);
+  }
+}
+
 /* ---- judgement ---- */
 
 static int order_accesses(const void *left, const void *right) {
@@ -111,6 +142,11 @@ static int order_accesses(const void *left, const void *right) {
   return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
+/* Two units that run at once: not those of blocks that run one after another. */
+static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
+  return label != other && !(task->has_block_order && label / 4 != other / 4);
+}
+
 /* Accesses are sorted, so those that meet one follow it. */
 static void judge_units(struct pto_observation *o, const struct pto_observe_task *task) {
   uint32_t told = 0;
@@ -118,7 +154,7 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
     const struct pto_observe_access *a = &task->accesses[i];
     for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
       const struct pto_observe_access *b = &task->accesses[k];
-      if (a->label == b->label || (a->is_read && b->is_read)) continue;
+      if (!run_at_once(task, a->label, b->label) || (a->is_read && b->is_read)) continue;
       pto_observe_report_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
       told++;
     }
@@ -131,7 +167,7 @@ static void judge_distance(struct pto_observation *o, const struct pto_observe_t
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (access->is_read) continue;
-    if (last && last->label != access->label && last->hi <= access->lo &&
+    if (last && run_at_once(task, last->label, access->label) && last->hi <= access->lo &&
         (last->hi - 1) / PTO_OBSERVE_STORE_BYTES == access->lo / PTO_OBSERVE_STORE_BYTES) {
       pto_observe_report_near(o, last, access);
       return;

@@ -37,6 +37,9 @@ struct pto_export_info pto_session_info(const struct pto_session *session) {
 }
 
 bool pto_session_is_lowered(const struct pto_session *session) { return session->subject.graph != NULL; }
+bool pto_session_has_orchestration(const struct pto_session *session) {
+  return !session->subject.graph && !session->subject.capture;
+}
 
 const char *pto_session_array_at(void *context, uint64_t base) {
   const struct pto_session *session = context;

@@ -221,7 +221,7 @@ void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint3
       lines++;
     }
   if (left_out) fprintf(stream, "and %" PRIu32 " more lines: --json has them\n", left_out);
-  if (findings->is_short) fputs("memory ran out: there are more than are told here\n", stream);
+  if (findings->is_short) fputs(PTO_FINDINGS_LOST "\n", stream);
 }
 
 static void put_number(struct pto_json_writer *w, const char *key, uint64_t value) {
@@ -270,6 +270,7 @@ static void put_texts(struct pto_json_writer *w, const char *key, const char *fi
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w) {
   char again[PTO_FINDING_COMMAND];
   pto_json_put_u64(w, "finding_count", findings->total);
+  pto_json_put_bool(w, "findings_lost", findings->is_short);
   pto_json_put_array(w, "findings");
   for (uint32_t i = 0; i < findings->count; i++) {
     const struct pto_finding *finding = &findings->items[i];

@@ -156,7 +156,9 @@ const char *pto_decided_meaning(enum pto_decided decided);
  * that shows less than the one that was given; notes last.  At most `max_lines` findings (0: all), then how many were
  * left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
-/* Keys "findings" (an array, docs/json.md) and "finding_count" into the object that is open. */
+/* What text and SARIF say where findings.is_short. */
+#define PTO_FINDINGS_LOST "memory ran out: there are more than are told here"
+/* Keys "finding_count", "findings_lost" and "findings" (an array, docs/json.md) into the object that is open. */
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);
 
 #endif

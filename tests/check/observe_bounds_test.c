@@ -73,6 +73,19 @@ RUN(own_part) { /* each block a quarter of z; by a mistake one element of its ne
 }
 KERNEL(own_part, 2, OUT);
 
+RUN(own_part_and_sum) { /* the same, and adds to s */
+  X(a, 1)[0] += 1;
+  return own_part(a);
+}
+KERNEL(own_part_and_sum, 3, OUT, SUM);
+static const struct pto_kernel beside_sum_kernel = {
+    .name = "beside_sum",
+    .cores = PTO_AIV,
+    .params = LIST(OUT, {.name = "s", .mode = PTO_UNUSED}),
+    .param_count = 3,
+    .run = own_part,
+};
+
 RUN(neighbour) { /* y of its own part; by a mistake, plus what the next block has */
   const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
   const float more = MISTAKE(a) && a->core->block_index == 2 ? X(a, 0)[first + part] : 0;
@@ -341,10 +354,37 @@ static void blocks_that_share_a_store_are_noted(void **state) {
   }
 }
 
+/* The same blocks one after another, which ACCUMULATE makes them; on one lane, or on both. */
+static bool is_on_both_lanes;
+BODY(writes_parts_in_order) {
+  struct pto_tensor z = part(&w.tout, 0, 16, 1), s = part(&w.tb, 0, 1, 1);
+  const struct pto_launch launch = {
+      .aiv0 = &own_part_and_sum_kernel, .aiv1 = is_on_both_lanes ? &beside_sum_kernel : NULL, .block_count = 4};
+  struct pto_param params[] = {pto_output(&z), pto_accumulate(&s), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &launch, params, 3, NULL);
+}
+static void blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores_of_one_may_not(void **state) {
+  const struct planted parts = {.body = writes_parts_in_order};
+  const struct pto_observe_options all = {0};
+  for (int lanes = 1; lanes <= 2; lanes++) {
+    struct run result;
+    is_on_both_lanes = lanes == 2;
+    run(&parts, 1, &all, &result); /* block 1 writes an element of block 2's too */
+    assert_int_equal(result.status, PTO_OK);
+    assert_int_equal(result.summary.calls, 4 * lanes);
+    assert_int_equal(result.findings.by_kind[PTO_FINDING_BLOCKS], lanes == 1 ? 0 : 4); /* one a block */
+    assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], 0);
+    for (uint32_t i = 0; i < result.findings.count; i++)
+      assert_non_null(strstr(result.findings.items[i].sentence, "which its core AIV1 writes too"));
+    pto_findings_fini(&result.findings);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
-                                      cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
-                                      cmocka_unit_test(only_what_is_asked_for_is_observed),
-                                      cmocka_unit_test(blocks_that_share_a_store_are_noted)};
+  const struct CMUnitTest others[] = {
+      cmocka_unit_test(the_first_run_is_the_one_that_counts),
+      cmocka_unit_test(bytes_beside_an_array_are_never_put_back), cmocka_unit_test(only_what_is_asked_for_is_observed),
+      cmocka_unit_test(blocks_that_share_a_store_are_noted),
+      cmocka_unit_test(blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores_of_one_may_not)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }

@@ -189,6 +189,18 @@ BODY(reads_what_is_not_written) {
   FIRST(w.mistake ? pto_alloc_tensors(rt, &x, 1, NULL) : one(rt, &fill_kernel, &x, 0));
   return status ? status : two(rt, &copy_kernel, &x, &z, 0);
 }
+/* Each half of z has a task that writes it, if its predicate holds. */
+BODY(reads_what_was_skipped) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16), flag = fresh(rt, PTO_UINT64, 1), to = part(&w.tout, 0, 8, 1);
+  struct pto_tensor halves[] = {part(&z, 0, 8, 1), part(&z, 8, 16, 1)};
+  const struct pto_launch launch = {.aiv0 = &fill_kernel, .predicate = {&flag, PTO_IF_LT, 3}};
+  FIRST(pto_alloc_tensors(rt, (struct pto_tensor[]){z, flag}, 2, NULL));
+  if (!status) status = pto_write_element(rt, &flag, (uint64_t[]){0}, (uint64_t[]){w.mistake ? UINT64_MAX : 2});
+  for (int i = 0; i < 2 && !status; i++)
+    status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&halves[i]), pto_scalar_u64(0)}, 2, NULL);
+  return status ? status : two(rt, &copy_kernel, &halves[0], &to, 0);
+}
+
 BODY(reads_what_was_left) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
   FIRST(one(rt, &fill_most_kernel, &x, w.mistake));
@@ -289,6 +301,13 @@ static const struct planted planted[] = {
     {"a read of what is not written is found",
      reads_what_is_not_written,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
+    {"a read of what a task would have written that its predicate skipped is found, and the task",
+     reads_what_was_skipped,
+     {{"read unwritten",
+       "task 3 (copy) reads bytes [0, 32) of buffer 4, which nobody has written, through param 0 x (input): task 1 "
+       "(fill), which declares to write them, was skipped: its predicate, bytes [0, 8) of buffer 5 < 3, found "
+       "18446744073709551615; ",
+       "byte 0 of array out"}}},
     {"a read of what a task left out is found, and the task",
      reads_what_was_left,
      {{"read unwritten", "task 1 (copy) reads bytes [0, 12) of buffer 4, which task 0"},

@@ -110,7 +110,7 @@
   X("planted_kernels", "inout_as_output", PLANTED_OBSERVE, "read output", 1, 0, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_kernels", "tail_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_kernels", "stride_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                  \
-  X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 3, 0, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 2, 0, 3, 0)                                \
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
@@ -163,6 +163,7 @@
   X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
