@@ -229,9 +229,10 @@ void pto_observe_assume_writes(struct pto_observation *o) {
  * an OUTPUT is not what happens to lie there. */
 static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
 
-/* `before`, or another value where `sel` is not 0. */
+/* `before`, or another value where `sel` is not 0; in its lower half alone where sel's upper half is 0. */
 static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
-  const uint8_t usual = (uint8_t)(upper | noise | (sel & 1)), other = before == usual ? usual ^ 8 : usual;
+  const uint8_t changes = sel | 1, given = (uint8_t)(upper | noise | (sel & 1));
+  const uint8_t usual = (uint8_t)((before & ~changes) | (given & changes)), other = before == usual ? usual ^ 8 : usual;
   return sel ? other : before;
 }
 
@@ -454,7 +455,7 @@ void pto_observe_restore(struct pto_observation *o) {
 }
 
 bool pto_observe_must_not_matter(uint8_t byte_class) {
-  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP | PTO_OBSERVE_HALF)) return false;
+  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP)) return false;
   return !(byte_class & PTO_OBSERVE_READ) || (byte_class & PTO_OBSERVE_UNWRITTEN);
 }
 

@@ -87,7 +87,7 @@ static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t 
   for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
     count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
                         pto_observe_same_bytes(written, at, m->page_bytes));
-    memset(kinds + at, written[at] || (classes[at] & PTO_OBSERVE_HALF) ? write_kind(classes[at]) : WRITE_NONE, count);
+    memset(kinds + at, written[at] ? write_kind(classes[at]) : WRITE_NONE, count);
   }
 }
 

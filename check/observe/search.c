@@ -44,7 +44,7 @@ struct search {
 /* ---- candidates ---- */
 
 static bool is_output(uint8_t c) {
-  return (c & PTO_OBSERVE_WRITE) && !(c & (PTO_OBSERVE_READ | PTO_OBSERVE_HALF)) && pto_observe_must_not_matter(c);
+  return (c & PTO_OBSERVE_WRITE) && !(c & PTO_OBSERVE_READ) && pto_observe_must_not_matter(c);
 }
 static bool is_unwritten(uint8_t c) { return (c & PTO_OBSERVE_UNWRITTEN) && pto_observe_must_not_matter(c); }
 static bool is_undeclared(uint8_t c) {

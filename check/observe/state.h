@@ -216,9 +216,10 @@ static inline struct pto_observe_range pto_observe_all_local(const struct pto_ob
   return (struct pto_observe_range){0, o->call.local_bytes};
 }
 /* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
- * read elsewhere and written there is the one that it had. */
+ * read elsewhere and written there is the one that it had; without its upper half where no element is there. */
 static inline uint8_t pto_observe_selects(uint8_t byte_class) {
-  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? 0xfe : 0xff;
+  const uint8_t bits = byte_class & PTO_OBSERVE_HALF ? 0x0f : 0xff;
+  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? bits & 0xfe : bits;
 }
 /* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));

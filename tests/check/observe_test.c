@@ -142,13 +142,31 @@ RUN(through_the_heap) {
 }
 KERNEL(through_the_heap, 3, IN, OUT);
 
-RUN(nibbles) { /* an odd number of them: the last byte's other half stays */
+RUN(nibbles) { /* an odd number of them: the last byte's other half stays; by a mistake all of it does */
   uint8_t *z = a->tensors[0].addr;
   memset(z, 0x21, numel(a, 0) / 2);
+  if (MISTAKE(a)) return 0;
   z[numel(a, 0) / 2] = (uint8_t)((z[numel(a, 0) / 2] & 0xf0) | 1);
   return 0;
 }
 KERNEL(nibbles, 2, OUT);
+
+RUN(nibbles_of_block) { /* 14 a block, the last one's 13 */
+  uint8_t *z = (uint8_t *)a->tensors[0].addr + (uint64_t)a->core->block_index * 7;
+  const bool is_last = a->core->block_index + 1 == a->core->block_count;
+  memset(z, 0x21, is_last ? 6 : 7);
+  if (is_last) z[6] = (uint8_t)((z[6] & 0xf0) | 1);
+  return 0;
+}
+KERNEL(nibbles_of_block, 2, OUT);
+
+RUN(add_nibbles) { /* z = x + 1 of one 4-bit element; by a mistake plus what z was, which its half of a byte tells */
+  uint8_t *z = a->tensors[1].addr;
+  const uint8_t sum = (uint8_t)(*(const uint8_t *)a->tensors[0].addr + 1 + (MISTAKE(a) ? *z : 0));
+  *z = (uint8_t)((*z & 0xf0) | (sum & 15));
+  return 0;
+}
+KERNEL(add_nibbles, 3, IN, OUT);
 
 /* ---- orchestrations ---- */
 
@@ -206,6 +224,17 @@ BODY(leaves_what_no_task_reads) {
   FIRST(one(rt, &fill_most_kernel, &x, 1));
   return status ? status : two(rt, &copy_kernel, &y, &z, 0);
 }
+static struct pto_tensor nibbles_at(struct pto_runtime *rt, float *array, uint64_t n) {
+  return pto_external_tensor(rt, array, PTO_INT4, 1, &n);
+}
+BODY(leaves_half_a_byte) {
+  struct pto_tensor z = nibbles_at(rt, w.out, 77);
+  return one(rt, &nibbles_kernel, &z, w.mistake);
+}
+BODY(reads_half_a_byte) {
+  struct pto_tensor x = nibbles_at(rt, w.a, 1), z = nibbles_at(rt, w.out, 1);
+  return two(rt, &add_nibbles_kernel, &x, &z, w.mistake);
+}
 BODY(looks_up_by_an_output) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 1);
   return two(rt, &look_up_kernel, &w.ta, &z, w.mistake);
@@ -253,13 +282,14 @@ BODY(uses_the_heap) {
 /* All that looks like a mistake and is none. */
 BODY(is_right) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 16), y = fresh(rt, PTO_FLOAT32, 16), odd = fresh(rt, PTO_INT4, 77);
-  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1);
+  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1), parts = nibbles_at(rt, w.out, 55);
   FIRST(pto_alloc_tensors(rt, &x, 1, NULL));
   for (uint64_t i = 0; i < 16 && !status; i++) status = pto_write_element(rt, &x, &i, &(float){-(float)i});
   if (!status) status = two(rt, &copy_kernel, &x, &y, 0);
   if (!status) status = two(rt, &absolute_kernel, &y, &y, 0);
   if (!status) status = two(rt, &absolute_kernel, &positive, &positive, 0); /* nothing changes */
   if (!status) status = one(rt, &nibbles_kernel, &odd, 0);
+  if (!status) status = blocks(rt, &nibbles_of_block_kernel, &parts);
   if (!status) status = blocks(rt, &accumulate_kernel, &sums);
   return status;
 }
@@ -300,6 +330,12 @@ static const struct planted planted[] = {
     {"what no task writes of an array is found",
      leaves_an_array,
      {{"not written", "does not write bytes [0, 12) of array out"}}},
+    {"the last element of an odd number of 4-bit ones that is left is found",
+     leaves_half_a_byte,
+     {{"not written", "does not write bytes [38, 39) of array out"}}},
+    {"a read of the last of an odd number of 4-bit elements of an OUTPUT is found",
+     reads_half_a_byte,
+     {{"read output", "reads bytes [0, 1) of array out"}}},
     {"what is left out and not read is no finding", leaves_what_no_task_reads, {{NULL}}},
     {"a read that ends in a signal is found",
      looks_up_by_an_output,

@@ -134,6 +134,7 @@
   X("planted_promises", "l0a_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "l0c_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BESIDE_LIST(X)                                                                                         \

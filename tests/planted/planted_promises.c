@@ -24,6 +24,7 @@
   X(l0a_stale, "an AIC kernel sums a tile of L0A that it has not filled to its end")                                   \
   X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
+  X(half_left, "a kernel copies n / 2 bytes of n elements of 4 bits, and n is odd")                                    \
   X(of_stack, "a kernel gets the address of a local variable of the orchestration")
 
 #define WORDS(tensor) ((uint32_t *)(tensor).addr)
@@ -274,6 +275,24 @@ static const struct pto_kernel mark = AIV_KERNEL("mark", of_in_out_way, mark_run
 static void written_back(struct planted *p) {
   struct pto_tensor x = array_x(p), z = slot(p, 0);
   put(p, PLAIN(mark), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = x, of elements of 4 bits, two a byte. */
+static int copy_nibbles_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, (element_count(&a->tensors[0]) + !a->scalars[0].u64) / 2);
+  return 0;
+}
+static const struct pto_kernel copy_nibbles = AIV_KERNEL("copy_nibbles", of_in_out_way, copy_nibbles_run);
+
+static struct pto_tensor nibbles_of(const struct pto_tensor *t, uint64_t numel) {
+  const struct pto_tensor nibbles = pto_tensor_reinterpret(t, PTO_INT4);
+  return pto_tensor_slice(&nibbles, 0, 0, numel, 1);
+}
+static void half_left(struct planted *p) {
+  const struct pto_tensor x_array = array_x(p), z_array = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  const struct pto_tensor words = pto_tensor_reshape(&x_array, 1, (const uint64_t[]){PLANTED_ROWS * PLANTED_COLUMNS});
+  const struct pto_tensor x = nibbles_of(&words, 13), z = nibbles_of(&z_array, 13);
+  put(p, PLAIN(copy_nibbles), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 /* z = the scalar, or what lies where it says. */
