@@ -84,6 +84,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
                                         .task_mode = task_mode,
                                         .index = i,
                                         .element_bytes = pto_dtype_size(payload->tensors[t].dtype),
+                                        .is_packed = pto_dtype_bits(payload->tensors[t].dtype) == 4,
                                         .name = kernel->params[i].name};
     pto_region_from_kernel_tensor(&payload->tensors[t++], &param->region);
     if (pto_observe_memory_is_hollow(o->memory, param->region.start)) { /* nothing is there to be looked at */

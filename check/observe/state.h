@@ -41,6 +41,7 @@ struct pto_observe_param {
   uint32_t task_mode; /* what all kernels of the task do */
   uint32_t index;     /* among the task's parameters */
   uint64_t element_bytes;
+  bool is_packed;   /* two elements a byte */
   const char *name; /* the kernel's; NULL */
 };
 
@@ -77,11 +78,25 @@ struct pto_observe_call {
   uint64_t runs;                       /* so far */
 };
 
+struct pto_observe_text {
+  char bytes[PTO_SENTENCE_SIZE];
+};
+
 /* Bytes that a unit of a task has touched. */
 struct pto_observe_access {
   uint64_t lo, hi;
   uint32_t label;
   bool is_read;
+};
+/* A finding that is told when its task is over, unless other units of the task have written all of the bytes. */
+struct pto_observe_held {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint32_t label;
+  struct pto_observe_range *ranges;
+  uint32_t count;
+  struct pto_observe_text *text;
+  char array[160];
 };
 struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
@@ -89,6 +104,8 @@ struct pto_observe_task {
   bool is_whole; /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
+  struct pto_observe_held *held;
+  size_t held_count, held_capacity;
 };
 
 /* Bytes that a task declared to write and left as they were. */
@@ -298,6 +315,10 @@ void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
 
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
+/* A read of what an OUTPUT held in these ranges: it is no finding of its own where other units of the task write them,
+ * before it or behind it. */
+void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                           const struct pto_observe_text *text, const struct pto_observe_range *ranges, uint32_t count);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
@@ -309,9 +330,6 @@ void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
 /* check/observe/findings.c: findings. */
-struct pto_observe_text {
-  char bytes[PTO_SENTENCE_SIZE];
-};
 #define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
 /* "task 17", of several ranks "rank 2 task 17". */
 void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number);

@@ -58,6 +58,30 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
   assert_null(strstr(pto_ptosim_last.out, "read output"));
 }
 
+/* Of both: they are of one task, which is named and placed once. */
+static void test_blocks_that_share_a_byte_name_its_elements_and_a_remedy(void **state) {
+  const char *build = pto_ptosim_build();
+  const char *command = "check %s/planted/planted_blocks.so --case half_shared --observe --json -";
+  const int code = pto_ptosim_run(command, build);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *tasks, *finding = NULL;
+  if (json_is_false(json_object_get(root, "compared"))) skip();
+  assert_int_equal(code, 1);
+  assert_int_equal(pto_json_integer(root, "finding_count"), 2);
+  finding = json_array_get(json_object_get(root, "findings"), 0);
+  tasks = json_object_get(finding, "tasks");
+  const char *sentence = pto_json_text(finding, "sentence"), *place = strstr(sentence, "; submitted at ");
+  assert_non_null(strstr(sentence, "block 0 writes bytes [3, 4) of buffer 1 (elements [6] to [7] of i4[28]), through "
+                                   "param 0 z (output), which its block 1 writes too"));
+  assert_non_null(place);
+  assert_null(strstr(place, " and planted_blocks.c"));
+  assert_non_null(strstr(pto_json_text(finding, "remedy"), "begin each part at an even element"));
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(json_integer_value(json_array_get(tasks, i)), 0);
+    assert_true(json_is_object(json_array_get(json_object_get(finding, "places"), i)));
+  }
+  json_decref(root);
+}
+
 static void test_a_finding_names_parameter_bytes_and_elements(void **state) {
   const char *build = pto_ptosim_build();
   pto_ptosim_run("check %s/planted/planted_kernels.so --case tail_left --observe", build);
@@ -188,6 +212,7 @@ int main(void) {
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
+      cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),

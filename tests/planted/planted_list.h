@@ -153,11 +153,12 @@
   X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
-  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
-  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
-  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
-  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
-  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
+  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
+  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                              \
+  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, 1, 0, 1)                                            \
+  X("planted_blocks", "half_shared", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
+  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
