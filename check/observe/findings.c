@@ -566,6 +566,20 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_over(struct pto_observation *o) {
+  const uint32_t role = o->call.local.over.role, label = o->call.local.over.block_index * 4 + role;
+  const uint64_t end = o->call.local.over.end;
+  struct pto_observe_text text = {""}, remedy = {""};
+  pto_observe_say_unit(&text, o, label);
+  SAY(&text,
+      " writes bytes [%" PRIu64 ", %" PRIu64 ") of %s's %s, and its cost states %" PRIu64
+      " of it (local_bytes): a chip with no more than that would take the task",
+      o->call.local.over.begin, end, o->call.unit->count > 1 ? pto_role_name(role) : "the core",
+      role == PTO_ROLE_AIC ? "L1" : "UB", o->call.local.over.stated_bytes);
+  SAY(&remedy, "let its cost state `.local_bytes = %" PRIu64 "` for these shapes", end);
+  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, o->call.payload, &text);
+}
+
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
   struct pto_observe_text text = {""};
   char name[256];

@@ -179,6 +179,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
+  if (o->call.local.over.end) pto_observe_report_over(o);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
   if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_thread(o);

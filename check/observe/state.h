@@ -360,6 +360,8 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
 /* These bytes of local memory, on the cores of call.local_roles. */
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
+/* Local memory behind what a cost states: call.local.over. */
+void pto_observe_report_over(struct pto_observation *o);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);

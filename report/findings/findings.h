@@ -57,6 +57,7 @@ enum pto_decided {
   X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
     "a scalar holds the address of memory that its task does not declare")                                             \
   X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says")    \
+  X(PTO_FINDING_LOCAL, "local", false, THIS_ORDER, "a kernel writes more local memory than its cost states")           \
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does")                                  \

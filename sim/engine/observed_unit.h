@@ -35,6 +35,12 @@ struct pto_observed_unit {
 enum { PTO_OBSERVED_UB_OR_L1, PTO_OBSERVED_L0A, PTO_OBSERVED_L0B, PTO_OBSERVED_L0C, PTO_OBSERVED_LOCALS };
 struct pto_observed_local {
   uint64_t bytes[PTO_OBSERVED_LOCALS];
+  struct {
+    uint64_t begin, end; /* of UB or L1; empty: none has */
+    uint64_t stated_bytes;
+    uint32_t block_index;
+    uint8_t role;
+  } over; /* what the first kernel that did so has written, and not with zeros, behind what its cost states */
 };
 
 /* What local memories begin with: `value` in bytes [begin, end) of each core's, zeros in the rest. */

@@ -198,7 +198,7 @@ static void engine_abandon(struct pto_port *port) {
 
 static const struct pto_observed_local *engine_local(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
-  engine->local = (struct pto_observed_local){{0}};
+  engine->local = (struct pto_observed_local){.bytes = {0}};
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
     pto_observed_call_measure_local(message, &engine->views[message->core], &engine->local);

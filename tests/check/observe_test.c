@@ -111,6 +111,18 @@ RUN(use_far_local) { /* more than its cost says, which is nothing */
 static const struct pto_kernel use_far_local_kernel = {
     .name = "use_far_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_far_local};
 static struct pto_cost local_cost(const struct pto_kernel_args *a) { return (struct pto_cost){.local_bytes = 64}; }
+RUN(fill_local) { /* a cache line, as its cost says; by a mistake half of the next one too */
+  float *local = a->core->local.addr;
+  for (uint64_t i = 0; i < (MISTAKE(a) ? 24 : 16); i++) local[i] = (float)i + 1;
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = local[i];
+  return 0;
+}
+static const struct pto_kernel fill_local_kernel = {.name = "fill_local",
+                                                    .cores = PTO_AIV | PTO_AIC,
+                                                    .params = LIST(OUT),
+                                                    .param_count = 2,
+                                                    .run = fill_local,
+                                                    .cost = local_cost};
 static const struct pto_kernel use_local_kernel = {
     .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
 
@@ -259,6 +271,15 @@ BODY(reads_far_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_far_local_kernel, &z, w.mistake);
 }
+BODY(fills_local_memory) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &fill_local_kernel, &z, w.mistake);
+}
+BODY(fills_l1) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &fill_local_kernel}, params, 2, NULL);
+}
 BODY(reads_old_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_local_kernel, &z, w.mistake);
@@ -347,6 +368,10 @@ static const struct planted planted[] = {
     {"a read of old local memory is found",
      reads_old_local_memory,
      {{"read unwritten", "not written itself: bytes [28, 32) of the core's UB"}}},
+    {"local memory that the cost does not state is found",
+     fills_local_memory,
+     {{"local", "writes bytes [64, 96) of the core's UB, and its cost states 64 of it", "`.local_bytes = 96`"}}},
+    {"the same of L1", fills_l1, {{"local", "writes bytes [64, 96) of the core's L1, and its cost states 64 of it"}}},
     {"of a read of local memory that no cost states the ends are exact",
      reads_far_local_memory,
      {{"read unwritten", "some of bytes [20000, 20012) of the core's UB"}}},

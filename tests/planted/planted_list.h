@@ -131,6 +131,7 @@
   X("planted_promises", "calls_of_thread", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
   X("planted_promises", "left_by_other", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
   X("planted_promises", "scratch_kept", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_promises", "local_over", PLANTED_OBSERVE, "local", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_promises", "l0a_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "l0c_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \

@@ -21,6 +21,7 @@
   X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
   X(left_by_other, "a kernel reads a thread-local variable that another kernel has left")                              \
   X(scratch_kept, "a kernel adds to scratch memory of the thread that it has not cleared")                             \
+  X(local_over, "a kernel has two buffers in UB, and its cost states one")                                             \
   X(l0a_stale, "an AIC kernel sums a tile of L0A that it has not filled to its end")                                   \
   X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
@@ -254,6 +255,33 @@ static void put_tile(struct planted *p, uint64_t filled, uint64_t where) {
 }
 static void l0a_stale(struct planted *p) { put_tile(p, 15, 0); }
 static void l0c_stale(struct planted *p) { put_tile(p, 0, 256); }
+
+/* z = 2 x, by way of one buffer in UB, or of a second one behind it. */
+static int double_local_run(const struct pto_kernel_args *a) {
+  const uint64_t numel = element_count(&a->tensors[0]);
+  uint32_t *from = a->core->local.addr, *to = from + (a->scalars[0].u64 ? numel : 0);
+  memcpy(from, a->tensors[0].addr, numel * sizeof *from);
+  for (uint64_t i = 0; i < numel; i++) to[i] = 2 * from[i];
+  memcpy(a->tensors[1].addr, to, numel * sizeof *to);
+  return 0;
+}
+static struct pto_cost cost_of_one_buffer(const struct pto_kernel_args *a) {
+  const uint64_t size_bytes = element_count(&a->tensors[0]) * sizeof(uint32_t);
+  return (struct pto_cost){.bytes_in = size_bytes, .bytes_out = size_bytes, .local_bytes = size_bytes};
+}
+static const struct pto_kernel_param of_double_local[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("way")};
+static const struct pto_kernel double_local = {.name = "double_local",
+                                               .cores = PTO_AIV,
+                                               .params = of_double_local,
+                                               .param_count = 3,
+                                               .run = double_local_run,
+                                               .cost = cost_of_one_buffer};
+
+static void local_over(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = fresh(p, 1, 16);
+  put(p, PLAIN(double_local), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
 
 /* ---- what is as it was ---- */
 
