@@ -15,8 +15,10 @@
 
 /* Ranges that a sentence lists. */
 #define MOST_RANGES 4u
-/* Further from a parameter than this, how far says nothing. */
+/* Further from a parameter than this, how far says nothing; in another array or buffer than it, further than this many
+ * times what it has in one piece. */
 #define FAR_BYTES (UINT64_C(1) << 20)
+#define FAR_PIECES 4u
 /* Parameters of tasks, from the last one back, that are asked for a buffer's shape. */
 #define MOST_PARAMS UINT64_C(65536)
 /* How far back a buffer is looked for whose room bytes of the arena may be. */
@@ -323,11 +325,20 @@ void pto_observe_say_param(struct pto_observe_text *text, const struct pto_obser
   SAY(text, " (%s)", pto_param_mode_name(param->mode));
 }
 
+/* Whether a kernel may have come to the bytes from the parameter. */
+static bool is_near(const struct pto_observation *o, const struct pto_region *region, uint64_t lo, uint64_t hi) {
+  const uint64_t away = away_from(region, lo, hi);
+  struct object own;
+  if (away > FAR_BYTES) return false;
+  describe(o, region->start, &own);
+  return lies_in(o, lo, &own) || away <= FAR_PIECES * region->run_bytes;
+}
+
 /* Where bytes are from a parameter's. */
-static void say_distance(struct pto_observe_text *text, const struct pto_observe_param *param, uint64_t lo,
-                         uint64_t hi) {
+static void say_distance(struct pto_observe_text *text, const struct pto_observation *o,
+                         const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
   const struct pto_region *region = &param->region;
-  if (away_from(region, lo, hi) > FAR_BYTES) {
+  if (!is_near(o, region, lo, hi)) {
     SAY(text, "far from all of its parameters");
     return;
   }
@@ -439,7 +450,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
     SAY(text, "which it does not declare");
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
-    say_distance(text, param, lo, hi);
+    say_distance(text, o, param, lo, hi);
     return NULL;
   case PTO_FINDING_WRITE_INPUT:
     SAY(text, "through ");

@@ -57,6 +57,13 @@ RUN(counts_beside) { /* z; by a mistake, how often it was called in the word beh
 }
 KERNEL(counts_beside, 2, OUT);
 
+RUN(by_address) { /* z = x; by a mistake of the array whose address it knows */
+  const float *x = MISTAKE(a) ? w.b : X(a, 0);
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = x[i];
+  return 0;
+}
+KERNEL(by_address, 3, IN, OUT);
+
 RUN(mask) { /* loads more than it has, and drops it */
   const float x[2] = {X(a, 0)[numel(a, 0) - 1], X(a, 0)[numel(a, 0)]};
   const uint64_t lane = MISTAKE(a);
@@ -230,6 +237,10 @@ BODY(writes_in_two_places) { /* array b lies behind array a */
   return two(rt, &scatter_kernel, &x, &w.ta, w.mistake);
 }
 
+BODY(reads_an_array_of_its_own) { /* array b, 24 KiB and 20 KiB from what the task has */
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  return two(rt, &by_address_kernel, &x, &z, w.mistake);
+}
 BODY(drops_what_it_loads) {
   struct pto_tensor x = part(&w.ta, 0, 16, 1), z = fresh(rt, PTO_FLOAT32, 16);
   return two(rt, &mask_kernel, &x, &z, w.mistake);
@@ -316,6 +327,9 @@ static const struct planted planted[] = {
      writes_in_two_places,
      {{"write outside", "writes bytes [16384, 16388) of array a (buffer", "right behind param 1 z"},
       {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
+    {"of a read of an array that has nothing to do with the task no distance is told",
+     reads_an_array_of_its_own,
+     {{"read outside", "of array b (buffer 2), which it does not declare: far from all of its parameters;"}}},
     {"what is loaded and dropped is no finding",
      drops_what_it_loads,
      {{"read outside", "reads bytes [64, 68) of array a"}}},
