@@ -64,6 +64,20 @@ RUN(by_address) { /* z = x; by a mistake of the array whose address it knows */
 }
 KERNEL(by_address, 3, IN, OUT);
 
+RUN(here_and_there) { /* z = x, and by a mistake three elements of arrays that it knows */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
+  if (MISTAKE(a)) X(a, 1)[0] += w.a[100] + w.a[3000] + w.b[2000];
+  return 0;
+}
+KERNEL(here_and_there, 3, IN, OUT);
+
+RUN(all_of_two) { /* the same, and most of the arrays */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
+  for (uint64_t i = 500; MISTAKE(a) && i < 3500; i++) X(a, 1)[i % 16] += w.a[i] + w.b[i];
+  return 0;
+}
+KERNEL(all_of_two, 3, IN, OUT);
+
 RUN(mask) { /* loads more than it has, and drops it */
   const float x[2] = {X(a, 0)[numel(a, 0) - 1], X(a, 0)[numel(a, 0)]};
   const uint64_t lane = MISTAKE(a);
@@ -241,6 +255,16 @@ BODY(reads_an_array_of_its_own) { /* array b, 24 KiB and 20 KiB from what the ta
   struct pto_tensor x = part(&w.ta, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
   return two(rt, &by_address_kernel, &x, &z, w.mistake);
 }
+BODY(reads_here_and_there) { /* among 12000 elements of which none is the task's */
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), y = part(&w.tb, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  FIRST(two(rt, &copy_kernel, &y, &z, 0));
+  return status ? status : two(rt, &here_and_there_kernel, &x, &z, w.mistake);
+}
+BODY(reads_all_of_two_arrays) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), y = part(&w.tb, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  FIRST(two(rt, &copy_kernel, &y, &z, 0));
+  return status ? status : two(rt, &all_of_two_kernel, &x, &z, w.mistake);
+}
 BODY(drops_what_it_loads) {
   struct pto_tensor x = part(&w.ta, 0, 16, 1), z = fresh(rt, PTO_FLOAT32, 16);
   return two(rt, &mask_kernel, &x, &z, w.mistake);
@@ -330,6 +354,14 @@ static const struct planted planted[] = {
     {"of a read of an array that has nothing to do with the task no distance is told",
      reads_an_array_of_its_own,
      {{"read outside", "of array b (buffer 2), which it does not declare: far from all of its parameters;"}}},
+    {"of many bytes that are not declared the few that are read are found",
+     reads_here_and_there,
+     {{"read outside", "reads bytes [400, 404), [12000, 12004) of array a"},
+      {"read outside", "reads bytes [8000, 8004) of array b"}}},
+    {"of two arrays that are read in large the ends are exact",
+     reads_all_of_two_arrays,
+     {{"read outside", "reads some of bytes [2000, 14000) of array a"},
+      {"read outside", "reads some of bytes [2000, 14000) of array b"}}},
     {"what is loaded and dropped is no finding",
      drops_what_it_loads,
      {{"read outside", "reads bytes [64, 68) of array a"}}},
