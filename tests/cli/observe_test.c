@@ -17,6 +17,13 @@ static void test_a_right_program_leaves_with_0_and_is_verified(void **state) {
   assert_int_equal(pto_ptosim_run("check vector_example --observe --expect f=/dev/null"), 2);
 }
 
+static void test_outputs_that_are_written_in_part_are_counted(void **state) {
+  assert_int_equal(pto_ptosim_run("check batch_paged_attention --case one --observe"), 0);
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_non_null(strstr(pto_ptosim_last.out,
+                         "  35 outputs were written in part; no task reads the rest before another writes it\n"));
+}
+
 static void test_json_has_what_was_done_and_found(void **state) {
   assert_int_equal(pto_ptosim_run("check vector_example --observe --json -"), 0);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
@@ -209,6 +216,7 @@ static void test_programs_that_come_with_it_are_clean(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_right_program_leaves_with_0_and_is_verified),
+      cmocka_unit_test(test_outputs_that_are_written_in_part_are_counted),
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
