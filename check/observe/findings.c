@@ -700,6 +700,25 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  struct pto_observe_text text = {""};
+  struct object object;
+  pto_observe_say_unit(&text, o, o->call.label);
+  SAY(&text, " depends on the time (pto_core_now): at another time, ");
+  if (effect->is_caught) {
+    SAY(&text, "it ends in a signal, or not at all");
+  } else if (!effect->first_difference) {
+    SAY(&text, "it returns %d instead of %d", effect->status, o->call.status);
+  } else {
+    describe(o, effect->first_difference, &object);
+    SAY(&text, "byte %" PRId64 " of %s comes out different", (int64_t)(effect->first_difference - object.lo),
+        object.name);
+  }
+  o->call.is_unstable = true;
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
+                  o->call.payload, &text);
+}
+
 /* ---- blocks of one task ---- */
 
 /* The kernel of a unit of the task, of one that does not wait. */

@@ -372,6 +372,8 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b);
+/* Of another time than in the first run. */
+void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);

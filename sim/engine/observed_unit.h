@@ -73,6 +73,7 @@ struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
   int (*run)(struct pto_port *port, struct pto_observed_fill fill);
   void (*move)(struct pto_port *port, bool is_moved);
+  bool (*later)(struct pto_port *port, bool is_later);              /* NULL: no unit waits */
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
   const struct pto_observed_local *(*local)(struct pto_port *port);
@@ -100,6 +101,11 @@ static inline int pto_observed_unit_run(struct pto_port *port, struct pto_observ
  * says, with the same local memory.  Where the chip has no other, they see the true one. */
 static inline void pto_observed_unit_move(struct pto_port *port, bool is_moved) {
   port->ops->observed->move(port, is_moved);
+}
+/* Whether the cores of a unit that waits are told another time in its next runs (pto_core_now), which stands still in
+ * either case; whether one of them has asked for it in the runs so far. */
+static inline bool pto_observed_unit_later(struct pto_port *port, bool is_later) {
+  return port->ops->observed->later(port, is_later);
 }
 /* After a run that was left by a jump out of its kernel, and was not the first: its cores are idle again. */
 static inline void pto_observed_unit_abandon(struct pto_port *port) { port->ops->observed->abandon(port); }

@@ -26,6 +26,7 @@
   X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
   X(half_left, "a kernel copies n / 2 bytes of n elements of 4 bits, and n is odd")                                    \
+  X(by_clock, "a kernel draws its noise from the time")                                                                \
   X(of_stack, "a kernel gets the address of a local variable of the orchestration")
 
 #define WORDS(tensor) ((uint32_t *)(tensor).addr)
@@ -321,6 +322,30 @@ static void half_left(struct planted *p) {
   const struct pto_tensor words = pto_tensor_reshape(&x_array, 1, (const uint64_t[]){PLANTED_ROWS * PLANTED_COLUMNS});
   const struct pto_tensor x = nibbles_of(&words, 13), z = nibbles_of(&z_array, 13);
   put(p, PLAIN(copy_nibbles), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = noise that begins with 77, or, where the scalar says so, with the time. */
+static int draw_noise_run(const struct pto_kernel_args *a) {
+  uint64_t now_ns;
+  const int status = pto_core_now(a, &now_ns);
+  if (status) return status;
+  uint32_t noise = a->scalars[0].u64 ? (uint32_t)now_ns : 77;
+  for (uint64_t i = 0; i < element_count(&a->tensors[0]); i++) {
+    noise = noise * 1664525u + 1013904223u;
+    memcpy(element(&a->tensors[0], i), &noise, sizeof noise);
+  }
+  return 0;
+}
+static const struct pto_kernel draw_noise = {.name = "draw_noise",
+                                             .cores = PTO_AIV,
+                                             .flags = PTO_KERNEL_WAITS,
+                                             .params = of_out_value,
+                                             .param_count = 2,
+                                             .run = draw_noise_run};
+
+static void by_clock(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(draw_noise), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 /* z = the scalar, or what lies where it says. */
