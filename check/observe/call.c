@@ -12,6 +12,9 @@
  * of pto/core.h in the first run of a unit that waits: one that polls without letting others run goes on for ever. */
 #define LIMIT_US 1000000u
 #define STRETCH_LIMIT_US 10000000u
+/* Calls of one form of which all is asked, whatever their scalars: the same mistake shows the same way in the others.
+ */
+#define FULL_CALLS 4u
 /* Pages that are kept for a run which is to leave no trace. */
 #define MOST_KEPT_BYTES (UINT64_C(4) << 20)
 
@@ -52,6 +55,24 @@ static struct pto_observe_form *find_form(struct pto_observation *o, uint64_t ke
     if (form->key == key) return form;
   }
   return NULL;
+}
+
+static uint32_t scalars_key(const struct pto_observe_call *call) {
+  const struct pto_message *first = &call->unit->messages[0];
+  const union pto_scalar *scalars = (const void *)&call->payload->tensors[first->tensor_count];
+  uint64_t key = 0;
+  for (uint32_t i = 0; i < first->scalar_count; i++) key = mix(key, scalars[i].u64);
+  return (uint32_t)(key >> 32);
+}
+
+bool pto_observe_is_full(const struct pto_observation *o) {
+  struct pto_observe_form *form = o->call.form_entry;
+  const uint32_t key = scalars_key(&o->call);
+  if (!form) return true;
+  bool is_new = form->scalar_count < PTO_OBSERVE_SCALARS;
+  for (uint32_t i = 0; i < form->scalar_count; i++) is_new &= form->scalars[i] != key;
+  if (is_new) form->scalars[form->scalar_count++] = key;
+  return is_new || form->calls < FULL_CALLS;
 }
 
 bool pto_observe_is_wanted(const struct pto_observation *o) {

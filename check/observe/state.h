@@ -47,11 +47,15 @@ struct pto_observe_param {
 
 #define PTO_OBSERVE_NO_CORE UINT32_MAX
 
+/* Values of scalars of which a form's calls are looked at in full. */
+#define PTO_OBSERVE_SCALARS 6u
+
 /* How often calls with the same kernels and shapes have been met. */
 struct pto_observe_form {
   uint64_t key; /* 0: free */
   uint32_t calls, searches;
-  uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
+  uint32_t scalars[PTO_OBSERVE_SCALARS], scalar_count; /* hashes of all that a call has */
+  uint16_t params[PTO_FINDING_COUNT];                  /* 1 more than that of the last finding of a kind; 0: none */
 };
 #define PTO_OBSERVE_FORMS 65536u
 
@@ -75,6 +79,7 @@ struct pto_observe_call {
   uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
   struct pto_observe_form *form_entry; /* its kernels and shapes; NULL: there is no room for it */
+  bool is_full;                        /* all is asked of it, not only what every call is asked */
   uint64_t runs;                       /* so far */
 };
 
@@ -213,6 +218,9 @@ uint64_t pto_observe_now_ns(void);
 void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
+/* Whether the unit that was described, and is looked at, is one of the first of its form, or of the first with these
+ * scalars. */
+bool pto_observe_is_full(const struct pto_observation *o);
 /* Whether the options ask for the unit that was described. */
 bool pto_observe_is_wanted(const struct pto_observation *o);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */

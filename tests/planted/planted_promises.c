@@ -12,6 +12,7 @@
   X(sum_scaled, "a kernel that declares ACCUMULATE doubles what is there before it adds")                              \
   X(sum_part, "a kernel that declares ACCUMULATE adds to the first half and writes over the second")                   \
   X(sum_first, "a kernel that declares ACCUMULATE takes one start value for empty and writes over it")                 \
+  X(sum_late, "a kernel that declares ACCUMULATE doubles what is there in its ninth call, where a scalar says so")     \
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(sum_of_f8, "a kernel that declares ACCUMULATE adds to floats of 8 bits, and sets them")                            \
@@ -53,6 +54,14 @@ static void put_sum(struct planted *p, uint64_t way) {
   struct pto_tensor x = array_x(p), row = row_of(&x, 3), total = fresh(p, 1, 16);
   put_fill(p, &total, 5);
   put(p, PLAIN(sum), PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy ? way : ADDS)));
+  put_digest(p, &total, 0);
+}
+static void sum_late(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), total = fresh(p, 1, 16);
+  put_fill(p, &total, 5);
+  for (uint64_t i = 0; i < 12; i++)
+    put(p, PLAIN(sum),
+        PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy && i == 8 ? SCALES : ADDS)));
   put_digest(p, &total, 0);
 }
 static void sum_scaled(struct planted *p) { put_sum(p, SCALES); }
