@@ -164,6 +164,30 @@ static int order_accesses(const void *left, const void *right) {
   return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
+static int order_by_unit(const void *left, const void *right) {
+  const struct pto_observe_access *a = left, *b = right;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  if (a->is_read != b->is_read) return a->is_read - b->is_read;
+  return (a->lo > b->lo) - (a->lo < b->lo);
+}
+
+/* Leaves each unit's reads and writes as few as can be, and all in order. */
+static void join_accesses(struct pto_observe_task *task) {
+  uint32_t kept = 0;
+  if (task->count < 2) return;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_by_unit);
+  for (uint32_t i = 1; i < task->count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    struct pto_observe_access *last = &task->accesses[kept];
+    if (access->label == last->label && access->is_read == last->is_read && access->lo <= last->hi)
+      last->hi = pto_max_u64(last->hi, access->hi);
+    else
+      task->accesses[++kept] = *access;
+  }
+  task->count = kept + 1;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+}
+
 /* Two units and the first byte that both touch: what each does there is told once. */
 struct overlap {
   uint32_t least, most; /* labels */
@@ -267,7 +291,7 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
-  if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+  join_accesses(task);
   judge_units(o, task);
   judge_distance(o, task);
   tell_held(o, task);

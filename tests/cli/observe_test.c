@@ -65,6 +65,17 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
   assert_null(strstr(pto_ptosim_last.out, "read output"));
 }
 
+/* Of small numbers only some bytes change: their elements are one piece all the same. */
+static void test_what_two_blocks_write_is_told_whole(void **state) {
+  const int code = pto_ptosim_run("check %s/planted/planted_blocks.so --case same_row --observe", pto_ptosim_build());
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_int_equal(code, 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "block 0 writes bytes [0, 64) of array x (buffer 1) (elements [0,0] to "
+                                              "[0,15] of u32[16,16]), through param 0 x (inout), which its block 1"));
+  assert_non_null(strstr(pto_ptosim_last.out, "  2 found\n"));
+  assert_null(strstr(pto_ptosim_last.out, "near: "));
+}
+
 /* Of both: they are of one task, which is named and placed once. */
 static void test_blocks_that_share_a_byte_name_its_elements_and_a_remedy(void **state) {
   const char *build = pto_ptosim_build();
@@ -220,6 +231,7 @@ int main(void) {
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
+      cmocka_unit_test(test_what_two_blocks_write_is_told_whole),
       cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
