@@ -334,6 +334,14 @@ static bool is_near(const struct pto_observation *o, const struct pto_region *re
   return lies_in(o, lo, &own) || away <= FAR_PIECES * region->run_bytes;
 }
 
+/* Whether a parameter has one of the bytes: one that the kernel does not use. */
+static bool is_inside(const struct pto_region *region, uint64_t lo, uint64_t hi) {
+  struct pto_region_runs runs = pto_region_runs(region);
+  for (uint64_t at; pto_region_runs_next(&runs, &at);)
+    if (at < hi && lo < at + region->run_bytes) return true;
+  return false;
+}
+
 /* Where bytes are from a parameter's. */
 static void say_distance(struct pto_observe_text *text, const struct pto_observation *o,
                          const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
@@ -347,7 +355,7 @@ static void say_distance(struct pto_observe_text *text, const struct pto_observa
   else if (hi <= region->start)
     SAY(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
   else
-    SAY(text, "between the rows of ");
+    SAY(text, is_inside(region, lo, hi) ? "in " : "between the rows of ");
   pto_observe_say_param(text, param);
 }
 
@@ -623,6 +631,27 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
   pto_observe_add(o, kind, param, object.name, NULL, o->call.payload, &text);
+}
+
+void pto_observe_report_beyond(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    const struct pto_observe_area *area = pto_observe_memory_given(o->memory, param->region.start);
+    if (!area || !area->array || pto_region_is_empty(&param->region)) continue;
+    const uint64_t size_bytes = area->array->size_bytes, begin = (uint64_t)(uintptr_t)area->array->data;
+    const int64_t lo = (int64_t)(param->region.start - begin), hi = (int64_t)(param->region.end - begin);
+    if (lo >= 0 && hi <= (int64_t)size_bytes) continue;
+    struct pto_observe_text text = {""};
+    char name[120];
+    snprintf(name, sizeof name, "array %.100s", area->array->name);
+    pto_observe_say_unit(&text, o, o->call.label);
+    SAY(&text, " has bytes [%" PRId64 ", %" PRId64 ") of %s as its ", lo, hi, name);
+    pto_observe_say_param(&text, param);
+    SAY(&text, ", and the array has %" PRIu64 ": what lies %s it is nobody's", size_bytes,
+        lo < 0 ? "before" : "behind");
+    pto_observe_add(o, PTO_FINDING_BEYOND, param, name, "make its tensor with `pto_array_tensor(rt, array)`, and views",
+                    o->call.payload, &text);
+  }
 }
 
 /* The kernel's parameter that is its scalar number `index`. */

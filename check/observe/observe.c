@@ -170,9 +170,11 @@ static void begin_statics(struct pto_observation *o) {
 
 /* Whether all that it wrote is known. */
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
+  const struct pto_message *first = &o->call.unit->messages[0];
   const char *data;
   uint64_t size_bytes;
   const bool notes_stores = o->call.is_full;
+  if (first->block_index == 0 && first->role == o->call.payload->first_role) pto_observe_report_beyond(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);

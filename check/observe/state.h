@@ -376,6 +376,8 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words);
+/* Parameters of the unit's task with bytes outside of the array that they begin in or beside. */
+void pto_observe_report_beyond(struct pto_observation *o);
 /* Scalars of the unit's task that are addresses of what it does not declare. */
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,

@@ -43,6 +43,7 @@ enum pto_decided {
   X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
     "blocks or cores of one task touch the same bytes, and one writes them")                                           \
+  X(PTO_FINDING_BEYOND, "beyond array", false, THIS_ORDER, "a task has a tensor with bytes outside of its array")      \
   X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, THIS_ORDER,                                                     \
     "a kernel wrote bytes that its task does not declare")                                                             \
   X(PTO_FINDING_WRITE_INPUT, "write input", false, THIS_ORDER, "a kernel wrote through an INPUT")                      \

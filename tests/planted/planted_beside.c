@@ -11,6 +11,7 @@
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
   X(block_left, "a kernel leaves out the last element of such a block")                                                \
+  X(long_tensor, "the tensor of an array has more elements than the array")                                            \
   X(static_memory, "a kernel writes one element behind a static array of the program")
 
 /* z[i] = i, and the element as many words behind z as the scalar says: 0: none; the highest bit: before; the next:
@@ -85,6 +86,12 @@ static void block_left(struct planted *p) {
   void *block = pto_program_alloc(p->run, sizeof(uint32_t[16]));
   struct pto_tensor z = pto_external_tensor(p->rt, block, PTO_UINT32, 2, row_shape);
   put(p, PLAIN(fill_but), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+static void long_tensor(struct planted *p) {
+  const uint64_t shape[] = {PLANTED_SLOTS + (p->is_buggy ? 8 : 0)};
+  struct pto_tensor z = pto_external_tensor(p->rt, pto_program_find(p->run, "z")->data, PTO_UINT32, 1, shape);
+  put_fill(p, &z, 1);
 }
 
 static void static_memory(struct planted *p) {
