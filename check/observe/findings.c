@@ -695,17 +695,28 @@ void pto_observe_report_addresses(struct pto_observation *o) {
   }
 }
 
+/* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */
+static void say_other(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label, uint32_t other) {
+  uint32_t kernels = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += o->call.payload->kernels[k] != NULL;
+  if (label / 4 == other / 4)
+    SAY(text, "core %s", pto_role_name(other % 4));
+  else
+    SAY(text, "block %" PRIu32, other / 4);
+  if (label / 4 != other / 4 && kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(other % 4));
+}
+
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b) {
   struct pto_observe_text text = {""};
   struct object object;
   describe(o, a->lo, &object);
   pto_observe_say_unit(&text, o, a->label);
-  SAY(&text,
-      " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its block %u (%s) from byte %" PRId64
-      " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
-      (int64_t)(a->lo - object.lo), (int64_t)(a->hi - object.lo), object.name, b->label / 4,
-      pto_role_name(b->label % 4), (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
+  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its ", (int64_t)(a->lo - object.lo),
+      (int64_t)(a->hi - object.lo), object.name);
+  say_other(&text, o, a->label, b->label);
+  SAY(&text, " from byte %" PRId64 " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
+      (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
   pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
 }
 
@@ -789,14 +800,6 @@ struct together {
   bool has_params;
 };
 
-static void say_other(struct pto_observe_text *text, const struct together *both) {
-  const uint32_t label = both->units[1]->label;
-  if (both->units[0]->label / 4 != label / 4)
-    SAY(text, "block %" PRIu32, label / 4);
-  else
-    SAY(text, "core %s", pto_role_name(label % 4));
-}
-
 /* A line, or why there is none: blocks of one task have no order. */
 static void say_blocks_remedy(struct pto_observe_text *remedy, const struct together *both) {
   const struct pto_observe_access *writer = both->units[0], *other = both->units[1];
@@ -838,7 +841,7 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   if (both.has_params) SAY(&text, ", through ");
   if (both.has_params) pto_observe_say_param(&text, &params[0]);
   SAY(&text, ", which its ");
-  say_other(&text, &both);
+  say_other(&text, o, both.units[0]->label, both.units[1]->label);
   const struct pto_kernel *kernels[] = {kernel_of(o, both.units[0]->label), kernel_of(o, both.units[1]->label)};
   if (kernels[0] != kernels[1]) SAY(&text, " (%s)", kernels[1]->name ? kernels[1]->name : "?");
   SAY(&text, both.units[1]->is_read ? " reads" : " writes too");

@@ -486,10 +486,28 @@ static void blocks_that_share_a_store_are_noted(void **state) {
     assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], parts_elems == 16);
     if (parts_elems == 16)
       assert_non_null(strstr(result.findings.items[0].sentence, "block 0 writes bytes [0, 16) of array out (buffer 3), "
-                                                                "and its block 1 (AIV0) from byte 16 on: "));
+                                                                "and its block 1 from byte 16 on: "));
     assert_int_equal(result.findings.total, 0); /* a note */
     pto_findings_fini(&result.findings);
   }
+}
+
+/* AIV0 and AIV1 a half each of six elements. */
+BODY(writes_halves) {
+  struct pto_tensor z = part(&w.tout, 0, 6, 1);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(0)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &half_of_lane_kernel, .aiv0 = &half_of_lane_kernel}, params, 2,
+                    NULL);
+}
+static void cores_that_share_a_store_are_noted_as_cores(void **state) {
+  const struct planted halves = {.body = writes_halves};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&halves, 0, &all, &result);
+  assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], 1);
+  assert_non_null(strstr(result.findings.items[0].sentence, "AIC writes bytes [0, 12) of array out (buffer 3), and its "
+                                                            "core AIV0 from byte 12 on: "));
+  pto_findings_fini(&result.findings);
 }
 
 int main(void) {
@@ -497,6 +515,7 @@ int main(void) {
                                       cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
                                       cmocka_unit_test(only_what_is_asked_for_is_observed),
                                       cmocka_unit_test(blocks_that_share_a_store_are_noted),
+                                      cmocka_unit_test(cores_that_share_a_store_are_noted_as_cores),
                                       cmocka_unit_test(what_an_output_held_is_told_though_its_task_fails),
                                       cmocka_unit_test(two_cores_of_a_finding_have_their_kernels_and_parameters)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
