@@ -127,7 +127,8 @@ static void judge_placement(struct pto_observation *o) {
       if (!(param->mode & PTO_OUTPUT)) continue;
       if (pto_observe_is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
       pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
-                                 "comes out different when all tensors lie elsewhere: the result depends on addresses");
+                                 "comes out different when all tensors lie elsewhere: the result depends on addresses",
+                                 "compute with elements and offsets, not with `tensors[i].addr`");
       break;
     }
   }
@@ -172,7 +173,8 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
                                is_in_place ? "comes out different when the input lies apart, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE"
                                            : "comes out different when the input lies there too, though the kernel is "
-                                             "declared PTO_KERNEL_IN_PLACE");
+                                             "declared PTO_KERNEL_IN_PLACE",
+                               "take PTO_KERNEL_IN_PLACE out of its flags");
   pto_reserve_fini(&moved.memory);
 }
 
@@ -219,7 +221,8 @@ static void judge_core(struct pto_observation *o) {
   if (param)
     pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
                                "comes out different on another core: the result depends on the core's number, and "
-                               "which core runs a block is left to the scheduler");
+                               "which core runs a block is left to the scheduler",
+                               "use `args->core->block_index`");
 }
 
 /* ---- another time ---- */

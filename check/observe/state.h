@@ -375,7 +375,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                uint64_t at, const char *words);
+                                uint64_t at, const char *words, const char *remedy);
 /* Parameters of the unit's task with bytes outside of the array that they begin in or beside. */
 void pto_observe_report_beyond(struct pto_observation *o);
 /* Scalars of the unit's task that are addresses of what it does not declare. */

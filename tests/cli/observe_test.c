@@ -65,6 +65,25 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
   assert_null(strstr(pto_ptosim_last.out, "read output"));
 }
 
+static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
+  static const char *const cases[][2] = {{"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
+                                         {"planted_kernels.so --case sum_lost", "add with `+=`, or declare it OUTPUT"},
+                                         {"planted_promises.so --case sum_scaled", "declare it INOUT"},
+                                         {"planted_kernels.so --case by_address", "compute with elements and offsets"},
+                                         {"planted_promises.so --case core_number", "use `args->core->block_index`"},
+                                         {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
+                                         {"planted_promises.so --case local_over", "`.local_bytes = 128`"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pto_ptosim_run("check %s/planted/%s --observe --json -", pto_ptosim_build(), cases[i][0]);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    if (json_is_false(json_object_get(root, "compared"))) skip();
+    json_t *finding = json_array_get(json_object_get(root, "findings"), 0);
+    if (!strstr(pto_json_text(finding, "remedy"), cases[i][1]))
+      fail_msg("of %s: %s", cases[i][0], pto_json_text(finding, "remedy"));
+    json_decref(root);
+  }
+}
+
 /* Of small numbers only some bytes change: their elements are one piece all the same. */
 static void test_what_two_blocks_write_is_told_whole(void **state) {
   const int code = pto_ptosim_run("check %s/planted/planted_blocks.so --case same_row --observe", pto_ptosim_build());
@@ -231,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
+      cmocka_unit_test(test_a_promise_that_is_not_kept_has_a_remedy),
       cmocka_unit_test(test_what_two_blocks_write_is_told_whole),
       cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
