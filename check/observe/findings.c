@@ -495,8 +495,8 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
   pto_observe_add(o, kind, param, NULL, NULL, o->call.payload, &text);
 }
 
-void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
-                        const struct pto_observe_outcome *effect) {
+void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                           const struct pto_observe_outcome *effect, pto_observe_take *take) {
   if (bytes->is_unsearched) {
     report_unsearched(o, kind, effect);
     return;
@@ -515,11 +515,16 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
-    if (kind == PTO_FINDING_READ_OUTPUT && o->call.has_others && !bytes->is_bounded)
-      pto_observe_task_hold(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
+    if (take)
+      take(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
     else
       pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
   }
+}
+
+void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                        const struct pto_observe_outcome *effect) {
+  pto_observe_report_to(o, kind, bytes, effect, NULL);
 }
 
 void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr) {

@@ -230,7 +230,9 @@ static void report_outputs(struct pto_observation *o, struct pto_observe_bytes *
     if (o->call.has_others && !found->is_bounded) pto_observe_task_add(o, range.lo, range.hi, true);
     if (!is_others || found->is_bounded) pto_observe_bytes_add(&own, range.lo, range.hi);
   }
-  if (own.count) pto_observe_report(o, PTO_FINDING_READ_OUTPUT, &own, effect);
+  const bool may_be_others = o->call.has_others && !found->is_bounded;
+  if (own.count)
+    pto_observe_report_to(o, PTO_FINDING_READ_OUTPUT, &own, effect, may_be_others ? pto_observe_task_hold : NULL);
   pto_observe_bytes_fini(o, &own);
 }
 

@@ -218,7 +218,7 @@ uint64_t pto_observe_now_ns(void);
 void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
-/* Whether the unit that was described, and is looked at, is one of the first of its form, or of the first with these
+/* Whether the unit that was described, and is observed, is one of the first of its form, or of the first with these
  * scalars. */
 bool pto_observe_is_full(const struct pto_observation *o);
 /* Whether the options ask for the unit that was described. */
@@ -361,6 +361,13 @@ void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_
 void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
+/* The same, and what would be told goes to `take`, of ranges in one object; where the bytes were not searched for, it
+ * is told. */
+typedef void pto_observe_take(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                              const struct pto_observe_text *text, const struct pto_observe_range *ranges,
+                              uint32_t count);
+void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                           const struct pto_observe_outcome *effect, pto_observe_take *take);
 /* A store that left the value that was there. */
 void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
