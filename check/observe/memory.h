@@ -49,7 +49,7 @@ enum pto_observe_class {
   PTO_OBSERVE_SHARED = 16,    /* to be read, and another kernel of the task may write it */
   PTO_OBSERVE_FOREIGN = 32,   /* beside external memory: its owner is unknown */
   PTO_OBSERVE_SKIP = 64,
-  PTO_OBSERVE_HALF = 128 /* to be written by half: the end of an odd number of 4-bit elements */
+  PTO_OBSERVE_HALF = 128 /* the end of an odd number of 4-bit elements, to be written: in its upper half is none */
 };
 
 struct pto_observe_range {

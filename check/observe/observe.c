@@ -8,9 +8,7 @@
 #include <runtime/base/sanitizer.h>
 #include <runtime/base/valgrind_requests.h>
 
-/* Calls of one form that are also run over small values, and whose reads are searched byte by byte: the same mistake
- * shows the same way in the others. */
-#define FULL_CALLS 4u
+/* Calls of one form whose reads are searched byte by byte. */
 #define FULL_SEARCHES 2u
 
 /* ---- the run ---- */
@@ -92,7 +90,7 @@ static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t 
   for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
     count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
                         pto_observe_same_bytes(written, at, m->page_bytes));
-    memset(kinds + at, written[at] || (classes[at] & PTO_OBSERVE_HALF) ? write_kind(classes[at]) : WRITE_NONE, count);
+    memset(kinds + at, written[at] ? write_kind(classes[at]) : WRITE_NONE, count);
   }
 }
 
@@ -143,7 +141,7 @@ static void judge_writes(struct pto_observation *o) {
 /* Runs over other values, and what they show; true where they are all like the first.  (One that reads what it is about
  * to write may leave there what lay there in both runs, and seem not to have written it.) */
 static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
-  const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
+  const uint32_t patterns = o->call.is_full ? 2 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
     if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
@@ -179,21 +177,21 @@ static void begin_statics(struct pto_observation *o) {
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const char *data;
   uint64_t size_bytes;
-  const bool notes_stores = !form || form->calls < FULL_CALLS;
+  const bool notes_stores = o->call.is_full;
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
+  if (o->call.local.over.end) pto_observe_report_over(o);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_thread(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_sums(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
+  if (is_whole && o->call.is_full) pto_observe_judge_thread(o);
+  if (is_whole && o->call.is_full) pto_observe_judge_sums(o);
+  if (is_whole && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
-  if (o->call.unit->waits && o->call.status == 0 && (!form || form->calls < FULL_CALLS))
-    pto_observe_judge_cores(o, is_whole);
+  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, is_whole);
   pto_observe_restore(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
   pto_observe_call_end(o->memory);
@@ -227,6 +225,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   } else {
     o->summary.calls_left_out++;
   }
+  o->call.is_full = is_observed && pto_observe_is_full(o);
   if (is_observed)
     is_whole = look_at(o, form);
   else

@@ -4,6 +4,8 @@
  */
 #include <check/observe/state.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <runtime/base/grow.h>
@@ -41,17 +43,67 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
   o->summary.is_short |= !access;
 }
 
-bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_task *task = task_of(o);
-  for (uint32_t i = 0; task && i < task->count; i++) {
+/* Whether a unit other than `label` has written one of these bytes. */
+static bool has_written(const struct pto_observe_task *task, uint32_t label, struct pto_observe_range range) {
+  for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
-    if (!access->is_read && access->label != o->call.label && access->lo < hi && lo < access->hi) return true;
+    if (!access->is_read && access->label != label && access->lo < range.hi && range.lo < access->hi) return true;
   }
   return false;
 }
 
+bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_task *task = task_of(o);
+  return task && has_written(task, o->call.label, (struct pto_observe_range){lo, hi});
+}
+
+/* ---- reads of outputs ---- */
+
+void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                           const struct pto_observe_text *text, const struct pto_observe_range *ranges,
+                           uint32_t count) {
+  struct pto_observe_task *task = task_of(o);
+  struct pto_observe_held held = {.param = *param, .label = o->call.label, .count = count};
+  held.task.task_number = o->call.payload->task_number;
+  memcpy(held.task.kernels, o->call.payload->kernels, sizeof held.task.kernels);
+  snprintf(held.array, sizeof held.array, "%s", array);
+  held.ranges = malloc(count * sizeof *ranges);
+  held.text = malloc(sizeof *text);
+  struct pto_observe_held *kept = NULL;
+  if (task && held.ranges && held.text)
+    kept = pto_grow(&task->held, &task->held_count, &task->held_capacity, sizeof held);
+  o->summary.is_short |= !kept;
+  if (!kept) {
+    free(held.ranges);
+    free(held.text);
+    return;
+  }
+  memcpy(held.ranges, ranges, count * sizeof *ranges);
+  *held.text = *text;
+  *kept = held;
+}
+
+/* Of a task that is over, or will never be. */
+static void tell_held(struct pto_observation *o, struct pto_observe_task *task) {
+  for (uint32_t i = 0; i < task->held_count; i++) {
+    struct pto_observe_held *held = &task->held[i];
+    char remedy[64];
+    bool is_own = false;
+    for (uint32_t r = 0; r < held->count; r++) is_own |= !has_written(task, held->label, held->ranges[r]);
+    snprintf(remedy, sizeof remedy, "declare param %" PRIu32 " INOUT", held->param.index);
+    if (is_own) pto_observe_add(o, PTO_FINDING_READ_OUTPUT, &held->param, held->array, remedy, &held->task, held->text);
+    free(held->ranges);
+    free(held->text);
+  }
+  free(task->held);
+}
+
 void pto_observe_tasks_clear(struct pto_observation *o) {
-  for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
+  o->call.form_entry = NULL; /* the last call's */
+  for (uint32_t i = 0; i < o->task_count; i++) {
+    tell_held(o, &o->tasks[i]);
+    free(o->tasks[i].accesses);
+  }
   for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
   o->task_count = o->left_count = o->skipped_count = 0;
 }
@@ -139,6 +191,7 @@ static int order_accesses(const void *left, const void *right) {
   const struct pto_observe_access *a = left, *b = right;
   if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
   if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  if (a->is_read != b->is_read) return a->is_read - b->is_read; /* of two that meet, writes are told first */
   return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
@@ -147,16 +200,56 @@ static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uin
   return label != other && !(task->has_block_order && label / 4 != other / 4);
 }
 
+static int order_by_unit(const void *left, const void *right) {
+  const struct pto_observe_access *a = left, *b = right;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  if (a->is_read != b->is_read) return a->is_read - b->is_read;
+  return (a->lo > b->lo) - (a->lo < b->lo);
+}
+
+/* Leaves each unit's reads and writes as few as can be, and all in order. */
+static void join_accesses(struct pto_observe_task *task) {
+  uint32_t kept = 0;
+  if (task->count < 2) return;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_by_unit);
+  for (uint32_t i = 1; i < task->count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    struct pto_observe_access *last = &task->accesses[kept];
+    if (access->label == last->label && access->is_read == last->is_read && access->lo <= last->hi)
+      last->hi = pto_max_u64(last->hi, access->hi);
+    else
+      task->accesses[++kept] = *access;
+  }
+  task->count = kept + 1;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+}
+
+/* Two units and the first byte that both touch: what each does there is told once. */
+struct overlap {
+  uint32_t least, most; /* labels */
+  uint64_t lo;
+};
+
+static bool is_told(const struct overlap *told, uint32_t count, struct overlap overlap) {
+  for (uint32_t i = 0; i < count; i++)
+    if (told[i].least == overlap.least && told[i].most == overlap.most && told[i].lo == overlap.lo) return true;
+  return false;
+}
+
 /* Accesses are sorted, so those that meet one follow it. */
 static void judge_units(struct pto_observation *o, const struct pto_observe_task *task) {
-  uint32_t told = 0;
-  for (uint32_t i = 0; i < task->count && told < MOST_OVERLAPS; i++) {
+  struct overlap told[MOST_OVERLAPS];
+  uint32_t told_count = 0;
+  for (uint32_t i = 0; i < task->count && told_count < MOST_OVERLAPS; i++) {
     const struct pto_observe_access *a = &task->accesses[i];
-    for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
+    for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told_count < MOST_OVERLAPS; k++) {
       const struct pto_observe_access *b = &task->accesses[k];
       if (!run_at_once(task, a->label, b->label) || (a->is_read && b->is_read)) continue;
+      const struct overlap overlap = {a->label < b->label ? a->label : b->label,
+                                      a->label < b->label ? b->label : a->label, b->lo};
+      if (is_told(told, told_count, overlap)) continue;
       pto_observe_report_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
-      told++;
+      told[told_count++] = overlap;
     }
   }
 }
@@ -234,9 +327,10 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
-  if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+  join_accesses(task);
   judge_units(o, task);
   judge_distance(o, task);
+  tell_held(o, task);
   merge_writes(task);
   if (task->is_whole) judge_outputs(o, task);
   free(task->accesses);

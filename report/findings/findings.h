@@ -40,7 +40,7 @@ enum pto_decided {
   X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes")  \
   X(PTO_FINDING_RELEASED, "released", false, ALL_ORDERS,                                                               \
     "a tensor is used after the scope that keeps its memory has ended")                                                \
-  X(PTO_FINDING_BEYOND, "beyond", false, THIS_ORDER,                                                                   \
+  X(PTO_FINDING_BEYOND, "beyond array", false, THIS_ORDER,                                                             \
     "a tensor has bytes behind the end of the array that it is registered over")                                       \
   X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
@@ -59,6 +59,7 @@ enum pto_decided {
   X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
     "a scalar holds the address of memory that its task does not declare")                                             \
   X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says")    \
+  X(PTO_FINDING_LOCAL, "local", false, THIS_ORDER, "a kernel writes more local memory than its cost states")           \
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does")                                  \

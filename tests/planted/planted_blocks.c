@@ -13,6 +13,7 @@
   X(halo_read, "each block reads the row of the block before it, which that one writes")                               \
   X(running_sum, "each block adds to the sum that the block before it writes, in an OUTPUT")                           \
   X(kept_log, "blocks add to rows of their own and to one log, and no ACCUMULATE lets them run one after another")     \
+  X(half_shared, "blocks have an odd number of elements of 4 bits each, so that neighbours share a byte")              \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
   X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
@@ -106,6 +107,23 @@ static void kept_log(struct planted *p) {
   const struct pto_launch launch = {.aiv0 = p->is_buggy ? &log_at_once : &log_in_order, .block_count = 4};
   put_fill(p, &log, 0);
   put(p, launch, PARAMS(p->is_buggy ? pto_inout(&x) : pto_accumulate(&x), pto_inout(&log)));
+}
+
+/* Each block so many elements of 4 bits as the scalar says, two a byte. */
+static int put_nibbles_run(const struct pto_kernel_args *a) {
+  uint8_t *z = a->tensors[0].addr;
+  const uint64_t first = a->core->block_index * a->scalars[0].u64;
+  for (uint64_t i = first; i < first + a->scalars[0].u64; i++)
+    z[i / 2] = i % 2 ? (uint8_t)((z[i / 2] & 15) | 0x70) : (uint8_t)((z[i / 2] & 240) | 7);
+  return 0;
+}
+static const struct pto_kernel put_nibbles = AIV_KERNEL("put_nibbles", of_out_value, put_nibbles_run);
+
+static void half_shared(struct planted *p) {
+  const uint64_t numel = p->is_buggy ? 7 : 8, shape[] = {4 * numel};
+  const struct pto_tensor z = pto_managed_tensor(p->rt, pto_create_buffer(p->rt, 2 * numel), PTO_INT4, 1, shape);
+  const struct pto_launch launch = {.aiv0 = &put_nibbles, .block_count = 4};
+  put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(numel)));
 }
 
 /* Vector core n writes half n of the first row; where the scalar says so, both write the first. */

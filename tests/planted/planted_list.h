@@ -127,6 +127,7 @@
   X("planted_promises", "sum_scaled", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
   X("planted_promises", "sum_part", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                           \
   X("planted_promises", "sum_first", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
+  X("planted_promises", "sum_late", PLANTED_OBSERVE, "mode", 9, 1, PLANTED_ANY, PLANTED_ANY)                           \
   X("planted_promises", "sum_decays", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
   X("planted_promises", "sum_of_bf16", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                        \
   X("planted_promises", "sum_of_f8", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
@@ -136,9 +137,12 @@
   X("planted_promises", "calls_of_thread", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
   X("planted_promises", "left_by_other", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
   X("planted_promises", "scratch_kept", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_promises", "local_over", PLANTED_OBSERVE, "local", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_promises", "l0a_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "l0c_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BESIDE_LIST(X)                                                                                         \
@@ -148,7 +152,7 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond", 0, 0, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond array", 0, 0, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "too_long", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
@@ -159,12 +163,13 @@
   X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
-  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
-  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
-  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
-  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
-  X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
-  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
+  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
+  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                              \
+  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, 1, 0, 1)                                            \
+  X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, 1, 1, 1)                                               \
+  X("planted_blocks", "half_shared", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
+  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
