@@ -90,6 +90,12 @@ static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, 
   return param;
 }
 
+/* Which of two stretches is to come first. */
+struct wanted {
+  uint32_t first, second;
+  bool is_read[2];
+};
+
 /* Whether the other core has what it reads from an earlier write: then the one that is told comes too early. */
 static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
   for (size_t w = 0; finding->is_read && w < c->write_count; w++) {
@@ -101,18 +107,58 @@ static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cor
   return false;
 }
 
-/* The calls that would order a stretch of one core before one of another. */
-static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
-                       const struct pto_cores_finding *finding) {
-  const bool turns_round = is_too_early(c, finding);
-  const struct pto_core_member *first = member_of(c, turns_round ? finding->other : finding->writer);
-  const struct pto_core_member *second = member_of(c, turns_round ? finding->writer : finding->other);
-  const char *earlier = turns_round ? "read" : "write", *later = finding->is_read && !turns_round ? "read" : "write";
-  const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
-  if (finding->is_turn) {
-    SAY(remedy, "call `pto_core_turn(args)` before it touches the sum");
+static struct wanted wanted_order(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  if (is_too_early(c, finding)) return (struct wanted){finding->other, finding->writer, {true, false}};
+  return (struct wanted){finding->writer, finding->other, {false, finding->is_read}};
+}
+
+/* What the second core took last before its stretch: of the first core, if it took anything of that. */
+static uint32_t find_taken(const struct pto_observe_cores *c, const struct wanted *wanted) {
+  const struct pto_core_record *records = c->order.records;
+  uint32_t found = PTO_CORE_NO_RECORD, number;
+  for (uint32_t i = wanted->second; i != PTO_CORE_NO_RECORD; i = records[i].previous) {
+    if (records[i].kind != PTO_CORE_TOOK && records[i].kind != PTO_CORE_POPPED) continue;
+    const uint32_t giver = pto_core_order_giver(&c->order, i, &number);
+    if (giver != PTO_CORE_NO_RECORD && records[giver].core == records[wanted->first].core) return i;
+    if (found == PTO_CORE_NO_RECORD) found = i;
+  }
+  return found;
+}
+
+/* ", and the wait of AIV1 at a.c:6 took signal 3 at its flag 0, which AIV0 sent at a.c:4 before it wrote them": what
+ * let the second one pass. */
+static void say_taken(struct pto_observe_text *text, const struct pto_observe_cores *c, const struct wanted *wanted) {
+  const struct pto_core_record *records = c->order.records;
+  const uint32_t taken = find_taken(c, wanted);
+  uint32_t number;
+  char line[128];
+  if (taken == PTO_CORE_NO_RECORD) return;
+  const uint32_t giver = pto_core_order_giver(&c->order, taken, &number);
+  const bool is_signal = records[taken].kind == PTO_CORE_TOOK;
+  SAY(text, ", and the %s of ", is_signal ? "wait" : "pop");
+  say_core(text, c, member_of(c, taken));
+  line_of(c, records[taken].call, line, sizeof line);
+  if (line[0]) SAY(text, " at %s", line);
+  SAY(text, " took %s %" PRIu32, is_signal ? "signal" : "element", number);
+  if (is_signal) SAY(text, " at its flag %u", records[taken].subject);
+  if (giver == PTO_CORE_NO_RECORD) {
+    SAY(text, ", which several cores signal");
     return;
   }
+  SAY(text, ", which ");
+  say_core(text, c, member_of(c, giver));
+  SAY(text, is_signal ? " sent" : " pushed");
+  line_of(c, records[giver].call, line, sizeof line);
+  if (line[0]) SAY(text, " at %s", line);
+  if (records[giver].core == records[wanted->first].core)
+    SAY(text, " before it %s them", wanted->is_read[0] ? "read" : "wrote");
+}
+
+/* The calls that would order the two stretches. */
+static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                       const struct wanted *wanted) {
+  const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
+  const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
   if (!first->waits || !second->waits) {
     SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
     return;
@@ -123,9 +169,9 @@ static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe
         second->block_index, pto_role_name(second->role), flag);
   else
     SAY(remedy, "`pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`", pto_role_name(second->role), flag);
-  SAY(remedy, " behind the %s of ", earlier);
+  SAY(remedy, " behind the %s of ", wanted->is_read[0] ? "read" : "write");
   say_core(remedy, c, first);
-  SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, later);
+  SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, wanted->is_read[1] ? "read" : "write");
   say_core(remedy, c, second);
 }
 
@@ -140,15 +186,18 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
   if (finding->is_turn) {
     say_stretch(&text, c, finding->other);
     SAY(&text, " before its turn: the blocks before may be adding to them");
+    SAY(&remedy, "call `pto_core_turn(args)` before it touches the sum");
   } else {
+    const struct wanted wanted = wanted_order(c, finding);
     say_stretch(&text, c, finding->writer);
     SAY(&text, ", and ");
     say_core(&text, c, member_of(c, finding->other));
     SAY(&text, finding->is_read ? " reads them" : " writes them too");
     say_stretch(&text, c, finding->other);
     SAY(&text, ": nothing orders the two");
+    say_taken(&text, c, &wanted);
+    say_remedy(&remedy, c, &wanted);
   }
-  say_remedy(&remedy, c, finding);
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
 }
 

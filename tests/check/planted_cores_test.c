@@ -102,6 +102,30 @@ static void test_twin_is_clean(void **state) {
   pto_observed_close(&observed);
 }
 
+/* What let the core pass that comes too early. */
+static void test_what_was_taken_is_told(void **state) {
+  static const struct {
+    const char *bug, *words[2];
+  } cases[] = {
+      {"early_signal", {"the wait of AIV1 at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
+      {"early_signal", {"which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"early_relay", {"took signal 1 at its flag 0, which AIV0 sent at planted_cores.c:", "AIC writes bytes"}},
+      {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"one_of_two", {"took signal 1 at its flag 0, which several cores signal", "AIC writes bytes"}},
+      {"three_ahead", {"AIV1 reads them", "nothing orders the two; submitted at"}},
+  };
+  (void)state;
+  skip_where_watched();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    const struct planted_row row = {.bug = cases[i].bug};
+    judge(&row, true);
+    const char *sentence = observed.findings.items[0].sentence;
+    if (!strstr(sentence, cases[i].words[0]) || !strstr(sentence, cases[i].words[1]))
+      fail_msg("%s: %s", row.bug, sentence);
+    pto_observed_close(&observed);
+  }
+}
+
 /* All orders of the cores' steps: the two calls of the mistake are in different ones. */
 static void explore(const char *bug, bool is_buggy, struct pto_explored *explored) {
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
@@ -131,7 +155,7 @@ static void test_explored_at_each_call(void **state) {
   pto_explored_close(&explored);
 }
 
-static struct CMUnitTest tests[1 + 2 * PTO_ARRAY_LENGTH(rows)];
+static struct CMUnitTest tests[2 + 2 * PTO_ARRAY_LENGTH(rows)];
 static char names[PTO_ARRAY_LENGTH(tests)][96];
 
 int main(int argc, char **argv) {
@@ -147,6 +171,9 @@ int main(int argc, char **argv) {
           .name = names[count], .test_func = is_twin ? test_twin_is_clean : test_found, .initial_state = &rows[i]};
       count++;
     }
-  if (argc == 1) tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
+  if (argc == 1) {
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_what_was_taken_is_told);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
+  }
   return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);
 }

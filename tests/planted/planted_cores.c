@@ -18,6 +18,8 @@
   X(late_wait, "AIV1 sums the row first, and waits then")                                                              \
   X(other_flag, "AIV1 reads the second row after the flag of the first")                                               \
   X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
+  X(early_relay, "AIV0 tells AIV1 that the AIC's row is there before it has waited for it")                            \
+  X(surplus, "a signal too many before the third row, for which the last row has none")                                \
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
   X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
@@ -134,6 +136,47 @@ static int one_of_two_run(const struct pto_kernel_args *a) {
   TRY(TAKE(0));
   if (status != 0) return status;
   return say(a, 0, (BUG ? early : sum_row(a, PTO_ROLE_AIC)) + sum_row(a, PTO_ROLE_AIV0));
+}
+
+static int early_relay_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) {
+    write_row(a, 0, 5);
+    return TELL(AIV0, 0);
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    if (BUG) TRY(TELL(AIV1, 0));
+    TRY(TAKE(0));
+    if (!BUG) TRY(TELL(AIV1, 0));
+    return status;
+  }
+  TRY(TAKE(0));
+  return status != 0 ? status : say(a, 0, sum_row(a, 0));
+}
+
+/* The twin is what the remedy says: flag 1 for the rows behind the signal too many. */
+static int surplus_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    for (uint32_t i = 0; i < 2 && status == 0; i++) {
+      write_row(a, i, 5 * i);
+      TRY(TELL(AIV1, 0));
+    }
+    TRY(TELL(AIV1, 0));
+    for (uint32_t i = 2; i < 4 && status == 0; i++) {
+      write_row(a, i, 5 * i);
+      if (!BUG) TRY(TELL(AIV1, 1));
+      if (i == 2) TRY(TELL(AIV1, 0));
+    }
+    return status;
+  }
+  for (uint32_t i = 0; i < 4 && status == 0; i++) {
+    TRY(TAKE(0));
+    if (!BUG && i >= 2) TRY(TAKE(1));
+    if (status == 0) sum = 3 * sum + sum_row(a, i);
+  }
+  return say(a, status, sum);
 }
 
 static int no_answer_run(const struct pto_kernel_args *a) {
@@ -611,6 +654,8 @@ OF_CLUSTER(early_signal, false)
 OF_CLUSTER(late_wait, false)
 OF_CLUSTER(other_flag, false)
 OF_CLUSTER(one_of_two, true)
+OF_CLUSTER(early_relay, true)
+OF_CLUSTER(surplus, false)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)
 OF_CLUSTER(slot_shared, false)

@@ -182,6 +182,8 @@
   X(late_wait, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")       \
   X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
   X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
+  X(early_relay, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")      \
+  X(surplus, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them", "behind the write of AIV0")     \
   X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
   X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
   X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
