@@ -46,9 +46,11 @@ static const struct pto_core_record *next_record(const struct pto_observe_cores 
   return NULL;
 }
 
-/* Whether the stretch is a part of the call itself: a copy into a FIFO, or out of one. */
+/* Whether the stretch is a part of the call itself: a copy into a FIFO, or out of one.  What comes behind a core's last
+ * call ends with its return, of which that is the call too. */
 static bool is_in_call(const struct pto_core_record *record, const struct pto_core_record *next) {
-  if (record->kind == PTO_CORE_RESUMED) return next && next->call == record->call && next->kind != PTO_CORE_SUSPENDED;
+  if (record->kind == PTO_CORE_RESUMED)
+    return next && next->call == record->call && next->kind != PTO_CORE_SUSPENDED && next->kind != PTO_CORE_RETURNED;
   return record->kind == PTO_CORE_HAS_ROOM || record->kind == PTO_CORE_POPPED;
 }
 

@@ -102,13 +102,14 @@ static void test_twin_is_clean(void **state) {
   pto_observed_close(&observed);
 }
 
-/* What let the core pass that comes too early. */
-static void test_what_was_taken_is_told(void **state) {
+/* What let the core pass that comes too early; and where it stands. */
+static void test_what_was_taken_is_told_and_where(void **state) {
   static const struct {
     const char *bug, *words[2];
   } cases[] = {
       {"early_signal", {"the wait of AIV1 at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
       {"early_signal", {"which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"early_signal", {"(inout)) after its call at planted_cores.c:", "AIV1 reads them after its call at"}},
       {"early_relay", {"took signal 1 at its flag 0, which AIV0 sent at planted_cores.c:", "AIC writes bytes"}},
       {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
       {"one_of_two", {"took signal 1 at its flag 0, which several cores signal", "AIC writes bytes"}},
@@ -172,7 +173,7 @@ int main(int argc, char **argv) {
       count++;
     }
   if (argc == 1) {
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_what_was_taken_is_told);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_what_was_taken_is_told_and_where);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
   }
   return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);
