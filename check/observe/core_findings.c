@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <runtime/port/core_waits.h>
@@ -39,28 +40,43 @@ static const char *line_of(const struct pto_observe_cores *c, const void *call, 
   return pto_source_lines_name(c->o->lines, call, NULL, text, size);
 }
 
-/* The core's next record after a stretch begins; NULL: none. */
-static const struct pto_core_record *next_record(const struct pto_observe_cores *c, uint32_t record) {
+/* The core's next record after a stretch begins; NO_RECORD: none. */
+static uint32_t next_of(const struct pto_observe_cores *c, uint32_t record) {
   for (uint32_t i = record + 1; i < c->order.count; i++)
-    if (c->order.records[i].previous == record) return &c->order.records[i];
-  return NULL;
+    if (c->order.records[i].previous == record) return i;
+  return PTO_CORE_NO_RECORD;
 }
 
-/* Whether the stretch is a part of the call itself: a copy into a FIFO, or out of one.  What comes behind a core's last
- * call ends with its return, of which that is the call too. */
-static bool is_in_call(const struct pto_core_record *record, const struct pto_core_record *next) {
-  if (record->kind == PTO_CORE_RESUMED)
-    return next && next->call == record->call && next->kind != PTO_CORE_SUSPENDED && next->kind != PTO_CORE_RETURNED;
-  return record->kind == PTO_CORE_HAS_ROOM || record->kind == PTO_CORE_POPPED;
+/* The call that a stretch ends with; NULL: the kernel's return, or none. */
+static const void *end_call(const struct pto_observe_cores *c, uint32_t record) {
+  const uint32_t next = next_of(c, record);
+  const bool is_call = next != PTO_CORE_NO_RECORD && c->order.records[next].kind != PTO_CORE_RETURNED;
+  return is_call ? c->order.records[next].call : NULL;
+}
+
+static bool is_given(uint8_t kind) { return kind == PTO_CORE_SIGNALS || kind == PTO_CORE_PUSHES; }
+
+/* Whether the stretch is a part of the call itself: a copy into a FIFO or out of one, or before what it waits for is
+ * there.  A core that has given something is suspended, and resumed behind that call; its return has its last call too.
+ */
+static bool is_in_call(const struct pto_observe_cores *c, uint32_t record) {
+  const struct pto_core_record *records = c->order.records, *r = &records[record];
+  if (r->kind != PTO_CORE_RESUMED)
+    return is_given(r->kind) || r->kind == PTO_CORE_HAS_ROOM || r->kind == PTO_CORE_POPPED;
+  const uint32_t before = r->previous == PTO_CORE_NO_RECORD ? r->previous : records[r->previous].previous;
+  if (before != PTO_CORE_NO_RECORD && is_given(records[before].kind)) return false;
+  for (uint32_t i = next_of(c, record); i != PTO_CORE_NO_RECORD && records[i].call == r->call; i = next_of(c, i))
+    if (records[i].kind != PTO_CORE_RESUMED && records[i].kind != PTO_CORE_SUSPENDED)
+      return records[i].kind != PTO_CORE_RETURNED;
+  return false;
 }
 
 /* " between its calls at a.c:41 and a.c:44". */
 static void say_stretch(struct pto_observe_text *text, const struct pto_observe_cores *c, uint32_t record) {
   char from[128], to[128];
-  const struct pto_core_record *next = next_record(c, record);
   line_of(c, c->order.records[record].call, from, sizeof from);
-  line_of(c, next && next->kind != PTO_CORE_RETURNED ? next->call : NULL, to, sizeof to);
-  if (from[0] && is_in_call(&c->order.records[record], next))
+  line_of(c, end_call(c, record), to, sizeof to);
+  if (from[0] && is_in_call(c, record))
     SAY(text, " in its call at %s", from);
   else if (from[0] && to[0])
     SAY(text, strcmp(from, to) == 0 ? " between two calls at %s" : " between its calls at %s and %s", from, to);
@@ -156,15 +172,107 @@ static void say_taken(struct pto_observe_text *text, const struct pto_observe_co
     SAY(text, " before it %s them", wanted->is_read[0] ? "read" : "wrote");
 }
 
-/* The calls that would order the two stretches. */
-static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
-                       const struct wanted *wanted) {
+/* ---- how often: stretches of one core in which the same code runs ---- */
+
+struct likes {
+  uint32_t *records;
+  uint32_t count, at; /* of these, the stretch that they are like */
+};
+
+/* Whether two calls of a core are one place of the kernel, which a compiler may have copied. */
+static bool is_same_call(const struct pto_observe_cores *c, const void *a, const void *b) {
+  char one[128], other[128];
+  if (!a || !b || a == b) return a && a == b;
+  return line_of(c, a, one, sizeof one)[0] && strcmp(one, line_of(c, b, other, sizeof other)) == 0;
+}
+
+/* Whether the stretch writes what the byte at `at` of the copies lies in: a parameter, or a piece of shared memory. */
+static bool writes_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
+  const struct pto_cores_place *place, *other;
+  const uint64_t addr = pto_cores_address(c, at, &place);
+  for (size_t w = 0; w < c->write_count; w++) {
+    if (c->writes[w].record != record) continue;
+    const uint64_t written = pto_cores_address(c, c->writes[w].lo, &other);
+    const bool is_shared = place->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
+    if (is_shared ? place == other
+                  : pto_observe_nearest(c->o, addr, addr + 1) == pto_observe_nearest(c->o, written, written + 1))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the code that touches the bytes in stretch `of` does so in `record` too, as far as calls and writes show. A
+ * read follows what its core has waited for, where the stretch begins with that; else it comes before the next call. */
+static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t record, bool is_read, uint64_t at) {
+  const struct pto_core_record *a = &c->order.records[of], *b = &c->order.records[record];
+  const void *end_a = end_call(c, of), *end_b = end_call(c, record);
+  if (of == record) return true;
+  if (a->core != b->core || b->kind == PTO_CORE_SUSPENDED || b->kind == PTO_CORE_RETURNED ||
+      is_in_call(c, of) != is_in_call(c, record))
+    return false;
+  if (!is_read)
+    return (is_same_call(c, a->call, b->call) || is_same_call(c, end_a, end_b) || is_same_call(c, a->call, end_b) ||
+            is_same_call(c, end_a, b->call)) &&
+           writes_like(c, record, at);
+  if (a->kind == PTO_CORE_RESUMED || a->kind == PTO_CORE_BEGUN || is_given(a->kind))
+    return is_same_call(c, end_a, end_b);
+  return is_same_call(c, a->call, b->call) && a->kind == b->kind && a->subject == b->subject;
+}
+
+/* False where there is no memory. */
+static bool find_likes(const struct pto_observe_cores *c, uint32_t of, bool is_read, uint64_t at, struct likes *likes) {
+  *likes = (struct likes){.records = malloc((c->order.count + 1) * sizeof *likes->records)};
+  for (uint32_t i = 0; likes->records && i < c->order.count; i++) {
+    if (!is_like(c, of, i, is_read, at)) continue;
+    if (i == of) likes->at = likes->count;
+    likes->records[likes->count++] = i;
+  }
+  return likes->records != NULL;
+}
+
+/* Which of the likes of either stretch have to be ordered by a flag of their own: `count` from the first ones on. */
+struct pairs {
+  uint32_t first[2], count;
+};
+
+/* All that keep the distance of the two that were found.  Where the program has some of them the other way round, these
+ * two alone. */
+static struct pairs pair_likes(const struct pto_observe_cores *c, const struct likes likes[2]) {
+  const uint32_t at = (uint32_t)pto_min_u64(likes[0].at, likes[1].at);
+  struct pairs pairs = {{likes[0].at - at, likes[1].at - at}, 0};
+  pairs.count = (uint32_t)pto_min_u64(likes[0].count - pairs.first[0], likes[1].count - pairs.first[1]);
+  for (uint32_t i = 0; i < pairs.count; i++)
+    if (pto_core_order_is_before(&c->order, likes[1].records[pairs.first[1] + i], likes[0].records[pairs.first[0] + i]))
+      return (struct pairs){{likes[0].at, likes[1].at}, 1};
+  return pairs;
+}
+
+/* ", except the first 2 and the last 3 times"; nothing where all are paired. */
+static void say_times(struct pto_observe_text *remedy, uint32_t first, uint32_t last) {
+  if (!first && !last) return;
+  SAY(remedy, ", except the ");
+  if (first) SAY(remedy, first > 1 ? "first %" PRIu32 : "first", first);
+  if (first && last) SAY(remedy, " and the ");
+  if (last) SAY(remedy, last > 1 ? "last %" PRIu32 : "last", last);
+  SAY(remedy, first > 1 || last > 1 || (first && last) ? " times" : " time");
+}
+
+/* The calls that would order the two stretches, wherever the code of either runs again. */
+static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c, const struct wanted *wanted,
+                       uint64_t at) {
   const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
   const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
+  struct likes likes[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+  struct pairs pairs = {{0, 0}, 0};
   if (!first->waits || !second->waits) {
     SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
     return;
   }
+  if (find_likes(c, wanted->first, wanted->is_read[0], at, &likes[0]) &&
+      find_likes(c, wanted->second, wanted->is_read[1], at, &likes[1]))
+    pairs = pair_likes(c, likes);
+  else
+    likes[0].count = likes[1].count = 0;
   SAY(remedy, "add ");
   if (first->block_index != second->block_index)
     SAY(remedy, "`pto_core_signal_block(args, %" PRIu32 ", PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`",
@@ -173,8 +281,13 @@ static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe
     SAY(remedy, "`pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`", pto_role_name(second->role), flag);
   SAY(remedy, " behind the %s of ", wanted->is_read[0] ? "read" : "write");
   say_core(remedy, c, first);
+  say_times(remedy, pairs.first[0], likes[0].count - pairs.first[0] - pairs.count);
+  if (pairs.count < likes[0].count) SAY(remedy, ",");
   SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, wanted->is_read[1] ? "read" : "write");
   say_core(remedy, c, second);
+  say_times(remedy, pairs.first[1], likes[1].count - pairs.first[1] - pairs.count);
+  free(likes[0].records);
+  free(likes[1].records);
 }
 
 void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
@@ -198,7 +311,7 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     say_stretch(&text, c, finding->other);
     SAY(&text, ": nothing orders the two");
     say_taken(&text, c, &wanted);
-    say_remedy(&remedy, c, &wanted);
+    say_remedy(&remedy, c, &wanted, finding->bytes.lo);
   }
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
 }

@@ -112,6 +112,8 @@ static void test_what_was_taken_is_told_and_where(void **state) {
       {"early_signal", {"(inout)) after its call at planted_cores.c:", "AIV1 reads them after its call at"}},
       {"early_relay", {"took signal 1 at its flag 0, which AIV0 sent at planted_cores.c:", "AIC writes bytes"}},
       {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"credits", {"the wait of AIV0 at planted_cores.c:", "took signal 3 at its flag 1, which AIV1 sent at"}},
+      {"credits", {"which AIV1 sent at planted_cores.c:", " before it read them"}},
       {"one_of_two", {"took signal 1 at its flag 0, which several cores signal", "AIC writes bytes"}},
       {"three_ahead", {"AIV1 reads them", "nothing orders the two; submitted at"}},
   };

@@ -20,6 +20,8 @@
   X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
   X(early_relay, "AIV0 tells AIV1 that the AIC's row is there before it has waited for it")                            \
   X(surplus, "a signal too many before the third row, for which the last row has none")                                \
+  X(credits, "AIV1 allows three writes ahead into two rows")                                                           \
+  X(first_row, "AIV0 writes each row after AIV1 has read it, but for the first, which AIV1 is to read then")           \
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
   X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
@@ -31,6 +33,7 @@
   X(early_push, "AIV0 pushes a row that the AIC writes, before the AIC's signal")                                      \
   X(pop_over, "AIV1 pops into the row that the AIC reads")                                                             \
   X(row_number, "AIV0 pushes the number of a row, and writes the next one there at once")                              \
+  X(slot_number, "AIV0 pushes the number of one of two rows, and writes a third element without an answer")            \
   X(role_returned, "AIV1 takes it that AIV0 has returned long ago")                                                    \
   X(early_ready, "AIV0 sets the word that AIV1 polls before it writes the row")                                        \
   X(gives_up, "AIV1 polls three times, and goes on without")                                                           \
@@ -177,6 +180,47 @@ static int surplus_run(const struct pto_kernel_args *a) {
     if (status == 0) sum = 3 * sum + sum_row(a, i);
   }
   return say(a, status, sum);
+}
+
+/* Row i % 2 has element i; flag 1 of AIV0 allows a write.  The twin is what the remedy says: flag 0 too. */
+static int credits_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 6 };
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; role_of(a) == PTO_ROLE_AIV1 && i < 3; i++) TRY(TELL(AIV0, 1));
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      TRY(TAKE(1));
+      if (!BUG && i >= 2) TRY(TAKE(0));
+      if (status == 0) write_row(a, i % 2, 100 * i);
+      TRY(TELL(AIV1, 0));
+    } else {
+      TRY(TAKE(0));
+      if (status == 0) sum = 3 * sum + sum_row(a, i % 2);
+      if (!BUG && i < COUNT - 2) TRY(TELL(AIV0, 0));
+      if (i < COUNT - 3) TRY(TELL(AIV0, 1));
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* The twin is what the remedy says: for the first row alone, as the others go the other way. */
+static int first_row_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < 3 && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      if (i > 0) TRY(TAKE(1));
+      if (i == 1) TRY(TAKE(1));
+      if (status == 0) write_row(a, i, 100 * i);
+      if (!BUG && i == 0) TRY(TELL(AIV1, 0));
+    } else {
+      if (!BUG && i == 0) TRY(TAKE(0));
+      if (status == 0) sum = 3 * sum + sum_row(a, i);
+      TRY(TELL(AIV0, 1));
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
 }
 
 static int no_answer_run(const struct pto_kernel_args *a) {
@@ -335,6 +379,26 @@ static int row_number_run(const struct pto_kernel_args *a) {
     } else {
       status = pto_core_pop(a, PTO_ROLE_AIV0, &number, sizeof number);
       if (status == 0) sum = 5 * sum + sum_row(a, number);
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* The twin is what the remedy says. */
+static int slot_number_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 5 };
+  int status = 0;
+  uint32_t sum = 0, slot;
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      slot = i % 2;
+      if (!BUG && i >= 2) TRY(TAKE(0));
+      if (status == 0) write_row(a, slot, 20 * i);
+      TRY(pto_core_push(a, PTO_ROLE_AIV1, &slot, sizeof slot));
+    } else {
+      TRY(pto_core_pop(a, PTO_ROLE_AIV0, &slot, sizeof slot));
+      if (status == 0) sum = 5 * sum + sum_row(a, slot);
+      if (!BUG && i < COUNT - 2) TRY(TELL(AIV0, 0));
     }
   }
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
@@ -656,6 +720,8 @@ OF_CLUSTER(other_flag, false)
 OF_CLUSTER(one_of_two, true)
 OF_CLUSTER(early_relay, true)
 OF_CLUSTER(surplus, false)
+OF_CLUSTER(credits, false)
+OF_CLUSTER(first_row, false)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)
 OF_CLUSTER(slot_shared, false)
@@ -667,6 +733,7 @@ OF_CLUSTER(one_too_many, false)
 OF_CLUSTER(early_push, true)
 OF_CLUSTER(pop_over, true)
 OF_CLUSTER(row_number, false)
+OF_CLUSTER(slot_number, false)
 OF_CLUSTER(role_returned, false)
 OF_CLUSTER(early_ready, false)
 OF_CLUSTER(gives_up, false)

@@ -183,9 +183,19 @@
   X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
   X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
   X(early_relay, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")      \
-  X(surplus, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them", "behind the write of AIV0")     \
-  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
-  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
+  X(surplus, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                                 \
+    "behind the write of AIV0 and `pto_core_wait(args, 1)` before the read of AIV1, except the first 2 times")         \
+  X(credits, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                    \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
+  X(first_row, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the write of AIV0, except the last 2 times, and `pto_core_wait(args, 0)` before the read of AIV1, "        \
+    "except the last 2 times")                                                                                         \
+  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the read of AIV1, except the last time, and `pto_core_wait(args, 0)` before the write of AIV0, "           \
+    "except the first time")                                                                                           \
+  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them",                                   \
+    "before the write of AIV0, except the first 2 times")                                                              \
   X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
     "pto_core_signal(args")                                                                                            \
   X(last_half, "cores", PLANTED_ANY, "of the shared memory of key 4", "AIV0 reads them", "before the read of AIV0")    \
@@ -196,6 +206,9 @@
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
   X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them", "PTO_ROLE_BIT(PTO_ROLE_AIC)")      \
   X(row_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")      \
+  X(slot_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
   X(role_returned, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                           \
     "before the read of AIV1")                                                                                         \
   X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
