@@ -31,13 +31,16 @@ static void say_core(struct pto_observe_text *text, const struct pto_observe_cor
 }
 
 /* "a.c:41"; "" where it is not known: a call that is the last thing a function does returns elsewhere. */
-static const char *line_of(const struct pto_observe_cores *c, const void *call, char *text, size_t size) {
-  const struct pto_message *first = &c->o->call.unit->messages[0];
+static const char *name_call(struct pto_observation *o, const void *call, char *text, size_t size) {
+  const struct pto_message *first = &o->call.unit->messages[0];
   const void *function = (const void *)(uintptr_t)first->payload->kernels[first->role]->run;
   text[0] = '\0';
   if (!call || !pto_source_lines_share_file(call, function)) return text;
-  if (!c->o->lines) c->o->lines = pto_source_lines_create();
-  return pto_source_lines_name(c->o->lines, call, NULL, text, size);
+  if (!o->lines) o->lines = pto_source_lines_create();
+  return pto_source_lines_name(o->lines, call, NULL, text, size);
+}
+static const char *line_of(const struct pto_observe_cores *c, const void *call, char *text, size_t size) {
+  return name_call(c->o, call, text, size);
 }
 
 /* The core's next record after a stretch begins; NO_RECORD: none. */
@@ -411,7 +414,7 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
     SAY(remedy, "add `pto_core_pop(args, PTO_ROLE_%s, data, size)` to %s", own, other);
     break;
   case PTO_WAITS_FOR_BARRIER:
-    if (wait->has_other)
+    if (wait->has_other && wait->other.block_index == wait->who.block_index)
       SAY(remedy, "add `pto_core_barrier(args)` to %s", other);
     else
       SAY(remedy, "let each core come to as many barriers");
@@ -421,6 +424,11 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
   }
 }
 
+static void add_place(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
+  char line[128];
+  if (name_call(context, wait->call, line, sizeof line)[0]) pto_text_append(text, size, " (it waits at %s)", line);
+}
+
 void pto_observe_report_stuck(struct pto_observation *o) {
   struct pto_observe_text text = {""}, remedy = {""};
   struct pto_core_waits *waits = malloc(sizeof *waits);
@@ -428,7 +436,7 @@ void pto_observe_report_stuck(struct pto_observation *o) {
   waits->count = 0;
   o->port->ops->find_waits(o->port, waits);
   if (waits->count > 0) {
-    pto_core_waits_describe(waits, text.bytes, sizeof text.bytes);
+    pto_core_waits_describe(waits, add_place, o, text.bytes, sizeof text.bytes);
     say_missing(&remedy, &waits->waits[0]);
     pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
   }

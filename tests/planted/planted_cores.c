@@ -55,6 +55,7 @@
   X(no_signaller, "AIV1 waits for a signal that AIV0 sends to the AIC")                                                \
   X(too_few, "AIV0 pushes two elements, AIV1 pops three")                                                              \
   X(barrier_left, "AIV0 comes to two barriers, AIV1 to one")                                                           \
+  X(uneven_rounds, "blocks of a sync_start task take five rows in turn with a barrier a row: block 1 has one less")    \
   X(cycle, "each vector core waits for the other one's element before it pushes its own")
 
 static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
@@ -679,6 +680,16 @@ static int barrier_left_run(const struct pto_kernel_args *a) {
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
 }
 
+static int uneven_rounds_run(const struct pto_kernel_args *a) {
+  const uint32_t end = BUG ? 5 : 6;
+  int status = 0;
+  for (uint32_t i = a->core->block_index; i < end && status == 0; i += a->core->block_count) {
+    if (i < 5) write_row(a, i, 10 * i);
+    status = pto_core_barrier(a);
+  }
+  return status;
+}
+
 static int cycle_run(const struct pto_kernel_args *a) {
   const bool is_first = role_of(a) == PTO_ROLE_AIV0, pops_first = BUG || !is_first;
   const uint32_t other = is_first ? PTO_ROLE_AIV1 : PTO_ROLE_AIV0;
@@ -758,6 +769,8 @@ static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL
 static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
 
+static const struct pto_kernel uneven_rounds_kernel = KERNEL(uneven_rounds, PTO_KERNEL_WAITS, of_blocks);
+
 static void put_sum(struct planted *p, const struct pto_kernel *kernel) {
   struct pto_tensor x = array_x(p), first = row_of(&x, 0);
   const struct pto_launch launch = {.aiv0 = kernel, .block_count = 4};
@@ -773,6 +786,7 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
 }
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
+static void uneven_rounds(struct planted *p) { put_together(p, &uneven_rounds_kernel); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
 PLANTED_PROGRAM("planted_cores", .summary = "cores of one task that wait for each other wrongly");

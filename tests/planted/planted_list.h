@@ -241,6 +241,8 @@
     "pto_core_push(args, PTO_ROLE_AIV1")                                                                               \
   X(barrier_left, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 2", "without block 0 AIV1",                   \
     "`pto_core_barrier(args)` to AIV1")                                                                                \
+  X(uneven_rounds, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 3 with 1 of 2, without block 1 AIV0",        \
+    "which has returned after 2 barriers (it waits at planted_cores.c:", "let each core come to as many barriers")     \
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 
