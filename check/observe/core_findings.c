@@ -30,12 +30,18 @@ static void say_core(struct pto_observe_text *text, const struct pto_observe_cor
   if (has_blocks(c)) SAY(text, " of block %" PRIu32, member->block_index);
 }
 
-/* "a.c:41"; "" where it is not known: a call that is the last thing a function does returns elsewhere. */
+/* "a.c:41"; "" where it is not known.  A call that is the last thing a kernel does may be a jump, which returns to who
+ * called the kernel. */
 static const char *name_call(struct pto_observation *o, const void *call, char *text, size_t size) {
   const struct pto_message *first = &o->call.unit->messages[0];
   const void *function = (const void *)(uintptr_t)first->payload->kernels[first->role]->run;
   text[0] = '\0';
-  if (!call || !pto_source_lines_share_file(call, function)) return text;
+  if (!call) return text;
+  if (!pto_source_lines_share_file(call, function)) {
+    const void *library = (const void *)(uintptr_t)pto_core_signal;
+    if (pto_source_lines_share_file(call, library)) snprintf(text, size, "the end of its kernel");
+    return text;
+  }
   if (!o->lines) o->lines = pto_source_lines_create();
   return pto_source_lines_name(o->lines, call, NULL, text, size);
 }

@@ -110,6 +110,7 @@ static void test_what_was_taken_is_told_and_where(void **state) {
       {"early_signal", {"the wait of AIV1 at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
       {"early_signal", {"which AIV0 sent at planted_cores.c:", " before it wrote them"}},
       {"early_signal", {"(inout)) after its call at planted_cores.c:", "AIV1 reads them after its call at"}},
+      {"early_relay", {"(inout)) before its call at ", "AIV1 reads them after its call at planted_cores.c:"}},
       {"early_relay", {"took signal 1 at its flag 0, which AIV0 sent at planted_cores.c:", "AIC writes bytes"}},
       {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
       {"credits", {"the wait of AIV0 at planted_cores.c:", "took signal 3 at its flag 1, which AIV1 sent at"}},
