@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentences about cores of one unit: who, what bytes, between which calls, and the calls that are missing. */
+/* Sentences about cores of one unit: who, what bytes, between which calls, and the calls that are missing.  Longer than
+ * 500 lines, as remedies are made of the same stretches and calls that the sentences name. */
 #include <check/observe/cores.h>
 
 #include <inttypes.h>
@@ -267,16 +268,12 @@ static void say_times(struct pto_observe_text *remedy, uint32_t first, uint32_t 
 }
 
 /* The calls that would order the two stretches, wherever the code of either runs again. */
-static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c, const struct wanted *wanted,
-                       uint64_t at) {
+static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_cores *c, const struct wanted *wanted,
+                      uint64_t at) {
   const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
   const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
   struct likes likes[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
   struct pairs pairs = {{0, 0}, 0};
-  if (!first->waits || !second->waits) {
-    SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
-    return;
-  }
   if (find_likes(c, wanted->first, wanted->is_read[0], at, &likes[0]) &&
       find_likes(c, wanted->second, wanted->is_read[1], at, &likes[1]))
     pairs = pair_likes(c, likes);
@@ -297,6 +294,67 @@ static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe
   say_times(remedy, pairs.first[1], likes[1].count - pairs.first[1] - pairs.count);
   free(likes[0].records);
   free(likes[1].records);
+}
+
+/* Whether the reader has waited for the very write whose bytes it has: one of the stretches that its last signal or
+ * element of that core told of. */
+static bool has_waited_for_write(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  const struct pto_core_record *records = c->order.records;
+  const struct wanted wanted = {finding->writer, finding->other, {false, true}};
+  const uint32_t taken = find_taken(c, &wanted);
+  uint32_t number, i = taken == PTO_CORE_NO_RECORD ? taken : pto_core_order_giver(&c->order, taken, &number);
+  if (i == PTO_CORE_NO_RECORD || records[i].core != records[finding->writer].core) return false;
+  const struct pto_core_record *giver = &records[i];
+  for (i = giver->previous; i != PTO_CORE_NO_RECORD; i = records[i].previous) {
+    if (records[i].kind == giver->kind && records[i].subject == giver->subject) return false;
+    for (size_t w = 0; w < c->write_count; w++)
+      if (c->writes[w].record == i && c->writes[w].lo < finding->bytes.hi && finding->bytes.lo < c->writes[w].hi)
+        return true;
+  }
+  return false;
+}
+
+/* Whether the reader waits for another core at all. */
+static bool waits_for_any(const struct pto_observe_cores *c, uint32_t core) {
+  for (uint32_t i = 0; i < c->order.count; i++) {
+    const uint8_t kind = c->order.records[i].kind;
+    if (c->order.records[i].core == core &&
+        (kind == PTO_CORE_TOOK || kind == PTO_CORE_POPPED || kind == PTO_CORE_PASSED))
+      return true;
+  }
+  return c->members[core].polls;
+}
+
+/* Whether the run leaves open which values a core is to read: those that were there, from a write that it has not
+ * waited for or from before the unit, or those that the other one writes. */
+static bool is_either(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  const struct pto_cores_place *place = pto_cores_place_at(c, finding->bytes.lo);
+  const struct pto_observe_memory *m = c->o->memory;
+  if (!finding->is_read) return false;
+  if (is_too_early(c, finding)) return !has_waited_for_write(c, finding);
+  if (place->slot == PTO_OBSERVE_NO_SLOT) return false;
+  const uint8_t class = pto_observe_at(m, m->classes, place->slot)[finding->bytes.lo - place->base];
+  return (class & (PTO_OBSERVE_READ | PTO_OBSERVE_UNWRITTEN)) == PTO_OBSERVE_READ &&
+         !waits_for_any(c, c->order.records[finding->other].core);
+}
+
+static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                       const struct pto_cores_finding *finding, const struct wanted *wanted) {
+  const struct wanted other = {wanted->second, wanted->first, {wanted->is_read[1], wanted->is_read[0]}};
+  if (!member_of(c, wanted->first)->waits || !member_of(c, wanted->second)->waits) {
+    SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
+    return;
+  }
+  if (!is_either(c, finding)) {
+    say_calls(remedy, c, wanted, finding->bytes.lo);
+    return;
+  }
+  SAY(remedy, "if ");
+  say_core(remedy, c, member_of(c, finding->other));
+  SAY(remedy, " is to read what %s, ", wanted->is_read[0] ? "was there before" : "the other one writes");
+  say_calls(remedy, c, wanted, finding->bytes.lo);
+  SAY(remedy, "; if what %s, ", wanted->is_read[0] ? "the other one writes" : "was there before");
+  say_calls(remedy, c, &other, finding->bytes.lo);
 }
 
 void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
@@ -320,7 +378,7 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     say_stretch(&text, c, finding->other);
     SAY(&text, ": nothing orders the two");
     say_taken(&text, c, &wanted);
-    say_remedy(&remedy, c, &wanted, finding->bytes.lo);
+    say_remedy(&remedy, c, finding, &wanted);
   }
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
 }

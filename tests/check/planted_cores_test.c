@@ -130,6 +130,19 @@ static void test_what_was_taken_is_told_and_where(void **state) {
   }
 }
 
+/* Who has waited for the write before the one that comes too early is not to read that. */
+static void test_a_way_that_is_known_is_told_alone(void **state) {
+  static const char *const bugs[] = {"credits", "no_answer", "slot_number", "three_ahead", "late_wait", "early_signal"};
+  (void)state;
+  skip_where_watched();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(bugs); i++) {
+    const struct planted_row row = {.bug = bugs[i]};
+    judge(&row, true);
+    if (strstr(observed.findings.items[0].remedy, " is to read what ")) fail_msg("%s: both ways", row.bug);
+    pto_observed_close(&observed);
+  }
+}
+
 /* All orders of the cores' steps: the two calls of the mistake are in different ones. */
 static void explore(const char *bug, bool is_buggy, struct pto_explored *explored) {
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
@@ -159,7 +172,7 @@ static void test_explored_at_each_call(void **state) {
   pto_explored_close(&explored);
 }
 
-static struct CMUnitTest tests[2 + 2 * PTO_ARRAY_LENGTH(rows)];
+static struct CMUnitTest tests[3 + 2 * PTO_ARRAY_LENGTH(rows)];
 static char names[PTO_ARRAY_LENGTH(tests)][96];
 
 int main(int argc, char **argv) {
@@ -177,6 +190,7 @@ int main(int argc, char **argv) {
     }
   if (argc == 1) {
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_what_was_taken_is_told_and_where);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_a_way_that_is_known_is_told_alone);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
   }
   return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);

@@ -28,6 +28,7 @@
   X(last_half, "AIV1 signals before it fills its half of shared memory, and may return before AIV0 reads")             \
   X(no_barrier, "each core reads the row of the other one without a barrier between")                                  \
   X(one_barrier, "each core writes its row again, with no second barrier behind the other's reading")                  \
+  X(last_level, "block 0 reads the row to which block 1 adds, with no barrier between")                                \
   X(both_write, "both vector cores write the first element, with the same value")                                      \
   X(one_too_many, "AIV0 writes one element of AIV1's half")                                                            \
   X(early_push, "AIV0 pushes a row that the AIC writes, before the AIC's signal")                                      \
@@ -616,6 +617,17 @@ static int next_block_run(const struct pto_kernel_args *a) {
   return status;
 }
 
+static int last_level_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index;
+  int status;
+  write_row(a, block, 10 * block);
+  status = pto_core_barrier(a);
+  if (status == 0 && block == 1) row(a, 1)[0] += sum_row(a, 0);
+  if (!BUG) TRY(pto_core_barrier(a));
+  if (status == 0 && block == 0) row(a, 8)[0] = row(a, 1)[0];
+  return status;
+}
+
 static int blocks_meet_run(const struct pto_kernel_args *a) {
   const uint32_t block = a->core->block_index, next = (block + 1) % a->core->block_count;
   write_row(a, block, 10 * block);
@@ -769,6 +781,7 @@ static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL
 static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
 
+static const struct pto_kernel last_level_kernel = KERNEL(last_level, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel uneven_rounds_kernel = KERNEL(uneven_rounds, PTO_KERNEL_WAITS, of_blocks);
 
 static void put_sum(struct planted *p, const struct pto_kernel *kernel) {
@@ -786,6 +799,7 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
 }
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
+static void last_level(struct planted *p) { put_together(p, &last_level_kernel); }
 static void uneven_rounds(struct planted *p) { put_together(p, &uneven_rounds_kernel); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }

@@ -204,7 +204,8 @@
   X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
   X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
-  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them", "PTO_ROLE_BIT(PTO_ROLE_AIC)")      \
+  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them",                                    \
+    "; if what was there before, add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)` behind the read of AIC")  \
   X(row_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")      \
   X(slot_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                \
     "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
@@ -228,6 +229,9 @@
     "pto_core_signal_block(args, 1")                                                                                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "pto_core_wait(args, 0)")                                                                                          \
+  X(last_level, "cores", 0, "AIV0 of block 1 writes bytes [64, 68) of array x", "AIV0 of block 0 reads them",          \
+    "; if what the other one writes, add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0)` behind the " \
+    "write of AIV0 of block 1")                                                                                        \
   X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
