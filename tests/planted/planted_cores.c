@@ -18,7 +18,7 @@
   X(late_wait, "AIV1 sums the row first, and waits then")                                                              \
   X(other_flag, "AIV1 reads the second row after the flag of the first")                                               \
   X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
-  X(early_relay, "AIV0 tells AIV1 that the AIC's row is there before it has waited for it")                            \
+  X(early_relay, "AIV0 passes the AIC's signal on to AIV1 before it has taken it")                                     \
   X(surplus, "a signal too many before the third row, for which the last row has none")                                \
   X(credits, "AIV1 allows three writes ahead into two rows")                                                           \
   X(first_row, "AIV0 writes each row after AIV1 has read it, but for the first, which AIV1 is to read then")           \
@@ -143,15 +143,17 @@ static int one_of_two_run(const struct pto_kernel_args *a) {
   return say(a, 0, (BUG ? early : sum_row(a, PTO_ROLE_AIC)) + sum_row(a, PTO_ROLE_AIV0));
 }
 
+/* AIC -> AIV0 -> AIV1: the signal of AIV0 stands for the row of the AIC too. */
 static int early_relay_run(const struct pto_kernel_args *a) {
   int status = 0;
   if (role_of(a) == PTO_ROLE_AIC) {
-    write_row(a, 0, 5);
+    write_row(a, 0, 7);
     return TELL(AIV0, 0);
   }
   if (role_of(a) == PTO_ROLE_AIV0) {
     if (BUG) TRY(TELL(AIV1, 0));
     TRY(TAKE(0));
+    if (status == 0) write_row(a, 1, sum_row(a, 0));
     if (!BUG) TRY(TELL(AIV1, 0));
     return status;
   }
