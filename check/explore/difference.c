@@ -125,11 +125,27 @@ static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint
   return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
 }
 
+/* What another core of the held call's task did last before it, in the run made last; NULL: none did anything since its
+ * own core ran before. */
+static const struct pto_explore_event *find_other_core(const struct pto_explore *explore,
+                                                       const struct pto_explore_event *held) {
+  const struct pto_explore_step *steps = explore->log.steps;
+  uint64_t at = 0;
+  while (at < explore->log.step_count && pto_explore_event_compare(&steps[at].event, held) != 0) at++;
+  while (at-- > 0) {
+    const struct pto_explore_event *event = &steps[at].event;
+    if (event->kind != PTO_EXPLORE_CALL || event->task != held->task) continue;
+    return event->role == held->role && event->block_index == held->block_index ? NULL : event;
+  }
+  return NULL;
+}
+
 /* What the orchestration had done that it has not in sequence. */
 static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
                               struct telling *telling) {
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
+  const struct pto_explore_event *other = find_other_core(explore, &hold->event);
   char place[512];
   set_tasks(explore, hold->event.task, PTO_FINDING_NONE, &telling->finding);
   pto_finding_say_places(&telling->finding, place, sizeof place);
@@ -138,6 +154,13 @@ static void describe_position(const struct pto_explore *explore, const struct pt
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
              accesses, place);
+  else if (other)
+    snprintf(
+        telling->reason, sizeof telling->reason,
+        "piece %u of %s of block %u of %s ran after piece %u of %s of block %u; `ptosim check --observe` says whether "
+        "these cores are ordered; if they are, " UNDECLARED "%s",
+        hold->event.piece, pto_role_name(hold->event.role), hold->event.block_index, held, other->piece,
+        pto_role_name(other->role), other->block_index, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so " UNDECLARED "%s",
@@ -208,10 +231,16 @@ static bool is_of_blocks(const struct pto_explore_hold *hold) {
   return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task == hold->event.task;
 }
 
+static const struct pto_explore_hold *find_blocks_hold(const struct pto_explore_holds *holds) {
+  for (uint32_t i = 0; i < holds->count; i++)
+    if (is_of_blocks(&holds->items[i])) return &holds->items[i];
+  return NULL;
+}
+
 /* Who ran before whom in the run made last, under `holds`, all of which it honoured; and why that was possible.  Where
  * an access of the host or the blocks of a task are what is held, that is it; else two tasks that declare a byte in
- * common and came in the other order (so there is no path between them: edges are kept in every order); else the first
- * hold alone. */
+ * common and came in the other order (so there is no path between them: edges are kept in every order); else cores or
+ * blocks of a task that another hold has; else the first hold alone. */
 static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
                      struct telling *telling) {
   struct pto_explore_event late, early;
@@ -228,6 +257,8 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
     describe_pair(explore, &late, &early, telling);
   } else if (is_pair(first)) {
     describe_pair(explore, &first->event, &first->until, telling);
+  } else if (!is_of_host(explore, first) && find_blocks_hold(holds)) {
+    describe_blocks(explore, find_blocks_hold(holds), telling);
   } else {
     describe_event(explore, &first->event, held, sizeof held);
     describe_position(explore, first, held, telling);
