@@ -296,20 +296,20 @@ static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_
   free(likes[1].records);
 }
 
-/* Whether the reader has waited for the very write whose bytes it has: one of the stretches that its last signal or
- * element of that core told of. */
+/* Whether the reader has waited for the very write whose values it has: its last signal or element told of that, and no
+ * record before. */
 static bool has_waited_for_write(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
   const struct pto_core_record *records = c->order.records;
-  const struct wanted wanted = {finding->writer, finding->other, {false, true}};
-  const uint32_t taken = find_taken(c, &wanted);
-  uint32_t number, i = taken == PTO_CORE_NO_RECORD ? taken : pto_core_order_giver(&c->order, taken, &number);
-  if (i == PTO_CORE_NO_RECORD || records[i].core != records[finding->writer].core) return false;
-  const struct pto_core_record *giver = &records[i];
-  for (i = giver->previous; i != PTO_CORE_NO_RECORD; i = records[i].previous) {
-    if (records[i].kind == giver->kind && records[i].subject == giver->subject) return false;
-    for (size_t w = 0; w < c->write_count; w++)
-      if (c->writes[w].record == i && c->writes[w].lo < finding->bytes.hi && finding->bytes.lo < c->writes[w].hi)
-        return true;
+  uint32_t took = finding->other;
+  while (took != PTO_CORE_NO_RECORD && records[took].kind != PTO_CORE_TOOK && records[took].kind != PTO_CORE_POPPED)
+    took = records[took].previous;
+  if (took == PTO_CORE_NO_RECORD || records[took].previous == PTO_CORE_NO_RECORD) return false;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *write = &c->writes[w];
+    if (write->lo < finding->bytes.hi && finding->bytes.lo < write->hi && write->record != finding->writer &&
+        pto_core_order_is_before(&c->order, write->record, took) &&
+        !pto_core_order_is_before(&c->order, write->record, records[took].previous))
+      return true;
   }
   return false;
 }
