@@ -205,9 +205,19 @@
   X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
   X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
   X(early_relay, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")      \
-  X(signal_over, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "before the read of AIV1")   \
-  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
-  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
+  X(surplus, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                                 \
+    "behind the write of AIV0 and `pto_core_wait(args, 1)` before the read of AIV1, except the first 2 times")         \
+  X(credits, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                    \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
+  X(first_row, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the write of AIV0, except the last 2 times, and `pto_core_wait(args, 0)` before the read of AIV1, "        \
+    "except the last 2 times")                                                                                         \
+  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the read of AIV1, except the last time, and `pto_core_wait(args, 0)` before the write of AIV0, "           \
+    "except the first time")                                                                                           \
+  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them",                                   \
+    "before the write of AIV0, except the first 2 times")                                                              \
   X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
     "pto_core_signal(args")                                                                                            \
   X(last_half, "cores", PLANTED_ANY, "of the shared memory of key 4", "AIV0 reads them", "before the read of AIV0")    \
@@ -216,8 +226,12 @@
   X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
   X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
-  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them", "PTO_ROLE_BIT(PTO_ROLE_AIC)")      \
+  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them",                                    \
+    "; if what was there before, add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)` behind the read of AIC")  \
   X(row_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")      \
+  X(slot_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
   X(role_returned, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                           \
     "before the read of AIV1")                                                                                         \
   X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
@@ -237,6 +251,9 @@
     "pto_core_signal_block(args, 1")                                                                                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "pto_core_wait(args, 0)")                                                                                          \
+  X(last_level, "cores", 0, "AIV0 of block 1 writes bytes [64, 68) of array x", "AIV0 of block 0 reads them",          \
+    "; if what the other one writes, add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0)` behind the " \
+    "write of AIV0 of block 1")                                                                                        \
   X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
@@ -250,6 +267,8 @@
     "pto_core_push(args, PTO_ROLE_AIV1")                                                                               \
   X(barrier_left, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 2", "without block 0 AIV1",                   \
     "`pto_core_barrier(args)` to AIV1")                                                                                \
+  X(uneven_rounds, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 3 with 1 of 2, without block 1 AIV0",        \
+    "which has returned after 2 barriers (it waits at planted_cores.c:", "let each core come to as many barriers")     \
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 
