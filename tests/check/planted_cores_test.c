@@ -115,6 +115,7 @@ static void test_what_was_taken_is_told_and_where(void **state) {
       {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
       {"credits", {"the wait of AIV0 at planted_cores.c:", "took signal 3 at its flag 1, which AIV1 sent at"}},
       {"credits", {"which AIV1 sent at planted_cores.c:", " before it read them"}},
+      {"freed_early", {"the wait of AIC at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
       {"one_of_two", {"took signal 1 at its flag 0, which several cores signal", "AIC writes bytes"}},
       {"three_ahead", {"AIV1 reads them", "nothing orders the two; submitted at"}},
   };
@@ -132,7 +133,8 @@ static void test_what_was_taken_is_told_and_where(void **state) {
 
 /* Who has waited for the write before the one that comes too early is not to read that. */
 static void test_a_way_that_is_known_is_told_alone(void **state) {
-  static const char *const bugs[] = {"credits", "no_answer", "slot_number", "three_ahead", "late_wait", "early_signal"};
+  static const char *const bugs[] = {"credits",     "freed_early", "no_answer",   "slot_number",
+                                     "three_ahead", "late_wait",   "early_signal"};
   (void)state;
   skip_where_watched();
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(bugs); i++) {

@@ -21,6 +21,8 @@
   X(early_relay, "AIV0 passes the AIC's signal on to AIV1 before it has taken it")                                     \
   X(surplus, "a signal too many before the third row, for which the last row has none")                                \
   X(credits, "AIV1 allows three writes ahead into two rows")                                                           \
+  X(freed_early,                                                                                                       \
+    "the AIC fills two rows, AIV0 passes its signals on to AIV1; AIV0, not AIV1, says that a row is free")             \
   X(first_row, "AIV0 writes each row after AIV1 has read it, but for the first, which AIV1 is to read then")           \
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
@@ -204,6 +206,22 @@ static int credits_run(const struct pto_kernel_args *a) {
       if (!BUG && i < COUNT - 2) TRY(TELL(AIV0, 0));
       if (i < COUNT - 3) TRY(TELL(AIV0, 1));
     }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+static int freed_early_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 4 };
+  const uint32_t frees = BUG ? PTO_ROLE_AIV0 : PTO_ROLE_AIV1;
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) != PTO_ROLE_AIC || i >= 2) TRY(TAKE(0));
+    if (role_of(a) == PTO_ROLE_AIC && status == 0) write_row(a, i % 2, 100 * i);
+    if (role_of(a) == PTO_ROLE_AIC) TRY(TELL(AIV0, 0));
+    if (role_of(a) == PTO_ROLE_AIV0) TRY(TELL(AIV1, 0));
+    if (role_of(a) == PTO_ROLE_AIV1 && status == 0) sum = 3 * sum + sum_row(a, i % 2);
+    if (role_of(a) == frees && i < COUNT - 2) TRY(TELL(AIC, 0));
   }
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
 }
@@ -746,6 +764,7 @@ OF_CLUSTER(one_of_two, true)
 OF_CLUSTER(early_relay, true)
 OF_CLUSTER(surplus, false)
 OF_CLUSTER(credits, false)
+OF_CLUSTER(freed_early, true)
 OF_CLUSTER(first_row, false)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)

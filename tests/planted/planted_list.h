@@ -210,6 +210,9 @@
   X(credits, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                    \
     "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
     "except the first 2 times")                                                                                        \
+  X(freed_early, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them",                                 \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 1)` before the write of AIC, except "  \
+    "the first 2 times")                                                                                               \
   X(first_row, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
     "behind the write of AIV0, except the last 2 times, and `pto_core_wait(args, 0)` before the read of AIV1, "        \
     "except the last 2 times")                                                                                         \
