@@ -632,7 +632,7 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                uint64_t at, const char *words) {
+                                uint64_t at, const char *words, const char *remedy) {
   struct pto_observe_text text = {.bytes = ""};
   struct object object;
   describe(o, at, &object);
@@ -641,7 +641,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   SAY(&text, ", byte %" PRId64 " of %s, which ", (int64_t)(at - object.lo), object.name);
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
-  pto_observe_add(o, kind, param, object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, object.name, remedy, o->call.payload, &text);
 }
 
 /* The kernel's parameter that is its scalar number `index`. */

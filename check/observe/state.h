@@ -364,9 +364,9 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
-/* "byte 4 of z … WORDS", of a byte of this parameter. */
+/* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                uint64_t at, const char *words);
+                                uint64_t at, const char *words, const char *remedy);
 /* Scalars of the unit's task that are addresses of what it does not declare. */
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,

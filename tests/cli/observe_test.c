@@ -79,6 +79,29 @@ static void test_a_finding_names_parameter_bytes_and_elements(void **state) {
   json_decref(root);
 }
 
+/* Each finding of these has the words and the remedy. */
+static void test_a_broken_promise_is_told_with_what_keeps_it(void **state) {
+  static const struct {
+    const char *bug, *words, *remedy;
+  } told[] = {
+      {"core_number", "the result depends on the core's number, and which core", "take `args->core->block_index`"},
+      {"lane_number", "the result depends on the core's lane, and which lane", "launch a kernel for each lane"},
+      {"sum_scaled", "grows by another amount", "declare param 1 INOUT"},
+      {"sum_of_steps", "grows by another amount", "which bf16 loses, add these up in float32 first; if"},
+  };
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    assert_int_equal(pto_ptosim_run("check %s/planted/planted_promises.so --case %s --observe --json -",
+                                    pto_ptosim_build(), told[i].bug),
+                     1);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    json_t *finding = json_array_get(json_object_get(root, "findings"), 0);
+    const char *sentence = pto_json_text(finding, "sentence"), *remedy = pto_json_text(finding, "remedy");
+    if (!strstr(sentence, told[i].words) || !strstr(remedy, told[i].remedy)) fail_msg("%s; %s", sentence, remedy);
+    json_decref(root);
+  }
+}
+
 static void test_only_the_tasks_asked_for_are_observed(void **state) {
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-tasks 3-7 --json -"), 0);
@@ -189,6 +212,7 @@ int main(void) {
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
+      cmocka_unit_test(test_a_broken_promise_is_told_with_what_keeps_it),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),
