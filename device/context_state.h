@@ -81,6 +81,9 @@ struct pto_context {
   bool has_failed;
   struct pto_error failure;   /* that is kept */
   struct pto_error refusal;   /* of the last call */
+  const char *call;           /* the call whose turn it is, for what is told of a refusal; NULL: none is told */
+  const char *call_of;        /* the program that it is about; NULL: none */
+  struct pto_refusals refusals;
   struct pto_trace recording; /* of the runs that have ended, where the configuration records; else zeroed */
   uint64_t ended_ps;          /* virtual time of the runs that have ended */
   struct pto_stats ended;     /* of them: core time by where it comes from */

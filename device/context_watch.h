@@ -15,6 +15,7 @@
 
 #include <pto/device.h>
 #include <runtime/base/error.h>
+#include <runtime/control/control.h>
 #include <runtime/trace/trace.h>
 
 struct pto_context_watch {
@@ -22,9 +23,10 @@ struct pto_context_watch {
    * PTO_OK, or a failure with its sentence, with which pto_context_create then ends (and `destroyed` is not called). */
   int (*created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes, struct pto_error *error);
   /* All that it was asked for is done; before runtime and memory go.  `counters` and `recording` of all its runs; the
-   * latter zeroed where none recorded anything, NULL where there was no memory to keep it. */
+   * latter zeroed where none recorded anything, NULL where there was no memory to keep it.  `refusals`: of calls on
+   * the context, which went on. */
   void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                    const struct pto_trace *recording);
+                    const struct pto_trace *recording, const struct pto_refusals *refusals);
   void *argument;
 };
 

@@ -134,7 +134,8 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
 
 int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
                          const struct pto_dispatch_bindings *bindings) {
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, "dispatch");
+  if (program) context->call_of = program->name;
   if (status == PTO_OK && (!program || !program->orchestrate || !bindings))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: no program, or no bindings");
   struct pto_command command = {.kind = PTO_COMMAND_DISPATCH, .program = program};
@@ -155,7 +156,7 @@ int pto_context_dispatch(struct pto_context *context, const struct pto_device_pr
 }
 
 int pto_context_forget_program(struct pto_context *context, const struct pto_device_program *program) {
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, "forget");
   if (!program) status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "forget: no program");
   pto_context_unlock(context);
   struct pto_command command = {.kind = PTO_COMMAND_SYNC};

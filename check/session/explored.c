@@ -106,7 +106,7 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
               "no task has written: `ptosim check --observe` tells what"
             : "");
   session->result.refused = refused;
-  if (session->rt) pto_session_take_refusals(session, session->rt);
+  if (session->rt) pto_session_take_refusals(session, pto_runtime_refusals(session->rt));
   pto_session_add_refusals(session, &explored->findings);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
   explored->error = session->result.error;

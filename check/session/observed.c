@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include <check/session/observed_arrays.h>
+#include <check/session/refusals.h>
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
 #include <sim/engine/observed_unit.h>
@@ -93,6 +94,7 @@ static int check_range(struct pto_observed *observed) {
 int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
   pto_session_name_nodes(&observed->session, &observed->findings);
+  pto_session_add_refusals(&observed->session, &observed->findings);
   if (code == PTO_EXIT_OK) code = check_range(observed);
   if (code == PTO_EXIT_OK && pto_observed_summary(observed).is_short) {
     pto_error_set(&observed->session.result.error, PTO_ENOMEM, "no memory for what kernels read and write");

@@ -166,13 +166,14 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
 }
 
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                              const struct pto_trace *recording) {
+                              const struct pto_trace *recording, const struct pto_refusals *refusals) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
   if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters, recording);
   if (session->context_rt == rt) session->context_rt = NULL;
-  pto_session_take_refusals(session, rt);
+  pto_session_take_refusals(session, pto_runtime_refusals(rt));
+  pto_session_take_refusals(session, refusals);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }
@@ -353,7 +354,7 @@ static void take_stats(struct pto_session *session) {
   }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
-  pto_session_take_refusals(session, session->rt);
+  pto_session_take_refusals(session, pto_runtime_refusals(session->rt));
   result->has_run = true;
   result->stopped = pto_runtime_wait_picture(session->rt);
   take_digest(session);

@@ -45,7 +45,7 @@ struct pto_session_listener {
   /* The program reports a context, before it is destroyed: what it has recorded; `first_task` is the number of its
    * first task among those of all contexts of the round. */
   void (*context_reported)(void *argument, const struct pto_trace *trace, uint64_t first_task);
-  /* As those of struct pto_context_watch. */
+  /* As those of struct pto_context_watch; of refusals the session keeps the account. */
   int (*context_created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                          struct pto_error *error);
   void (*context_destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,

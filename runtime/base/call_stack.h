@@ -19,6 +19,10 @@ const void *pto_call_stack_begin(const void *frame);
  * the outermost, or is not found. */
 const void *pto_call_stack_outer(const void *call);
 
+/* The call by which other code has come into this library: the innermost that returns to another loaded file than that
+ * of this function.  NULL: none does. */
+const void *pto_call_stack_entry(void);
+
 /* In the handler of a fault: where it came, and where the calls around that return to, the innermost first, up to the
  * function that starts at `outermost` (NULL: all), or to the end of the program's own code.  How many. */
 size_t pto_call_stack_take(const void *outermost, const void **calls, size_t capacity);

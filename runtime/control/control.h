@@ -89,10 +89,12 @@ uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
 void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame);
 void pto_host_end_orchestration(struct pto_runtime *rt);
 
-/* Submits of the last run that were refused, which the run survives; of the first of them the rest. */
+/* Submits of the last run that were refused, which the run survives, or calls on a context; of the first of them the
+ * rest. */
 struct pto_refusals {
   uint64_t count;
-  uint64_t task_number; /* that it would have had */
+  bool is_of_context;   /* then `task` is the call: "dispatch \"step\"" */
+  uint64_t task_number; /* that it would have had; of a context 0 */
   const void *call;     /* as in struct pto_trace_task, as is outer_call */
   const void *outer_call;
   struct pto_error error;

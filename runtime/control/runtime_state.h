@@ -135,6 +135,7 @@ struct pto_runtime {
       orchestration_ps;                     /* the orchestrator's clock, from there to the orchestration's return */
   struct pto_error error;                   /* the run's first error, else the last refused call's */
   struct pto_refusals refusals;             /* of submits of the run */
+  const void *frame_before;                 /* of runtime/base/call_stack.h: what the orchestration was called in */
   const void *left_open;                    /* where the scope was opened that the orchestration has left open */
   const void *place;                        /* what pto_call_from has said, as of runtime/trace/place.h */
   struct pto_call_list *call_list;          /* that is being made; NULL */

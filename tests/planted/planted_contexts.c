@@ -6,6 +6,9 @@
  * not declare, for tests/cli/observe_test.c, or do not come back; with `both`, contexts that live at the same time, for
  * tests/cli/run_test.c.  And, with `output`, what the first dispatch copied is read back, for tests/cli/explore_test.c:
  * ones, or zeros where the mistake shows.
+ *
+ * And, with `mistake=NAME`, mistakes in the calls on a context, for tests/device/context_findings_test.c; each is one
+ * line that asks `bug`, which is false of the clean twin.
  */
 #include <pto/pto.h>
 
@@ -152,9 +155,55 @@ static int drive_host_write(struct pass *pass) {
   return status;
 }
 
+/* ---- mistakes in the calls on a context ---- */
+
+/* What the status of each call is asked for, but that of the one with the mistake. */
+static int refused_dispatch(struct pass *pass, bool is_buggy) {
+  if (is_buggy) (void)pto_device_tensor_destroy(pass->context, pass->tensors[0]);
+  const int ignored = dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  return ignored ? PTO_OK : pto_context_sync(pass->context);
+}
+static int refused_write(struct pass *pass, bool is_buggy) {
+  static const float values[NUMEL];
+  const int ignored = pto_device_tensor_write(pass->context, pass->tensors[0], values, sizeof values - is_buggy);
+  return ignored ? PTO_OK : dispatch(pass, pass->tensors[0], pass->tensors[1]);
+}
+static int refused_copy(struct pass *pass, bool is_buggy) {
+  const int ignored = pto_device_tensor_copy(pass->context, pass->tensors[0], pass->tensors[!is_buggy]);
+  return ignored ? PTO_OK : pto_context_sync(pass->context);
+}
+static int refused_call(struct pass *pass, bool is_buggy) {
+  float from[NUMEL] = {0}, to[NUMEL];
+  const struct pto_host_array x = {"x", from, sizeof from}, z = {is_buggy ? "y" : "z", to, sizeof to};
+  const struct pto_compute_arrays arrays = {&x, &z, 1, 1};
+  const int ignored = pto_context_compute(pass->context, &pass->program, &arrays);
+  return ignored ? PTO_OK : pto_context_sync(pass->context);
+}
+
+static const struct mistake {
+  const char *name;
+  int (*drive)(struct pass *pass, bool is_buggy);
+} mistakes[] = {{"refused_dispatch", refused_dispatch},
+                {"refused_write", refused_write},
+                {"refused_copy", refused_copy},
+                {"refused_call", refused_call}};
+
+static int make_mistake(struct pto_program_run *run, const char *name) {
+  struct pass pass;
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    if (strcmp(mistakes[i].name, name) != 0) continue;
+    int status = open_pass(&pass, run);
+    if (!status) status = mistakes[i].drive(&pass, pto_option_bool(run, "bug"));
+    close_pass(&pass);
+    return status;
+  }
+  return pto_program_fail(run, "there is no mistake \"%s\"", name);
+}
+
 /* Tensor 0 is read, and then written. */
 static int host(struct pto_program_run *run) {
   struct pass pass;
+  if (pto_option_text(run, "mistake")[0]) return make_mistake(run, pto_option_text(run, "mistake"));
   if (pto_option_bool(run, "both")) return drive_both(run);
   int status = open_pass(&pass, run);
   if (!status && pto_option_bool(run, "write")) return drive_host_write(&pass);
@@ -191,6 +240,8 @@ const struct pto_program pto_program = {
                                            {"output", PTO_OPTION_BOOL, "false", "read back what was copied"},
                                            {"peek", PTO_OPTION_BOOL, "false", "read what no task touches in between"},
                                            {"write", PTO_OPTION_BOOL, "false", "the host writes, behind a sync"},
+                                           {"mistake", PTO_OPTION_TEXT, "", "a mistake in the calls on a context"},
+                                           {"bug", PTO_OPTION_BOOL, "true", "false: the clean twin of that"},
                                            {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "

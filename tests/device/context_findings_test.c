@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mistakes in the calls on contexts, as ptosim finds them: tests/planted/planted_contexts.c has each with a clean twin.
+ * The twin is clean under every verb.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+static const char *const verbs[] = {"run", "check", "check --observe", "explore --schedules 3"};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+static int ask(size_t verb, const char *mistake, bool is_buggy) {
+  const size_t name = strcspn(verbs[verb], " ");
+  return pto_ptosim_run("%.*s %s/planted/planted_contexts.so%s --set mistake=%s --set bug=%s", (int)name, verbs[verb],
+                        pto_ptosim_build(), verbs[verb] + name, mistake, is_buggy ? "true" : "false");
+}
+
+static void expect_found(size_t verb, const char *mistake, const char *const *parts, size_t part_count) {
+  const int code = ask(verb, mistake, true);
+  if (strstr(pto_ptosim_last.out, "not compared")) return; /* of a sanitizer's build, which observes nothing */
+  for (size_t i = 0; i < part_count; i++)
+    if (code != 1 || !strstr(pto_ptosim_last.out, parts[i]))
+      fail_msg("%s, %s: exit %d: \"%s%s\" does not say \"%s\"", verbs[verb], mistake, code, pto_ptosim_last.out,
+               pto_ptosim_last.err, parts[i]);
+}
+
+static void expect_clean(size_t verb, const char *mistake) {
+  const int code = ask(verb, mistake, false);
+  if (code)
+    fail_msg("%s, the twin of %s: exit %d: %s%s", verbs[verb], mistake, code, pto_ptosim_last.out, pto_ptosim_last.err);
+}
+
+static void test_refused_calls_that_a_program_ignores_are_found_by_every_verb(void **state) {
+  static const char *const rows[][3] = {
+      {"refused_dispatch", "dispatch \"copy\" at planted_contexts.c:", ": x: tensor 1 (rewritten) has been destroyed"},
+      {"refused_write", "write at planted_contexts.c:", "tensor 1 (rewritten)"},
+      {"refused_copy", "copy at planted_contexts.c:", ": tensor 1 (rewritten) is both source and target"},
+      {"refused_call", "compute at planted_contexts.c:", ": no output is called \"y\""},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t verb = 0; verb < VERBS; verb++) {
+      const char *const parts[] = {verb ? "refused: " : "refused  1 call; the first, ", rows[i][1], rows[i][2]};
+      expect_found(verb, rows[i][0], parts, 3);
+      expect_clean(verb, rows[i][0]);
+    }
+}
+
+static void test_json_has_a_refused_call_with_its_place_and_without_a_task(void **state) {
+  (void)state;
+  assert_int_equal(
+      pto_ptosim_run("check %s/planted/planted_contexts.so --set mistake=refused_copy --json -", pto_ptosim_build()),
+      1);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *finding = json_array_get(json_object_get(root, "findings"), 0);
+  json_t *place = json_array_get(json_object_get(finding, "places"), 0);
+  assert_string_equal(pto_json_text(finding, "kind"), "refused");
+  assert_true(json_is_null(json_array_get(json_object_get(finding, "tasks"), 0)));
+  assert_non_null(strstr(pto_json_text(place, "file"), "planted_contexts.c"));
+  assert_string_equal(pto_json_text(json_object_get(place, "callee"), "function"), "refused_copy");
+  json_decref(root);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
+      cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
+  };
+  return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
