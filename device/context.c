@@ -101,7 +101,7 @@ static void destroy_parts(struct pto_context *context) {
   if (context->is_watched) {
     const struct pto_context_watch *watch = context->config.context_watch;
     watch->destroyed(watch->argument, context->rt, &context->counters,
-                     context->recording_dropped ? NULL : &context->recording, &context->refusals);
+                     context->recording_dropped ? NULL : &context->recording, &context->refusals, context->remarks);
   }
   pto_runtime_destroy(context->rt);
   pto_trace_fini(&context->recording);

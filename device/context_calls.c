@@ -31,6 +31,10 @@ static void take_effect(const struct pto_command *command) {
 }
 
 int pto_context_enqueue(struct pto_context *context, struct pto_command *command) {
+  if (context->config.record & PTO_RECORD_CALLERS) {
+    command->call = pto_call_stack_entry();
+    command->outer_call = command->call ? pto_call_stack_outer(command->call) : NULL;
+  }
   if (!context->has_thread && context->queued - context->done == PTO_CONTEXT_QUEUE) pto_executor_run(context);
   pto_context_lock(context);
   while (!context->has_failed && context->queued - context->done == PTO_CONTEXT_QUEUE)

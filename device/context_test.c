@@ -172,7 +172,8 @@ static int tell_created(void *argument, struct pto_runtime *rt, void *memory, ui
   return t->answer ? pto_error_set(error, t->answer, "not this one") : PTO_OK;
 }
 static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all,
-                           const struct pto_trace *recording, const struct pto_refusals *refusals) {
+                           const struct pto_trace *recording, const struct pto_refusals *refusals,
+                           const struct pto_context_remark *remarks) {
   struct told *t = argument;
   t->destroyed++;
   t->tasks = of_all->tasks;
@@ -183,7 +184,7 @@ static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct 
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
   static const char *const engines[] = {"threads", "virtual", "observe", "observed virtual", "explore"};
-  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told};
+  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told, true};
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
     const struct pto_context_options options = {
         .size = sizeof options,

@@ -14,6 +14,7 @@
 #define PTO_CONTEXT_WATCH_H
 
 #include <pto/device.h>
+#include <device/context_remarks.h>
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
 #include <runtime/trace/trace.h>
@@ -24,10 +25,14 @@ struct pto_context_watch {
   int (*created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes, struct pto_error *error);
   /* All that it was asked for is done; before runtime and memory go.  `counters` and `recording` of all its runs; the
    * latter zeroed where none recorded anything, NULL where there was no memory to keep it.  `refusals`: of calls on
-   * the context, which went on. */
+   * the context, which went on; remarks[PTO_REMARK_COUNT]. */
   void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                    const struct pto_trace *recording, const struct pto_refusals *refusals);
+                    const struct pto_trace *recording, const struct pto_refusals *refusals,
+                    const struct pto_context_remark *remarks);
   void *argument;
+  /* Whether the context looks for what it has remarks on: then programs that repeat are called at each dispatch, what
+   * they submit is submitted, and it is compared with what was kept. */
+  bool asks;
 };
 
 /* Carries out what is queued, and ends the run that is on its way.  *recording_out: what was recorded of all of them,

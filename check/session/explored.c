@@ -2,6 +2,7 @@
 #include <check/session/explored.h>
 
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <runtime/control/control.h>
 
 #define DEFAULT_WORKERS 3u /* more than most machines for a build have to spare, so that threads are interrupted */
@@ -51,6 +52,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   }
   explored->has_threads = has_threads;
   if (session->rt) return has_threads ? open_threads(explored) : PTO_EXIT_OK;
+  session->context_watch.asks = true;
   session->listener = (struct pto_session_listener){
       .context_created = context_created, .context_destroyed = context_destroyed, .argument = &explored->explore};
   return PTO_EXIT_OK;
@@ -108,6 +110,7 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
   session->result.refused = refused;
   if (session->rt) pto_session_take_refusals(session, pto_runtime_refusals(session->rt));
   pto_session_add_refusals(session, &explored->findings);
+  pto_session_add_remarks(session, &explored->findings);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
   explored->error = session->result.error;
   return PTO_EXIT_FAILED;

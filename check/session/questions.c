@@ -8,6 +8,7 @@
 
 #include <check/session/graph_program.h>
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <runtime/control/control.h>
 
 const struct pto_trace *pto_session_trace(const struct pto_session *session) {
@@ -97,7 +98,10 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
                                               .context = (void *)(uintptr_t)session};
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
-  if (status == PTO_OK) pto_session_add_refusals(session, findings);
+  if (status == PTO_OK) {
+    pto_session_add_refusals(session, findings);
+    pto_session_add_remarks(session, findings);
+  }
   pto_session_name_nodes(session, findings);
   return status;
 }

@@ -9,6 +9,7 @@
 #include <check/session/graph_program.h>
 #include <check/session/named_kernels.h>
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <pto/world.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
@@ -166,7 +167,8 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
 }
 
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                              const struct pto_trace *recording, const struct pto_refusals *refusals) {
+                              const struct pto_trace *recording, const struct pto_refusals *refusals,
+                              const struct pto_context_remark *remarks) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
@@ -174,6 +176,7 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
   if (session->context_rt == rt) session->context_rt = NULL;
   pto_session_take_refusals(session, pto_runtime_refusals(rt));
   pto_session_take_refusals(session, refusals);
+  pto_session_take_remarks(session, remarks);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }
@@ -214,7 +217,7 @@ static int open_program_run(struct pto_session *session) {
 static int open_runtime(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   if (pto_program_run_is_host(session->run)) {
-    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session};
+    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session, false};
     session->config.context_watch = &session->context_watch;
     return PTO_EXIT_OK;
   }
@@ -296,7 +299,9 @@ int pto_session_init(struct pto_session *session, const struct pto_session_optio
 }
 
 int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options) {
-  return init(session, options, true);
+  const int code = init(session, options, true);
+  session->context_watch.asks = true;
+  return code;
 }
 
 /* ---- execute ---- */
@@ -370,6 +375,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   session->reported_ps = session->reported_count = session->context_count = session->dispatches = 0;
   result->refused = 0;
   result->first_refusal = NULL;
+  memset(session->remarks, 0, sizeof session->remarks);
   const double begin = pto_clock_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = pto_clock_seconds() - begin;

@@ -71,6 +71,8 @@ enum pto_decided {
   X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for")      \
   X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks")                            \
   X(PTO_FINDING_REFUSED, "refused", false, THIS_ORDER, "a submit or a call on a context was refused, and the program went on")          \
+  X(PTO_FINDING_REPEATS, "repeats", false, THIS_ORDER,                                                                 \
+    "a program that says `repeats` would submit something else the next time")                                         \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
   X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
   X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")

@@ -68,10 +68,32 @@ static void test_json_has_a_refused_call_with_its_place_and_without_a_task(void 
   json_decref(root);
 }
 
+/* `run` submits what was kept, and has nothing to compare. */
+static void test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge(void **state) {
+  static const char *const rows[][2] = {
+      {"repeats_scalar",
+       "would submit task 0 of its own (fill) with param 1 value = 1; what was kept of an earlier one "
+       "has 0, and by `repeats` that is submitted again; submitted at planted_contexts.c:"},
+      {"repeats_kernel",
+       "task 0 of its own (refill) with kernel refill; what was kept of an earlier one has kernel fill"},
+      {"repeats_tasks",
+       "task 1 of its own (fill) with a submit of fill; what was kept of an earlier one has no more calls"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t verb = 0; verb < VERBS; verb++) {
+      const char *const parts[] = {"repeats: dispatch 2 of the context, of \"copy\", ", rows[i][1],
+                                   "; dispatched at planted_contexts.c:", "say `repeats` = 0"};
+      if (verb) expect_found(verb, rows[i][0], parts, 4);
+      expect_clean(verb, rows[i][0]);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
       cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
+      cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);
 }

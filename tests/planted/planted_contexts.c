@@ -180,13 +180,65 @@ static int refused_call(struct pass *pass, bool is_buggy) {
   return ignored ? PTO_OK : pto_context_sync(pass->context);
 }
 
+/* A number that changes with each dispatch of a program that says that it repeats: the mistake is that it is a scalar
+ * (or chooses the kernel, or how many tasks there are), and no program of its own for each number. */
+enum { CHANGES_SCALAR, CHANGES_KERNEL, CHANGES_TASKS };
+struct changing {
+  int what;
+  uint64_t number;
+};
+static int fill_run(const struct pto_kernel_args *a) {
+  for (uint32_t i = 0; i < NUMEL; i++) ((float *)a->tensors[0].addr)[i] = (float)a->scalars[0].u64;
+  return 0;
+}
+static const struct pto_kernel_param of_fill[] = {F32("z", PTO_OUTPUT),
+                                                  {.name = "value", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
+#define FILL(called)                                                                                                   \
+  { .name = called, .cores = PTO_AIV, .params = of_fill, .param_count = 2, .run = fill_run }
+static const struct pto_kernel fills[] = {FILL("fill"), FILL("refill")};
+static int submit_changing(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct changing *c = bound->context;
+  const struct pto_kernel *kernel = &fills[c->what == CHANGES_KERNEL && c->number];
+  const struct pto_param params[] = {pto_output(&bound->outputs[0]),
+                                     pto_scalar_u64(c->what == CHANGES_SCALAR ? c->number : 0)};
+  int status = PTO_OK;
+  for (uint64_t i = 0; i <= (c->what == CHANGES_TASKS ? c->number : 0) && !status; i++)
+    status = pto_submit_aiv(rt, kernel, params, 2);
+  return status;
+}
+static int dispatch_changing(struct pass *pass, int what, bool is_buggy) {
+  struct changing numbers[2] = {{what, 0}, {what, 1}};
+  struct pto_device_program programs[2];
+  int status = PTO_OK;
+  for (int i = 0; i < 2 && !status; i++) {
+    if (is_buggy) numbers[0].number = (uint64_t)i;
+    programs[i] = pass->program;
+    programs[i].input_count = 0;
+    programs[i].orchestrate = submit_changing;
+    programs[i].repeats = 1;
+    programs[i].context = &numbers[is_buggy ? 0 : i];
+    const struct pto_binding out = {"z", pass->tensors[1]};
+    const struct pto_dispatch_bindings bindings = {.outputs = &out, .output_count = 1};
+    status = pto_context_dispatch(pass->context, &programs[i], &bindings);
+    if (!status) status = pto_context_sync(pass->context);
+  }
+  return status;
+}
+static int repeats_scalar(struct pass *pass, bool is_buggy) {
+  return dispatch_changing(pass, CHANGES_SCALAR, is_buggy);
+}
+static int repeats_kernel(struct pass *pass, bool is_buggy) {
+  return dispatch_changing(pass, CHANGES_KERNEL, is_buggy);
+}
+static int repeats_tasks(struct pass *pass, bool is_buggy) { return dispatch_changing(pass, CHANGES_TASKS, is_buggy); }
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
-} mistakes[] = {{"refused_dispatch", refused_dispatch},
-                {"refused_write", refused_write},
-                {"refused_copy", refused_copy},
-                {"refused_call", refused_call}};
+} mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
+                {"refused_copy", refused_copy},         {"refused_call", refused_call},
+                {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
+                {"repeats_tasks", repeats_tasks}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;

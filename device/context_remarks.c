@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include <device/context_remarks.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <device/context_state.h>
+
+/* The first of its kind, for the rest to be filled in; NULL: there was one already. */
+static struct pto_context_remark *begin(struct pto_context *context, enum pto_context_remark_kind kind,
+                                        const struct pto_command *command) {
+  struct pto_context_remark *remark = &context->remarks[kind];
+  if (remark->count++) return NULL;
+  remark->task = UINT64_MAX;
+  remark->calls[1][0] = command->call;
+  remark->calls[1][1] = command->outer_call;
+  return remark;
+}
+
+void pto_context_remark_repeats(struct pto_context *context, const struct pto_command *command,
+                                const struct pto_call_difference *difference, uint64_t first_task) {
+  struct pto_context_remark *remark = begin(context, PTO_REMARK_REPEATS, command);
+  const char *name = command->program->name;
+  char task[80] = "";
+  if (!remark) return;
+  if (difference->call) {
+    remark->task = first_task + difference->submits;
+    remark->calls[0][0] = difference->call;
+    snprintf(remark->kernel, sizeof remark->kernel, "%s", difference->kernel ? difference->kernel : "");
+    snprintf(task, sizeof task, " task %" PRIu64 " of its own (%s) with", difference->submits, remark->kernel);
+  }
+  snprintf(remark->sentence, sizeof remark->sentence,
+           "dispatch %" PRIu64
+           " of the context, of \"%.64s\", would submit%s %s; what was kept of an earlier one has %s, "
+           "and by `repeats` that is submitted again",
+           context->counters.dispatches + 1, name ? name : "", task, difference->made, difference->kept);
+  snprintf(remark->remedy, sizeof remark->remedy, "%ssay `repeats` = 0",
+           difference->is_scalar ? "give the number in a tensor, or " : "");
+}
