@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <device/context_watch.h>
+#include <runtime/base/call_stack.h>
 
 /* ---- one command ---- */
 
@@ -242,7 +243,16 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
   return status;
 }
 
+/* The tasks of a program of the library's own, a graph, stand where it was dispatched: no line of theirs is the
+ * user's. */
+static void tell_place(struct pto_context *context, const struct pto_command *command) {
+  const bool is_dispatch = command->kind == PTO_COMMAND_DISPATCH && command->call;
+  const bool is_own = is_dispatch && pto_call_stack_is_own((const void *)(uintptr_t)command->program->orchestrate);
+  pto_host_call_from(context->rt, command->call, command->outer_call, is_own);
+}
+
 static int execute(struct pto_context *context, struct pto_command *command) {
+  tell_place(context, command);
   switch (command->kind) {
   case PTO_COMMAND_WRITE:
   case PTO_COMMAND_READ:

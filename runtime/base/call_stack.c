@@ -2,7 +2,6 @@
 #include <runtime/base/call_stack.h>
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <unwind.h>
 
@@ -70,8 +69,11 @@ static _Unwind_Reason_Code pass_entry(struct _Unwind_Context *context, void *arg
   return _URC_END_OF_STACK;
 }
 
+static const char here;
+
+bool pto_call_stack_is_own(const void *function) { return file_of(function) == file_of(&here); }
+
 const void *pto_call_stack_entry(void) {
-  static const char here;
   struct entry entry = {.file = file_of(&here)};
   _Unwind_Backtrace(pass_entry, &entry);
   return entry.call;

@@ -92,8 +92,11 @@ struct pto_trace_host_access {
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */
-  const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
+  const void *call;       /* where the program's call of the public function returns to; of a move NULL, but where
+                           * PTO_RECORD_CALLERS asks for it */
+  const void *outer_call; /* as in struct pto_trace_task, of a move; else NULL */
   uint32_t is_write, is_managed;
+  uint32_t is_move;     /* of a whole tensor, to or from a device or on it */
   uint32_t is_sync;     /* then of the rest task_count alone says something */
   uint32_t is_released; /* as in struct pto_trace_param */
   const char *buffer_label;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -89,10 +90,42 @@ static void test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_ve
     }
 }
 
+static int check_pto(const char *mistake, bool is_buggy) {
+  return pto_ptosim_run("check %s/planted/planted_contexts.so --deps pto --set mistake=%s --set bug=%s",
+                        pto_ptosim_build(), mistake, is_buggy ? "true" : "false");
+}
+/* The number of the line that stands behind `words`. */
+static long line_behind(const char *words) {
+  const char *at = strstr(pto_ptosim_last.out, words);
+  if (!at) fail_msg("\"%s\" does not say \"%s\"", pto_ptosim_last.out, words);
+  return strtol(at + strlen(words), NULL, 10);
+}
+
+/* Each place is the program's call, and where a function of the program makes that, its line too. */
+static void test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context(void **state) {
+  (void)state;
+  assert_int_equal(check_pto("graph_write", true), 1);
+  assert_non_null(strstr(pto_ptosim_last.out,
+                         "WAR: task 0 (relu) param 0 reads buffer 1 (rewritten) [0:16]; host access "
+                         "0 (before task 1) writes it bytes 0:64; both touch bytes 0:64;"));
+  assert_non_null(strstr(pto_ptosim_last.out, "; sync the context first"));
+  const long first = line_behind("; submitted at planted_contexts.c:");
+  assert_int_equal(line_behind(" and planted_contexts.c:"), first); /* host()'s call of what makes the mistakes */
+  assert_null(strstr(pto_ptosim_last.out, "lower"));
+  const char *graph = strstr(pto_ptosim_last.out, " (planted_contexts.c:");
+  assert_non_null(graph);
+  const char *write = strstr(graph + 1, " (planted_contexts.c:");
+  assert_non_null(write);
+  const long dispatch_line = strtol(graph + 21, NULL, 10), write_line = strtol(write + 21, NULL, 10);
+  assert_true(dispatch_line > 100 && write_line > dispatch_line && write_line < first);
+  assert_int_equal(check_pto("graph_write", false), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
       cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
+      cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -10,6 +10,7 @@
  * And, with `mistake=NAME`, mistakes in the calls on a context, for tests/device/context_findings_test.c; each is one
  * line that asks `bug`, which is false of the clean twin.
  */
+#include <pto/graph.h>
 #include <pto/pto.h>
 
 #include <string.h>
@@ -232,13 +233,51 @@ static int repeats_kernel(struct pass *pass, bool is_buggy) {
 }
 static int repeats_tasks(struct pass *pass, bool is_buggy) { return dispatch_changing(pass, CHANGES_TASKS, is_buggy); }
 
+/* Under rules pto: the input of a graph is written again, or its output computed again for who reads it on the way,
+ * while tasks that are on their way use it. */
+static int with_graph(struct pass *pass, int (*drive)(struct pass *, struct pto_graph *, bool), bool is_buggy) {
+  const struct pto_graph_desc desc = {PTO_FLOAT32, 1, {NUMEL}};
+  struct pto_graph_builder *builder = NULL;
+  struct pto_graph *graph = NULL;
+  int status = pto_graph_builder_create(pass->context, &builder);
+  if (status) return status;
+  const struct pto_graph_output z = {
+      "z", pto_graph_builder_relu(builder, pto_graph_builder_input(builder, "x", &desc), NULL)};
+  status = pto_graph_builder_build(builder, &z, 1, &graph);
+  pto_graph_builder_destroy(builder);
+  if (!status) status = drive(pass, graph, is_buggy);
+  if (graph) pto_graph_destroy(graph);
+  return status;
+}
+static int dispatch_graph(struct pass *pass, struct pto_graph *graph, int from, int to) {
+  const struct pto_binding in = {"x", pass->tensors[from]}, out = {"z", pass->tensors[to]};
+  const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
+  return pto_graph_dispatch(graph, pass->context, &bindings);
+}
+static int drive_graph_write(struct pass *pass, struct pto_graph *graph, bool is_buggy) {
+  static const float zeros[NUMEL];
+  int status = dispatch_graph(pass, graph, 0, 1);
+  if (!status && !is_buggy) status = pto_context_sync(pass->context);
+  if (!status) status = pto_device_tensor_write(pass->context, pass->tensors[0], zeros, sizeof zeros);
+  return status ? status : pto_context_sync(pass->context);
+}
+static int graph_write(struct pass *pass, bool is_buggy) { return with_graph(pass, drive_graph_write, is_buggy); }
+static int drive_graph_twice(struct pass *pass, struct pto_graph *graph, bool is_buggy) {
+  int status = dispatch_graph(pass, graph, 0, 1);
+  if (!status) status = dispatch_graph(pass, graph, 1, 2);
+  if (!status && !is_buggy) status = pto_context_sync(pass->context);
+  if (!status) status = dispatch_graph(pass, graph, 0, 1);
+  return status ? status : pto_context_sync(pass->context);
+}
+static int graph_twice(struct pass *pass, bool is_buggy) { return with_graph(pass, drive_graph_twice, is_buggy); }
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
-} mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
-                {"refused_copy", refused_copy},         {"refused_call", refused_call},
-                {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
-                {"repeats_tasks", repeats_tasks}};
+} mistakes[] = {
+    {"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},   {"refused_copy", refused_copy},
+    {"refused_call", refused_call},         {"repeats_scalar", repeats_scalar}, {"repeats_kernel", repeats_kernel},
+    {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},       {"graph_twice", graph_twice}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;
