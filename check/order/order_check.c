@@ -92,6 +92,12 @@ static const char *name_common(const struct reporter *t, const struct pto_confli
   return out;
 }
 
+/* Of two dispatches of a context, where no handle of the one's tasks comes to the other. */
+static bool is_between_dispatches(const struct pto_access_graph *graph, const struct pto_conflict *c) {
+  return !graph->nodes[c->earlier].is_host && !graph->nodes[c->later].is_host &&
+         pto_graph_task(graph, c->earlier)->command != pto_graph_task(graph, c->later)->command;
+}
+
 static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,
                         char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
@@ -104,6 +110,8 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
     snprintf(out, size, "read an element that a task of no manual scope, `after` task %" PRIu32 ", writes", number);
   else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
+  else if (is_between_dispatches(graph, c))
+    snprintf(out, size, PTO_FINDING_SYNC_BETWEEN);
   else
     snprintf(out, size, "add `after` task %" PRIu32 "%s", number,
              rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS ? ", or make both tensors views of one" : "");

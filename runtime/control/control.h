@@ -30,8 +30,9 @@ PTO_MUST_CHECK int pto_host_acquire(struct pto_runtime *rt, const struct pto_ten
 /* Waits until the host may write all bytes of `t`, external memory that is about to go, and forgets who has used them:
  * tasks on what gets their place have no edges to those. */
 PTO_MUST_CHECK int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t);
-/* Where the program's call stands that what follows is done for, both as in struct pto_trace_task; NULL: it is not
- * known.  Moves are recorded with it; has_tasks: tasks too, as by pto_call_from, also those of a call list. */
+/* A command of a context begins.  Where the program's call stands that it is of, both as in struct pto_trace_task;
+ * NULL: it is not known.  Moves are recorded with it; has_tasks: tasks too, as by pto_call_from, also those of a call
+ * list. */
 void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, bool has_tasks);
 /* Takes in what has completed and helps the machine one step along.  False where no task is unfinished, or the run has
  * failed. */

@@ -140,6 +140,7 @@ struct pto_runtime {
   const void *place;            /* what pto_call_from has said, as of runtime/trace/place.h */
   const void *move_call;        /* what pto_host_call_from has said */
   const void *move_outer_call;
+  uint64_t command_count;                   /* how often it has been called */
   struct pto_call_list *call_list;          /* that is being made; NULL */
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
   struct pto_deps_table recorded_rules;     /* how its tasks are ordered */

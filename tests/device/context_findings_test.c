@@ -121,11 +121,27 @@ static void test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_co
   assert_int_equal(check_pto("graph_write", false), 0);
 }
 
+static void test_between_two_dispatches_the_remedy_is_a_sync(void **state) {
+  static const char remedy[] = "; sync the context between the two dispatches, or bind another tensor\n";
+  (void)state;
+  assert_int_equal(check_pto("graph_twice", true), 1);
+  const char *first = strstr(pto_ptosim_last.out, remedy);
+  assert_non_null(first);
+  assert_non_null(strstr(first + 1, remedy)); /* WAW of task 0 and task 2, WAR of task 1 and task 2 */
+  assert_null(strstr(pto_ptosim_last.out, "`after`"));
+  assert_int_equal(
+      pto_ptosim_run("why %s/planted/planted_contexts.so --deps pto --set mistake=graph_twice 1 2", pto_ptosim_build()),
+      0);
+  assert_non_null(strstr(pto_ptosim_last.out, remedy));
+  assert_int_equal(check_pto("graph_twice", false), 0); /* with the sync */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
       cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
       cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
+      cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);
