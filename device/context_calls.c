@@ -42,6 +42,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
   int status = failure_status(context);
   if (status == PTO_OK) {
     if (context->first_ns == 0) context->first_ns = pto_clock_ns();
+    if (pto_context_asks(context)) pto_context_remark_queued(context, command);
     take_effect(command);
     context->queue[context->queued++ % PTO_CONTEXT_QUEUE] = *command;
     pthread_cond_signal(&context->is_queued);

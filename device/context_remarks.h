@@ -3,7 +3,8 @@
  * Remarks of a context on the program that drives it: what no call refuses and no task declares, and is wrong all the
  * same.  For tools (context_watch.h); a context without a watch that asks makes none.
  *
- * Owned by the context.  The executor writes them; who is told of them by the watch reads them when it has ended.
+ * Owned by the context.  Calls write those of PTO_REMARK_READ_EARLY under its lock, the executor the others; who is
+ * told of them by the watch reads them when it has ended.
  */
 #ifndef PTO_CONTEXT_REMARKS_H
 #define PTO_CONTEXT_REMARKS_H
@@ -11,7 +12,8 @@
 #include <runtime/control/call_list_compare.h>
 
 enum pto_context_remark_kind {
-  PTO_REMARK_REPEATS, /* a program that says `repeats` would submit something else */
+  PTO_REMARK_REPEATS,    /* a program that says `repeats` would submit something else */
+  PTO_REMARK_READ_EARLY, /* a tensor is an input, and then the host gives it its first values */
   PTO_REMARK_COUNT
 };
 
@@ -27,6 +29,9 @@ struct pto_context_remark {
 
 struct pto_context;
 struct pto_command;
+
+/* A command is queued: what it says of which tensors have values.  Under the context's lock. */
+void pto_context_remark_queued(struct pto_context *context, const struct pto_command *command);
 
 /* The command, a dispatch, submits something else than what was kept of its program.  `first_task`: the number of its
  * first. */

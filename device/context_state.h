@@ -96,6 +96,9 @@ struct pto_context {
   uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
 };
 
+/* Whether it looks for what there are remarks on. */
+bool pto_context_asks(const struct pto_context *context);
+
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
 

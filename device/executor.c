@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <device/context_watch.h>
 #include <runtime/base/call_stack.h>
 
 /* ---- one command ---- */
@@ -163,10 +162,6 @@ static int list_submits(struct pto_context *context, const struct given *given, 
   return status;
 }
 
-static bool asks(const struct pto_context *context) {
-  return context->is_watched && context->config.context_watch->asks;
-}
-
 /* Calls the program, although what it submits is kept, and remarks where it is something else. */
 static int compare_submits(struct pto_context *context, const struct given *given, const struct pto_call_list *kept) {
   struct pto_stats before = {.size = sizeof before};
@@ -194,8 +189,8 @@ static int submit_repeating(struct pto_context *context, const struct given *giv
   }
   pto_context_unlock(context);
   if (!entry->submits) return call_program(context, given);
-  return asks(context) ? compare_submits(context, given, entry->submits)
-                       : pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count);
+  return pto_context_asks(context) ? compare_submits(context, given, entry->submits)
+                                   : pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count);
 }
 
 static int submit_program(struct pto_context *context, const struct pto_flight *flight,

@@ -74,6 +74,8 @@ enum pto_decided {
     "a submit or a call on a context was refused, and the program went on")                                            \
   X(PTO_FINDING_REPEATS, "repeats", false, THIS_ORDER,                                                                 \
     "a program that says `repeats` would submit something else the next time")                                         \
+  X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
+    "a device tensor is the input of a dispatch before the host gives it its first values")                            \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
   X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
   X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")

@@ -136,12 +136,29 @@ static void test_between_two_dispatches_the_remedy_is_a_sync(void **state) {
   assert_int_equal(check_pto("graph_twice", false), 0); /* with the sync */
 }
 
+/* A note, which leaves the verdict alone. */
+static void test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted(void **state) {
+  static const char note[] =
+      "read early: tensor 3 is the input of a dispatch before anything has written it, so it is zeros there; the host "
+      "writes it behind that; written at planted_contexts.c:";
+  (void)state;
+  for (size_t verb = 0; verb < VERBS; verb++) {
+    assert_int_equal(ask(verb, "read_early", true), 0);
+    if (strstr(pto_ptosim_last.out, "not compared")) continue;
+    assert_true((strstr(pto_ptosim_last.out, note) != NULL) == (verb > 0));
+    if (verb) assert_non_null(strstr(pto_ptosim_last.out, "; dispatched at planted_contexts.c:"));
+    expect_clean(verb, "read_early");
+    assert_null(strstr(pto_ptosim_last.out, "read early"));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
       cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
       cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
       cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),
+      cmocka_unit_test(test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);

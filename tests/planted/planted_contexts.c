@@ -271,13 +271,27 @@ static int drive_graph_twice(struct pass *pass, struct pto_graph *graph, bool is
 }
 static int graph_twice(struct pass *pass, bool is_buggy) { return with_graph(pass, drive_graph_twice, is_buggy); }
 
+/* What is uploaded comes behind the dispatch that is to read it. */
+static int read_early(struct pass *pass, bool is_buggy) {
+  static const float zeros[NUMEL];
+  struct pto_device_tensor from = pass->tensors[2]; /* which nothing has written */
+  int status = is_buggy ? PTO_OK : pto_device_tensor_write(pass->context, from, zeros, sizeof zeros);
+  if (!status) status = dispatch(pass, from, pass->tensors[1]);
+  if (!status && is_buggy) status = pto_device_tensor_write(pass->context, from, zeros, sizeof zeros);
+  if (!status) status = dispatch(pass, pass->tensors[0], from); /* a state that begins as zeros is no mistake */
+  if (!status) status = dispatch(pass, pass->tensors[1], pass->tensors[0]); /* nor is one that a dispatch has written */
+  if (!status) status = pto_device_tensor_write(pass->context, pass->tensors[1], zeros, sizeof zeros);
+  return status ? status : pto_context_sync(pass->context);
+}
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
-} mistakes[] = {
-    {"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},   {"refused_copy", refused_copy},
-    {"refused_call", refused_call},         {"repeats_scalar", repeats_scalar}, {"repeats_kernel", repeats_kernel},
-    {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},       {"graph_twice", graph_twice}};
+} mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
+                {"refused_copy", refused_copy},         {"refused_call", refused_call},
+                {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
+                {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
+                {"graph_twice", graph_twice},           {"read_early", read_early}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;
