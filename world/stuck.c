@@ -432,15 +432,14 @@ static bool is_alike(const struct pto_stuck_wait *a, const struct pto_stuck_wait
 /* The wait, and who waits likewise; not where one before it, or the one at `cause`, has said so. */
 static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t cause, char *text, size_t size) {
   const struct pto_stuck_wait *waits = waits_of(bytes);
-  const char *separator = ", and so do ranks ";
   if (at != cause && is_alike(&waits[at], &waits[cause])) return;
   for (size_t i = 0; i < at && at != cause; i++)
     if (is_alike(&waits[i], &waits[at])) return;
   pto_text_append(text, size, "; %s", waits[at].text);
+  uint32_t others = 0;
   for (size_t i = 0; i < count_of(bytes); i++) {
     if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
-    pto_text_append(text, size, "%s%" PRIu32, separator, waits[i].rank);
-    separator = ", ";
+    pto_text_append(text, size, "%s%" PRIu32, others++ ? ", " : "; likewise rank ", waits[i].rank);
   }
 }
 

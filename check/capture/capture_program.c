@@ -422,15 +422,13 @@ static void place_cores(struct pto_capture_program *p) {
   }
 }
 
+/* Counted two places behind, so that filling a list moves where it begins to where it ends, which is where the next
+ * one begins. */
 static void list_preds(struct pto_capture_program *p) {
   const struct pto_capture *c = &p->capture;
-  for (uint64_t i = 0; i < c->edge_count; i++) p->first_pred[c->edges[i].to + 1]++;
-  for (uint64_t i = 0; i < c->task_count; i++) p->first_pred[i + 1] += p->first_pred[i];
-  uint64_t *next = calloc(c->task_count + 1, sizeof *next);
-  if (!next) return;
-  for (uint64_t i = 0; i < c->edge_count; i++)
-    p->preds[p->first_pred[c->edges[i].to] + next[c->edges[i].to]++] = c->edges[i].from;
-  free(next);
+  for (uint64_t i = 0; i < c->edge_count; i++) p->first_pred[c->edges[i].to + 2]++;
+  for (uint64_t i = 0; i < c->task_count; i++) p->first_pred[i + 2] += p->first_pred[i + 1];
+  for (uint64_t i = 0; i < c->edge_count; i++) p->preds[p->first_pred[c->edges[i].to + 1]++] = c->edges[i].from;
 }
 
 static bool make_memory(struct pto_capture_program *p, uint64_t *heap_bytes) {

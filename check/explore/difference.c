@@ -125,6 +125,14 @@ static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint
   return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
 }
 
+/* The task's cores go on in pieces, from wait to wait. */
+static bool waits(const struct pto_explore *explore, uint64_t task) {
+  bool has_more = false;
+  for (uint64_t i = 0; i < explore->call_count; i++)
+    has_more |= explore->calls[i].event.task == task && explore->calls[i].event.piece > 0;
+  return has_more;
+}
+
 /* What the orchestration had done that it has not in sequence. */
 static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
                               struct telling *telling) {
@@ -140,8 +148,13 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              accesses, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so " UNDECLARED "%s",
-             held, pto_explore_submits(hold->position) - 1, place);
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so %s%s", held,
+             pto_explore_submits(hold->position) - 1,
+             waits(explore, hold->event.task)
+                 ? "its cores came in another order, which nothing rules out (`ptosim check --observe` says what they "
+                   "touch)"
+                 : UNDECLARED,
+             place);
 }
 
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
@@ -215,17 +228,24 @@ static bool is_of_blocks(const struct pto_explore_hold *hold) {
   return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task == hold->event.task;
 }
 
+static const struct pto_explore_hold *hold_of_blocks(const struct pto_explore_holds *holds) {
+  for (uint32_t i = 0; i < holds->count; i++)
+    if (is_of_blocks(&holds->items[i])) return &holds->items[i];
+  return NULL;
+}
+
 /* Who ran before whom in the run made last, under `holds`, all of which it honoured; and why that was possible.  Where
- * an access of the host or the blocks of a task are what is held, that is it; else two tasks that declare a byte in
- * common and came in the other order (so there is no path between them: edges are kept in every order); else the first
- * hold alone. */
+ * an access of the host or the blocks of a task are what is held first, that is it; else two tasks that declare a byte
+ * in common and came in the other order (so there is no path between them: edges are kept in every order); else blocks
+ * that are held at all; else the first hold alone. */
 static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
                      struct telling *telling) {
   struct pto_explore_event late, early;
   char held[128];
   const struct pto_explore_step *steps = explore->log.steps;
   const uint64_t count = explore->log.step_count;
-  const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds);
+  const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds),
+                                *blocks = hold_of_blocks(holds);
   *telling = (struct telling){.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER)}};
   if (is_of_blocks(first)) {
     describe_blocks(explore, first, telling);
@@ -233,6 +253,8 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
     describe_pair(explore, &declared->event, &declared->until, telling);
   } else if (!is_of_host(explore, first) && find_inversion(&explore->graph, steps, count, &late, &early)) {
     describe_pair(explore, &late, &early, telling);
+  } else if (blocks) {
+    describe_blocks(explore, blocks, telling);
   } else if (is_pair(first)) {
     describe_pair(explore, &first->event, &first->until, telling);
   } else {

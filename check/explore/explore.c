@@ -153,29 +153,60 @@ static int store_reference(struct pto_explore *explore) {
 
 static const struct pto_explore_chooser sequential;
 
+/* Of each input, by number of the array; to be freed.  NULL: no memory. */
+static uint64_t *digest_inputs(const struct pto_explore *explore) {
+  uint32_t count = 0;
+  while (pto_program_run_array(explore->run, count)) count++;
+  uint64_t *digests = calloc(count + 1, sizeof *digests);
+  for (uint32_t i = 0; digests && i < count; i++) {
+    const struct pto_array *array = pto_program_run_array(explore->run, i);
+    if (array->role == PTO_ARRAY_INPUT) digests[i] = pto_xxh64(array->data, array->size_bytes, 0);
+  }
+  return digests;
+}
+
+/* Why two runs in one order differ, as far as the inputs tell, which had these digests. */
+static void tell_state(const struct pto_explore *explore, const uint64_t *before, char *text, size_t size) {
+  uint64_t *now = digest_inputs(explore);
+  const struct pto_array *changed = NULL;
+  for (uint32_t i = 0; before && now && !changed && i < explore->array_count; i++)
+    if (now[i] != before[i]) changed = pto_program_run_array(explore->run, i);
+  if (changed)
+    snprintf(text, size, "array %s, an input, is written, and inputs are not put back between runs", changed->name);
+  else
+    snprintf(text, size, "a kernel or the orchestration keeps state from one run to the next");
+  free(now);
+}
+
 int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   struct pto_explore_outcome outcome;
+  char why[256];
   if (!pto_explore_log_init(&explore->log)) return out_of_memory(error);
   if (explore->rt) (void)pto_engine_explore_set_log(pto_runtime_port(explore->rt), &explore->log);
   int status = pto_program_run_remember(explore->run);
+  uint64_t *inputs = digest_inputs(explore);
   if (status == PTO_OK) {
-    if (pto_explore_run_once(explore, explore->rt, &sequential, &outcome)) return out_of_memory(error);
+    if (pto_explore_run_once(explore, explore->rt, &sequential, &outcome)) {
+      free(inputs);
+      return out_of_memory(error);
+    }
     status = outcome.status;
   }
   if (status) {
+    free(inputs);
     *error = *pto_program_run_error(explore->run);
     return status;
   }
   status = store_reference(explore);
   if (status == PTO_OK) status = pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
+  if (status == PTO_OK && outcome.is_different) tell_state(explore, inputs, why, sizeof why);
+  free(inputs);
   if (status) return finish(status, error);
   if (!outcome.is_different) return PTO_OK;
   const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE)};
   explore->is_unstable = true;
-  pto_findings_add(explore->findings, &finding, NULL,
-                   "two sequential runs in the same order differ: %s; a kernel or the orchestration keeps state from "
-                   "one run to the next, or changes an input",
-                   outcome.text);
+  pto_findings_add(explore->findings, &finding, NULL, "two sequential runs in the same order differ: %s; %s",
+                   outcome.text, why);
   return PTO_OK;
 }
 

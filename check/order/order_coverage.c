@@ -4,12 +4,18 @@
 #include <runtime/port/core_port.h>
 #include <runtime/tensor/tensor_make.h>
 
+/* Between ranks one core of a task has nothing to wait for but peers. */
 static bool waits_for_cores(const struct pto_trace_task *task, bool is_rank) {
+  uint32_t cores = 0;
+  bool waits = false, talks = false;
   for (int role = 0; role < 3; role++) {
     const struct pto_kernel *kernel = task->kernels[role];
-    if (kernel && pto_kernel_waits(kernel) && !(is_rank && kernel->flags & PTO_KERNEL_REMOTE)) return true;
+    if (!kernel) continue;
+    cores += task->block_count;
+    talks |= is_rank && (kernel->flags & PTO_KERNEL_REMOTE);
+    waits |= pto_kernel_waits(kernel);
   }
-  return false;
+  return waits && (!talks || cores > 1);
 }
 
 static bool talks_to_ranks(const struct pto_trace_task *task) {
@@ -36,6 +42,7 @@ static void cover_task(const struct pto_trace *trace, const struct pto_trace_tas
   pto_coverage_leave(coverage, tensors ? PTO_COVERAGE_TOUCHED : PTO_COVERAGE_WITHOUT_TENSORS, 1, observe);
   pto_coverage_leave(coverage, PTO_COVERAGE_ADDRESSES, task->address_count, observe);
   pto_coverage_leave(coverage, PTO_COVERAGE_WAITING_TASKS, waits_for_cores(task, is_rank), observe);
+  pto_coverage_leave(coverage, PTO_COVERAGE_BETWEEN_WAITS, is_rank && talks_to_ranks(task), "explore");
 }
 
 void pto_order_cover(const struct pto_trace *trace, bool is_rank, struct pto_coverage *coverage) {

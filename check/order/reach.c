@@ -9,7 +9,6 @@
 struct walk {
   struct pto_reach *reach;
   uint32_t number, next_rank;
-  uint32_t *next; /* by node: how many of its predecessors have been taken */
 };
 
 static struct pto_reach_label *label_of(const struct pto_reach *reach, uint32_t walk, uint32_t node) {
@@ -40,18 +39,18 @@ static void walk_from(struct walk *w, uint32_t root) {
   struct pto_reach *reach = w->reach;
   uint32_t depth = 0;
   reach->stack[depth++] = root;
-  w->next[root] = 0;
+  reach->next[root] = 0;
   label_of(reach, w->number, root)->tree_least = w->next_rank;
   while (depth) {
     const uint32_t node = reach->stack[depth - 1];
-    if (w->next[node] == reach->graph->nodes[node].before_count) {
+    if (reach->next[node] == reach->graph->nodes[node].before_count) {
       leave(w, node);
       depth--;
       continue;
     }
-    const uint32_t below = predecessor(w, node, w->next[node]++);
-    if (w->next[below] != PTO_GRAPH_NONE) continue; /* met already */
-    w->next[below] = 0;
+    const uint32_t below = predecessor(w, node, reach->next[node]++);
+    if (reach->next[below] != PTO_GRAPH_NONE) continue; /* met already */
+    reach->next[below] = 0;
     label_of(reach, w->number, below)->tree_least = w->next_rank;
     reach->stack[depth++] = below;
   }
@@ -76,20 +75,19 @@ int pto_reach_init(struct pto_reach *reach, const struct pto_access_graph *graph
   reach->levels = malloc(nodes * sizeof *reach->levels);
   reach->stack = malloc(nodes * sizeof *reach->stack);
   reach->visited = calloc(nodes, sizeof *reach->visited);
-  struct walk w = {.reach = reach, .next = malloc(nodes * sizeof *w.next)};
-  if (!reach->labels || !reach->levels || !reach->stack || !reach->visited || !w.next) {
-    free(w.next);
+  reach->next = malloc(nodes * sizeof *reach->next);
+  if (!reach->labels || !reach->levels || !reach->stack || !reach->visited || !reach->next) {
     pto_reach_fini(reach);
     return PTO_ENOMEM;
   }
+  struct walk w = {.reach = reach};
   make_levels(reach);
   for (w.number = 0; w.number < PTO_REACH_WALKS; w.number++) {
     w.next_rank = 0;
-    memset(w.next, 0xff, nodes * sizeof *w.next);
+    memset(reach->next, 0xff, nodes * sizeof *reach->next);
     for (uint32_t node = graph->node_count; node-- > 0;)
-      if (w.next[node] == PTO_GRAPH_NONE) walk_from(&w, node);
+      if (reach->next[node] == PTO_GRAPH_NONE) walk_from(&w, node);
   }
-  free(w.next);
   return PTO_OK;
 }
 
@@ -98,6 +96,7 @@ void pto_reach_fini(struct pto_reach *reach) {
   free(reach->levels);
   free(reach->stack);
   free(reach->visited);
+  free(reach->next);
   memset(reach, 0, sizeof *reach);
 }
 
@@ -155,8 +154,6 @@ uint32_t pto_reach_shortest_path(struct pto_reach *reach, uint32_t earlier, uint
     return 1;
   }
   uint32_t *queue = reach->stack, head = 0, tail = 0, length = 1;
-  uint32_t *after = malloc(((uint64_t)graph->node_count + 1) * sizeof *after); /* the next node towards `later` */
-  if (!after) return 0;
   const uint32_t serial = new_search(reach);
   queue[tail++] = later;
   reach->visited[later] = serial;
@@ -167,13 +164,12 @@ uint32_t pto_reach_shortest_path(struct pto_reach *reach, uint32_t earlier, uint
       const uint32_t below = graph->before[n->first_before + k];
       if (reach->visited[below] == serial || compare_labels(reach, earlier, below) == NO) continue;
       reach->visited[below] = serial;
-      after[below] = node;
+      reach->next[below] = node;
       queue[tail++] = below;
     }
   }
   const bool is_found = reach->visited[earlier] == serial;
   path[0] = earlier;
-  for (uint32_t node = earlier; is_found && node != later; length++) path[length] = node = after[node];
-  free(after);
+  for (uint32_t node = earlier; is_found && node != later; length++) path[length] = node = reach->next[node];
   return is_found ? length : 0;
 }

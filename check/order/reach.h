@@ -29,6 +29,7 @@ struct pto_reach {
   struct pto_reach_label *labels; /* PTO_REACH_WALKS a node */
   uint32_t *levels;               /* longest path to the node, in edges */
   uint32_t *stack, *visited;      /* visited: by node, the serial of the search */
+  uint32_t *next;                 /* by node: of a search the one behind it; at init, predecessors taken so far */
   uint32_t serial;
   uint64_t steps; /* nodes that searches looked at */
 };

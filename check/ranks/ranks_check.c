@@ -436,14 +436,16 @@ static bool differs(const struct said *a, const struct said *b, char *text, size
 static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, uint64_t n,
                                  const uint32_t *ranks, const struct said *a, const struct said *b, const char *how) {
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_PARTICIPATION), .has_ranks = true};
-  char first[160], second[160], place[512];
+  char first[160], other[160] = "there is none", place[512];
   set_side(t, &finding, 0, ranks[0], a->task->number);
   set_side(t, &finding, 1, ranks[1], b->task ? b->task->number : UINT64_MAX);
   finding.group = key_of(&finding, 0) ^ n;
-  pto_findings_add(t->findings, &finding, NULL, "%s is collective %" PRIu64 " of comm %" PRIu32 "; %s%s%s%s",
-                   name_side(&finding, 0, first, sizeof first), n, comm->number,
-                   name_side(&finding, 1, second, sizeof second),
-                   b->task ? " is that of its own" : " has submitted none that is", how,
+  if (b->task) snprintf(other, sizeof other, "it is task %" PRIu64 " (%s)", b->task->number, finding.kernels[1]);
+  pto_findings_add(t->findings, &finding,
+                   how[0] ? "let all ranks give it the same"
+                          : "submit the collectives of a communicator in one order on all of its ranks",
+                   "collective %" PRIu64 " of comm %" PRIu32 " is %s, but on rank %" PRIu32 " %s%s%s", n, comm->number,
+                   name_side(&finding, 0, first, sizeof first), ranks[1], other, how,
                    pto_finding_say_places(&finding, place, sizeof place));
 }
 

@@ -97,7 +97,7 @@ static void report(const struct pto_skew_question *question, const struct outcom
   else
     pto_findings_add(findings, &finding, NULL,
                      "where %s the outputs are others: digest %016" PRIx64 ", not %016" PRIx64
-                     "; `ptosim check` says what is not ordered",
+                     "; `ptosim check` says what is not ordered, but for what a task touches between its own waits",
                      who, outcome->output_digest, reference->output_digest);
 }
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include <check/session/bounds.h>
 #include <check/session/observed_arrays.h>
 #include <check/session/refusals.h>
 #include <check/session/remarks.h>
@@ -95,6 +96,7 @@ static int check_range(struct pto_observed *observed) {
 
 int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
+  pto_session_add_beyond(&observed->session, &observed->findings);
   pto_session_name_nodes(&observed->session, &observed->findings);
   pto_session_add_refusals(&observed->session, &observed->findings);
   pto_session_add_remarks(&observed->session, &observed->findings);

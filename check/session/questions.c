@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/session/bounds.h>
 #include <check/session/graph_program.h>
 #include <check/session/refusals.h>
 #include <check/session/remarks.h>
@@ -99,6 +100,7 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   if (status == PTO_OK) {
+    pto_session_add_beyond(session, findings);
     pto_session_add_refusals(session, findings);
     pto_session_add_remarks(session, findings);
   }

@@ -100,21 +100,30 @@ static size_t say_nearest(const struct pto_message *message, uint64_t address, c
                           is_before ? "before" : "behind", number, name ? " " : "", name ? name : "");
 }
 
-/* "param 1 z, which it ran off": of the kernel's, the last that begins in the array. */
+/* ", in which its param 1 z is": of the kernel's, the last that begins in the array; or ", which has 64 bytes less
+ * than its param 1 z" where that has more than the array. */
 static size_t say_param(const struct pto_message *message, const struct pto_array *array, uint64_t address, char *text,
                         size_t size) {
   const struct pto_kernel *kernel = message->payload->kernels[message->role];
   const uint64_t begin = (uintptr_t)array->data;
   uint32_t found = kernel->param_count;
-  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < message->tensor_count; i++)
-    if (kernel->params[i].mode != PTO_SCALAR &&
-        (uintptr_t)message->payload->tensors[t++].addr - begin < pto_max_u64(array->size_bytes, 1))
-      found = i;
+  uint64_t end = begin + array->size_bytes;
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < message->tensor_count; i++) {
+    if (kernel->params[i].mode == PTO_SCALAR) continue;
+    struct pto_region region;
+    pto_region_from_kernel_tensor(&message->payload->tensors[t++], &region);
+    if (region.start - begin >= pto_max_u64(array->size_bytes, 1)) continue;
+    found = i;
+    end = region.end;
+  }
   if (found == kernel->param_count) {
     const size_t used = (size_t)snprintf(text, size, ", in which the task has no parameter");
     return used < size ? used + say_nearest(message, address, "; it is", text + used, size - used) : used;
   }
   const char *name = kernel->params[found].name;
+  if (end > begin + array->size_bytes)
+    return (size_t)snprintf(text, size, ", which has %" PRIu64 " bytes less than its param %" PRIu32 "%s%s",
+                            end - begin - array->size_bytes, found, name ? " " : "", name ? name : "");
   return (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s is", found, name ? " " : "",
                           name ? name : "");
 }

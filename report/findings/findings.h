@@ -40,6 +40,8 @@ enum pto_decided {
   X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes")  \
   X(PTO_FINDING_RELEASED, "released", false, ALL_ORDERS,                                                               \
     "a tensor is used after the scope that keeps its memory has ended")                                                \
+  X(PTO_FINDING_BEYOND, "beyond", false, THIS_ORDER,                                                                   \
+    "a tensor has bytes behind the end of the array that it is registered over")                                       \
   X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
     "blocks or cores of one task touch the same bytes, and one writes them")                                           \

@@ -145,6 +145,14 @@ static int undeclared_beside_an_input(struct pto_runtime *rt, struct pto_program
   return status ? status : submit_copy(rt, &sloppy_copy, &x, &z, NULL);
 }
 
+/* Each run finds w as the one before has left it. */
+static int stepping_an_input(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor w = array_of(rt, run, "w"), y = array_of(rt, run, "y");
+  const struct pto_launch launch = {.aiv0 = &step};
+  const int status = pto_submit(rt, &launch, (struct pto_param[]){pto_inout(&w)}, 1, NULL);
+  return status ? status : submit_copy(rt, &copy, &w, &y, NULL);
+}
+
 static int with_memory_of_its_own(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_tensor y = array_of(rt, run, "y");
   return pto_submit_aiv(rt, &counting, (struct pto_param[]){pto_inout(&y)}, 1);
@@ -269,6 +277,7 @@ static int prepare(struct pto_program_run *run) {
   static const char *const names[] = {"x", "y", "z"};
   for (int i = 0; i < 3; i++)
     pto_array_fill(pto_program_array(run, names[i], PTO_ARRAY_INOUT, PTO_INT32, 1, shape), i + 1);
+  pto_array_fill(pto_program_array(run, "w", PTO_ARRAY_INPUT, PTO_INT32, 1, shape), 4);
   return PTO_OK;
 }
 
@@ -376,6 +385,15 @@ static void test_a_kernel_that_remembers_is_unstable(void **state) {
   open_program(&e, with_memory_of_its_own, PTO_DEPS_EXACT);
   assert_int_equal(e.status, PTO_OK);
   assert_says(&e, PTO_FINDING_UNSTABLE, "two sequential runs in the same order differ: output y[0]: ");
+  assert_says(&e, PTO_FINDING_UNSTABLE, "; a kernel or the orchestration keeps state from one run to the next");
+  close_program(&e);
+}
+
+static void test_an_input_that_is_written_is_named(void **state) {
+  struct explored e;
+  open_program(&e, stepping_an_input, PTO_DEPS_EXACT);
+  assert_int_equal(e.status, PTO_OK);
+  assert_says(&e, PTO_FINDING_UNSTABLE, "; array w, an input, is written, and inputs are not put back between runs");
   close_program(&e);
 }
 
@@ -606,6 +624,7 @@ int main(void) {
       cmocka_unit_test(test_a_run_that_fails_in_one_order_alone_is_a_difference),
       cmocka_unit_test(test_a_kernel_that_writes_what_it_does_not_declare_is_told_so),
       cmocka_unit_test(test_a_kernel_that_remembers_is_unstable),
+      cmocka_unit_test(test_an_input_that_is_written_is_named),
       cmocka_unit_test(test_an_order_that_does_not_repeat_itself_is_unstable),
       cmocka_unit_test(test_the_host_is_told_even_where_a_task_came_between),
       cmocka_unit_test(test_blocks_whose_order_matters_are_told_as_blocks),

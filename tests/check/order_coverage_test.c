@@ -60,7 +60,7 @@ static void expect_row(const struct pto_coverage *coverage, enum pto_coverage_ki
   assert_true(command ? row->command && strcmp(row->command, command) == 0 : !row->command);
 }
 
-static void expect_rows(const struct pto_trace *trace, bool is_rank, uint64_t waiting_tasks) {
+static void expect_rows(const struct pto_trace *trace, bool is_rank, uint64_t waiting_tasks, uint64_t talking_tasks) {
   struct pto_coverage coverage = {0};
   const char *observe = "check --observe";
   pto_order_cover(trace, is_rank, &coverage);
@@ -72,6 +72,7 @@ static void expect_rows(const struct pto_trace *trace, bool is_rank, uint64_t wa
   expect_row(&coverage, PTO_COVERAGE_ADDRESSES, 0, 4, observe);
   expect_row(&coverage, PTO_COVERAGE_HELD, 0, 1, is_rank ? NULL : "explore");
   expect_row(&coverage, PTO_COVERAGE_WAITING_TASKS, 0, waiting_tasks, waiting_tasks ? observe : NULL);
+  expect_row(&coverage, PTO_COVERAGE_BETWEEN_WAITS, 0, talking_tasks, talking_tasks ? "explore" : NULL);
   expect_row(&coverage, PTO_COVERAGE_SEEDS, 1, PTO_COVERAGE_UNCOUNTED, "--seed N");
 }
 
@@ -82,13 +83,13 @@ static void test_each_row_counts_what_the_orchestration_has(void **state) {
   fixture_open(&fixture);
   fixture_run(&fixture, one_of_each, PTO_OK);
   const struct pto_trace *trace = pto_runtime_trace(fixture.rt);
-  expect_rows(trace, false, 1);
-  expect_rows(trace, true, 1);
-  waiting.flags = PTO_KERNEL_REMOTE; /* between ranks it is judged */
-  expect_rows(trace, false, 1);
-  expect_rows(trace, true, 0);
+  expect_rows(trace, false, 1, 0);
+  expect_rows(trace, true, 1, 0);
+  waiting.flags = PTO_KERNEL_REMOTE; /* it waits for peers, and has one core */
+  expect_rows(trace, false, 1, 0);
+  expect_rows(trace, true, 0, 1);
   waiting.flags = PTO_KERNEL_TURNS;
-  expect_rows(trace, true, 1);
+  expect_rows(trace, true, 1, 0);
   fixture_close(&fixture);
 }
 

@@ -117,9 +117,10 @@ static void test_explore_tells_the_orders_and_whether_there_are_more(void **stat
 }
 
 static void test_ranks_have_the_sum_and_nothing_is_known_of_a_run_that_does_not_begin(void **state) {
-  EXPECT(0, "check all_reduce --ranks 3", {"accesses", 9, 0, NULL}, {"touched_by_tasks", 0, 3, NULL});
+  EXPECT(0, "check all_reduce --ranks 3", {"accesses", 9, 0, NULL}, {"touched_by_tasks", 0, 3, NULL},
+         {"tasks_between_waits", 0, 3, "explore"});
   EXPECT(0, "check planted_windows.so --case set_for_add --set bug=0", {"accesses", 14, 0, NULL},
-         {"touched_by_tasks", 0, 7, "check --observe"});
+         {"touched_by_tasks", 0, 7, "check --observe"}, {"tasks_between_waits", 0, 4, "explore"});
   EXPECT(0, "explore all_reduce --ranks 3 --schedules 3", {"runs", 3, 0, NULL}, {"orders", 0, SOME, NULL},
          {"seeds", 1, SOME, "--seed N"});
   pto_ptosim_run("check bgemm --set x=1 --observe --json -");

@@ -102,6 +102,16 @@ static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "1 of 1 orders, all"));
 }
 
+static void test_cores_that_race_are_told_as_cores(void **state) {
+  (void)state;
+  assert_int_equal(pto_ptosim_run("explore %s/planted/planted_pipeline.so --case slot_given_early --schedules 60",
+                                  getenv("PTO_BUILD_DIR")),
+                   1);
+  assert_non_null(strstr(pto_ptosim_last.out, "nothing orders these cores there"));
+  assert_non_null(strstr(pto_ptosim_last.out, "so its cores came in another order, which nothing rules out"));
+  assert_null(strstr(pto_ptosim_last.out, "uses memory by itself"));
+}
+
 static void test_a_difference_in_a_context_is_saved_and_made_again(void **state) {
   char words[4200];
   const char *path = pto_ptosim_path("contexts.txt");
@@ -218,6 +228,7 @@ int main(void) {
       cmocka_unit_test(test_a_difference_is_saved_and_made_again),
       cmocka_unit_test(test_all_orders_say_whether_they_are_all),
       cmocka_unit_test(test_orders_of_a_contexts_tasks_are_explored),
+      cmocka_unit_test(test_cores_that_race_are_told_as_cores),
       cmocka_unit_test(test_a_difference_in_a_context_is_saved_and_made_again),
       cmocka_unit_test(test_contexts_are_numbered_on_and_one_beside_another_is_told),
       cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),

@@ -64,11 +64,12 @@ window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >
 window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
 window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*left over'
 window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other'
+window same_place 'WAW: rank [23] task 0 \(talk "give"\) puts bytes 128:192 of the window of rank 0 in comm 0; rank [23] task 0 \(talk "give"\) puts bytes 128:192'
 window window_reused 'RAW: rank 0 task 1 \(talk "give"\) puts bytes 0:64 of the window of rank 1 in comm 0; rank 1 task 1 \(digest\) param 0 reads'
 window late_zeroing 'WAW: rank 1 task 0 \(fill\) param 0 writes bytes 0:1024 of the window of rank 1 in comm 0; rank 0 task 1 \(talk "exchange"\) puts'
 window get_unwritten 'RAW: rank 0 task 0 \(fill\) param 0 writes bytes 0:64 of the window of rank 0 in comm 0; rank 1 task 0 \(talk "fetch"\) gets'
-window participation 'participation: rank 0 task 0 \(all_reduce_one_phase\) is collective 0 of comm 0; rank 3 task 0 \(all_reduce_two_phase\)'
-same='participation: rank 0 task [0-9] \([a-z_]+\) is collective [01] of comm 0; rank 3 task [0-9] \([a-z_]+\) is that of its own'
+window participation 'participation: collective 0 of comm 0 is rank 0 task 0 \(all_reduce_one_phase\), but on rank 3 it is task 0 \(all_reduce_two_phase\); submitted at .*; submit the collectives of a communicator in one order'
+same='participation: collective [01] of comm 0 is rank 0 task [0-9] \([a-z_]+\), but on rank 3 it is task [0-9] \([a-z_]+\)'
 places="; submitted at $line.* and $line"
 window reduction "$same, a sum, not a maximum$places"
 window root "$same, from place 1, not 0$places"

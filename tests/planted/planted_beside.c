@@ -8,6 +8,7 @@
   X(far_before, "a kernel writes 10 KiB before an array")                                                              \
   X(far_of_slot, "a kernel writes so far before its array that another one is nearer")                                 \
   X(local_far, "a kernel writes 10 KiB behind its local memory")                                                       \
+  X(too_long, "a tensor is registered with one element more than its array has")                                       \
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
   X(block_left, "a kernel leaves out the last element of such a block")                                                \
@@ -60,6 +61,12 @@ static const struct pto_kernel reach_local = AIV_KERNEL("reach_local", of_out_va
 static void local_far(struct planted *p) {
   struct pto_tensor z = slot(p, 0);
   put(p, PLAIN(reach_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+static void too_long(struct planted *p) {
+  const uint64_t shape[] = {PLANTED_SLOTS + p->is_buggy};
+  struct pto_tensor z = pto_external_tensor(p->rt, pto_program_find(p->run, "z")->data, PTO_UINT32, 1, shape);
+  put_fill(p, &z, 1);
 }
 
 /* ---- memory of the program's own ---- */

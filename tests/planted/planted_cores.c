@@ -18,6 +18,8 @@
   X(late_wait, "AIV1 sums the row first, and waits then")                                                              \
   X(other_flag, "AIV1 reads the second row after the flag of the first")                                               \
   X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
+  X(early_relay, "AIV0 passes the AIC's signal on to AIV1 before it has taken it")                                     \
+  X(signal_over, "AIV0 signals twice for its first row, and not for its last")                                         \
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
   X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
@@ -134,6 +136,39 @@ static int one_of_two_run(const struct pto_kernel_args *a) {
   TRY(TAKE(0));
   if (status != 0) return status;
   return say(a, 0, (BUG ? early : sum_row(a, PTO_ROLE_AIC)) + sum_row(a, PTO_ROLE_AIV0));
+}
+
+/* AIC -> AIV0 -> AIV1: the signal of AIV0 stands for the row of the AIC too. */
+static int early_relay_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) {
+    write_row(a, 0, 7);
+    return TELL(AIV0, 0);
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    if (BUG) TRY(TELL(AIV1, 0));
+    TRY(TAKE(0));
+    if (status == 0) write_row(a, 1, sum_row(a, 0));
+    if (!BUG) TRY(TELL(AIV1, 0));
+    return status;
+  }
+  TRY(TAKE(0));
+  return status != 0 ? status : say(a, 0, sum_row(a, 0));
+}
+
+static int signal_over_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < 3 && status == 0; i++)
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      write_row(a, i, 5 * i);
+      if (!BUG || i < 2) TRY(TELL(AIV1, 0));
+      if (BUG && i == 0) TRY(TELL(AIV1, 0));
+    } else {
+      TRY(TAKE(0));
+      if (status == 0) sum += sum_row(a, i);
+    }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
 }
 
 static int no_answer_run(const struct pto_kernel_args *a) {
@@ -611,6 +646,8 @@ OF_CLUSTER(early_signal, false)
 OF_CLUSTER(late_wait, false)
 OF_CLUSTER(other_flag, false)
 OF_CLUSTER(one_of_two, true)
+OF_CLUSTER(early_relay, true)
+OF_CLUSTER(signal_over, false)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)
 OF_CLUSTER(slot_shared, false)

@@ -53,6 +53,10 @@
   X("planted_pto", "other_base", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                       \
   X("planted_pto", "other_base_steps", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                 \
   X("planted_pto", "other_base_host_read", PLANTED_PTO, "RAW", 0, 0, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_pto", "predicate_early", PLANTED_PTO, "RAW", 0, 0, 1, PLANTED_ANY)                                        \
+  X("planted_pto", "predicate_again", PLANTED_PTO, "WAR", 1, PLANTED_ANY, 2, 0)                                        \
+  X("planted_pto", "predicate_early", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY,             \
+    PLANTED_ANY)                                                                                                       \
   X("planted_pto", "manual_writer", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)  \
   X("planted_pto", "other_base", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_pto", "reuse", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
@@ -144,6 +148,8 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond", 0, 0, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_beside", "too_long", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "own_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
@@ -160,6 +166,15 @@
   X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_LAYOUT_LIST(X)                                                                                         \
+  X("planted_layouts", "broadcast_dense", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
+  X("planted_layouts", "transposed_dense", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY) \
+  X("planted_layouts", "step_pairs", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_layouts", "byte_strides", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_layouts", "offset_twice", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_layouts", "short_elements", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)               \
+  X("planted_layouts", "shared_nibbles", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_STOP_LIST(X)                                                                                           \
   X("planted_stops", "after_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
@@ -183,6 +198,8 @@
   X(late_wait, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")       \
   X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
   X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
+  X(early_relay, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")      \
+  X(signal_over, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "before the read of AIV1")   \
   X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
   X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
   X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
@@ -230,6 +247,10 @@
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 
+#define PLANTED_PIPELINE_LIST(X)                                                                                       \
+  X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_pipeline", "slot_given_early", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
 #define PLANTED_LIST(X)                                                                                                \
   PLANTED_MANUAL_LIST(X)                                                                                               \
   PLANTED_HELD_LIST(X)                                                                                                 \
@@ -239,6 +260,8 @@
   PLANTED_PROMISE_LIST(X)                                                                                              \
   PLANTED_BESIDE_LIST(X)                                                                                               \
   PLANTED_BLOCK_LIST(X)                                                                                                \
+  PLANTED_PIPELINE_LIST(X)                                                                                             \
+  PLANTED_LAYOUT_LIST(X)                                                                                               \
   PLANTED_STOP_LIST(X)
 
 #endif

@@ -22,6 +22,8 @@
   X(manual_host_read, "the host reads what a task of a manual scope writes")                                           \
   X(other_base, "the reader's rows are registered from another address than the writer's")                             \
   X(other_base_steps, "two steps in place, of the whole and of a row that is registered by itself")                    \
+  X(predicate_early, "a predicate looks at an element that a task writes, without `after`")                            \
+  X(predicate_again, "the element that a predicate looks at is written for the next round, without `after`")           \
   X(other_base_host_read, "the host reads a row that is registered by itself, a task writes it as part of the whole")
 
 /* Copies a row of x to the staging buffer. */
@@ -165,6 +167,28 @@ static void other_base_host_read(struct planted *p) {
   uint32_t said;
   put_fill(p, &x, 1);
   note(p, pto_read_element(p->rt, &row, (const uint64_t[]){0, 3}, &said));
+}
+
+/* The task runs if the flag is 1; it comes after the writer of the flag, if that is named. */
+static struct pto_task copy_if(struct planted *p, const struct pto_tensor *flag, uint64_t to,
+                               const struct pto_task *written) {
+  struct pto_tensor x = array_x(p), from = box(&x, 0, to, 1, 1),
+                    column = pto_tensor_reshape(&from, 1, (const uint64_t[]){1});
+  struct pto_tensor z = slot(p, to);
+  struct pto_launch launch = {.aiv0 = &copy, .after = written, .after_count = written ? 1 : 0};
+  launch.predicate = (struct pto_predicate){.tensor = flag, .compare = PTO_IF_EQ, .value = 1};
+  return put(p, launch, PARAMS(pto_input(&column), pto_output(&z)));
+}
+static void predicate_early(struct planted *p) {
+  struct pto_tensor flag = fresh(p, 1, 1);
+  struct pto_task written = put_fill(p, &flag, 1);
+  copy_if(p, &flag, 0, p->is_buggy ? NULL : &written);
+}
+static void predicate_again(struct planted *p) {
+  struct pto_tensor flag = fresh(p, 1, 1);
+  struct pto_task written = put_fill(p, &flag, 1), looked = copy_if(p, &flag, 0, &written);
+  written = p->is_buggy ? put_fill(p, &flag, 0) : put_fill_after(p, &flag, 0, looked);
+  copy_if(p, &flag, 1, &written);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }

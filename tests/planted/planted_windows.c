@@ -14,6 +14,7 @@
   X(notify_before_data, "a rank notifies, and then puts")                                                              \
   X(wrong_epoch, "the second wait is for the first notify")                                                            \
   X(set_for_add, "those whom a signal counts set it")                                                                  \
+  X(same_place, "the last rank puts where the one before it does")                                                     \
   X(window_reused, "a slot is put again before its reader has read it")                                                \
   X(late_zeroing, "a rank fills its window while others put into it")                                                  \
   X(get_unwritten, "a get does not wait for who writes")                                                               \
@@ -65,6 +66,16 @@ static void set_for_add(struct planted *p) {
     talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - 1)));
   else
     talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), p->is_buggy ? SET(0, 0, 1) : ADD(0, 0, 1)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+static void same_place(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t to = p->is_buggy && is_last(&t) ? t.rank - 1 : t.rank;
+  if (t.rank == 0)
+    talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - 1)));
+  else
+    talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, to), ADD(0, 0, 1)));
   for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
 }
 
