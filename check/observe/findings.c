@@ -164,6 +164,19 @@ static void describe_array(const struct pto_observation *o, const struct pto_arr
   pto_text_append(object->name, sizeof object->name, " (buffer %" PRIu64 ")", external->buffer_number);
 }
 
+/* A device tensor, by the label that tasks have recorded with it. */
+static void describe_device(const struct pto_observation *o, const struct pto_observe_external *external,
+                            struct object *object) {
+  const struct pto_trace_log *params = &o->rt->trace.params;
+  const char *label = NULL;
+  for (uint64_t i = params->count; !label && i-- > 0 && params->count - i <= MOST_PARAMS;) {
+    const struct pto_trace_param *param = pto_trace_log_at(params, i);
+    if (!param->is_managed && param->tensor.buffer.base == external->lo) label = param->buffer_label;
+  }
+  snprintf(object->name, sizeof object->name, "device tensor%s%.100s (buffer %" PRIu64 ")", label ? " " : "",
+           label ? label : "", external->buffer_number);
+}
+
 /* Memory of the runtime that `o` is of. */
 static void describe_own(const struct pto_observation *o, uint64_t lo, struct object *object) {
   const struct pto_observe_external *external;
@@ -179,8 +192,7 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct ob
     given = pto_observe_memory_given(o->memory, external->lo);
     *object = (struct object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
     if (given && given->name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
-               external->buffer_number);
+      describe_device(o, external, object);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {
@@ -220,7 +232,8 @@ static bool find_shape(const struct object *object, struct shape *shape) {
   for (uint64_t i = params->count; object->buffer_number && i-- > 0 && params->count - i <= MOST_PARAMS;) {
     const struct pto_trace_param *param = pto_trace_log_at(params, i);
     const struct pto_tensor *t = &param->tensor;
-    if (param->buffer_number != object->buffer_number) continue;
+    const bool is_registered_again = !param->is_managed && t->buffer.base == object->lo; /* a device tensor */
+    if (param->buffer_number != object->buffer_number && !is_registered_again) continue;
     uint64_t count = 1;
     bool is_whole = t->start_offset == 0;
     for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;
@@ -578,7 +591,9 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   describe(o, at, &object);
   SAY(&text, "of ");
   pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, ", byte %" PRId64 " of %s, which ", (int64_t)(at - object.lo), object.name);
+  SAY(&text, ", byte %" PRId64 " of %s", (int64_t)(at - object.lo), object.name);
+  say_elements(&text, &object, at, at + 1);
+  SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
   pto_observe_add(o, kind, param, object.name, NULL, o->call.payload, &text);

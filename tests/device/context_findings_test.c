@@ -152,6 +152,18 @@ static void test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted
   }
 }
 
+/* The tensor has been written before, so its memory is registered a second time for the task. */
+static void test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element(void **state) {
+  (void)state;
+  pto_ptosim_run("check %s/planted/planted_contexts.so --observe --observe-tasks 1 --set touch=3 --set output=true",
+                 pto_ptosim_build());
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_non_null(
+      strstr(pto_ptosim_last.out,
+             "not written: task 1 (copy) does not write bytes [60, 64) of device tensor rewritten (buffer 1) "
+             "(element [15] of f32[16]), which param 1 z (output) declares"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
@@ -159,6 +171,7 @@ int main(void) {
       cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
       cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),
       cmocka_unit_test(test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted),
+      cmocka_unit_test(test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);
