@@ -184,7 +184,7 @@ static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct 
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
   static const char *const engines[] = {"threads", "virtual", "observe", "observed virtual", "explore"};
-  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told, true};
+  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told, true, NULL};
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
     const struct pto_context_options options = {
         .size = sizeof options,

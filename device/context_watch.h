@@ -19,6 +19,14 @@
 #include <runtime/control/control.h>
 #include <runtime/trace/trace.h>
 
+/* Dispatches that are carried out before the call returns, tasks and all, as a context may do: `left` of them, over all
+ * contexts of one thread.  Written at each: what is known of the last. */
+struct pto_context_hurry {
+  uint64_t left, made;
+  const void *call, *outer_call; /* as in struct pto_trace_task */
+  char program[64];
+};
+
 struct pto_context_watch {
   /* A context has been made and has done nothing; its tensors will lie in `memory`, whole pages that are its own.
    * PTO_OK, or a failure with its sentence, with which pto_context_create then ends (and `destroyed` is not called). */
@@ -33,6 +41,7 @@ struct pto_context_watch {
   /* Whether the context looks for what it has remarks on: then programs that repeat are called at each dispatch, what
    * they submit is submitted, and it is compared with what was kept. */
   bool asks;
+  struct pto_context_hurry *hurry; /* NULL: none is */
 };
 
 /* Carries out what is queued, and ends the run that is on its way.  *recording_out: what was recorded of all of them,

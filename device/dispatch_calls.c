@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_calls.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <device/context_watch.h>
 
 /* ---- bindings ---- */
 
@@ -132,6 +135,19 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
   return status;
 }
 
+/* What is queued so far is done when it returns; a failure is for the calls to come. */
+static void hurry(struct pto_context *context, const struct pto_command *dispatch) {
+  struct pto_context_hurry *hurry = context->is_watched ? context->config.context_watch->hurry : NULL;
+  struct pto_command sync = {.kind = PTO_COMMAND_SYNC};
+  if (!hurry || !hurry->left) return;
+  hurry->left--;
+  hurry->made++;
+  hurry->call = dispatch->call;
+  hurry->outer_call = dispatch->outer_call;
+  snprintf(hurry->program, sizeof hurry->program, "%s", dispatch->program->name ? dispatch->program->name : "");
+  if (pto_context_enqueue(context, &sync) == PTO_OK) (void)!pto_context_wait(context);
+}
+
 int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
                          const struct pto_dispatch_bindings *bindings) {
   int status = pto_context_begin_call(context, "dispatch");
@@ -152,6 +168,7 @@ int pto_context_dispatch(struct pto_context *context, const struct pto_device_pr
     status = pto_context_enqueue(context, &command);
   else
     pto_command_fini(&command);
+  if (status == PTO_OK) hurry(context, &command);
   return pto_context_end_call(context, status);
 }
 

@@ -217,7 +217,7 @@ static int open_program_run(struct pto_session *session) {
 static int open_runtime(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   if (pto_program_run_is_host(session->run)) {
-    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session, false};
+    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session, false, NULL};
     session->config.context_watch = &session->context_watch;
     return PTO_EXIT_OK;
   }

@@ -76,6 +76,8 @@ enum pto_decided {
     "a submit or a call on a context was refused, and the program went on")                                            \
   X(PTO_FINDING_REPEATS, "repeats", false, THIS_ORDER,                                                                 \
     "a program that says `repeats` would submit something else the next time")                                         \
+  X(PTO_FINDING_BORROWED, "borrowed", false, SAMPLED,                                                                  \
+    "memory that a queued dispatch borrows is changed before it is carried out")                                       \
   X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
     "a device tensor is the input of a dispatch before the host gives it its first values")                            \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \

@@ -164,6 +164,22 @@ static void test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_l
              "(element [15] of f32[16]), which param 1 z (output) declares"));
 }
 
+/* Without a golden: what came out late is held against what comes out at once. */
+static void test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does(void **state) {
+  static const char *const mistakes[] = {"borrowed_context --set output=true", "borrowed_program --set output=true"};
+  static const char *const parts[] = {"borrowed: dispatch 1 of the run, of \"copy\": carried out before the program "
+                                      "goes on, output seen[0]: 1 instead of "
+                                      "2; so what it borrows",
+                                      "; dispatched at planted_contexts.c:",
+                                      "; sync the context before you change it, or give each dispatch memory of "};
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    /* on threads it is a race, which a sanitizer reports */
+    if (pto_ptosim_reports_faults) expect_found(VERBS - 1, mistakes[i], parts, 3);
+    for (size_t verb = 0; verb < VERBS; verb++) expect_clean(verb, mistakes[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
@@ -172,6 +188,7 @@ int main(void) {
       cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),
       cmocka_unit_test(test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted),
       cmocka_unit_test(test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element),
+      cmocka_unit_test(test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -284,6 +284,28 @@ static int read_early(struct pass *pass, bool is_buggy) {
   return status ? status : pto_context_sync(pass->context);
 }
 
+/* What a queued dispatch borrows is changed for the next one: what `context` points to, or the program. */
+static int borrow(struct pass *pass, bool is_program_shared, bool is_context_shared) {
+  struct changing numbers[2];
+  struct pto_device_program programs[2];
+  int status = PTO_OK;
+  for (int i = 0; i < 2 && !status; i++) {
+    struct pto_device_program *program = &programs[is_program_shared ? 0 : i];
+    struct changing *number = &numbers[is_context_shared ? 0 : i];
+    *number = (struct changing){CHANGES_SCALAR, (uint64_t)i + 1};
+    *program = pass->program;
+    program->input_count = 0;
+    program->orchestrate = submit_changing;
+    program->context = number;
+    const struct pto_binding out = {"z", pass->tensors[1 + i]};
+    const struct pto_dispatch_bindings bindings = {.outputs = &out, .output_count = 1};
+    status = pto_context_dispatch(pass->context, program, &bindings);
+  }
+  return status ? status : read_back(pass, 1);
+}
+static int borrowed_context(struct pass *pass, bool is_buggy) { return borrow(pass, false, is_buggy); }
+static int borrowed_program(struct pass *pass, bool is_buggy) { return borrow(pass, is_buggy, false); }
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
@@ -291,7 +313,8 @@ static const struct mistake {
                 {"refused_copy", refused_copy},         {"refused_call", refused_call},
                 {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
                 {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
-                {"graph_twice", graph_twice},           {"read_early", read_early}};
+                {"graph_twice", graph_twice},           {"read_early", read_early},
+                {"borrowed_context", borrowed_context}, {"borrowed_program", borrowed_program}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;
