@@ -116,6 +116,7 @@ static int judge_borrowed(struct pto_explored *explored) {
   if (explored->explore.is_unstable) return PTO_OK;
   int status = run_hurried(explored, &hurry, UINT64_MAX, &outcome);
   uint64_t alike = 0, differs = hurry.made;
+  explored->dispatches = hurry.made;
   if (status || !outcome.is_different || !differs) return status;
   while (differs - alike > 1 && !status) {
     const uint64_t middle = alike + (differs - alike) / 2;
