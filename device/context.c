@@ -100,8 +100,12 @@ static void destroy_parts(struct pto_context *context) {
   pto_lowering_cache_fini(&context->lowerings);
   if (context->is_watched) {
     const struct pto_context_watch *watch = context->config.context_watch;
-    watch->destroyed(watch->argument, context->rt, &context->counters,
-                     context->recording_dropped ? NULL : &context->recording, &context->refusals, context->remarks);
+    const struct pto_context_end end = {.counters = &context->counters,
+                                        .recording = context->recording_dropped ? NULL : &context->recording,
+                                        .refusals = &context->refusals,
+                                        .remarks = context->remarks,
+                                        .failure = context->has_failed ? &context->failure : NULL};
+    watch->destroyed(watch->argument, context->rt, &end);
   }
   pto_runtime_destroy(context->rt);
   pto_trace_fini(&context->recording);

@@ -171,15 +171,14 @@ static int tell_created(void *argument, struct pto_runtime *rt, void *memory, ui
   assert_non_null(memory);
   return t->answer ? pto_error_set(error, t->answer, "not this one") : PTO_OK;
 }
-static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all,
-                           const struct pto_trace *recording, const struct pto_refusals *refusals,
-                           const struct pto_context_remark *remarks) {
+static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_end *end) {
   struct told *t = argument;
   t->destroyed++;
-  t->tasks = of_all->tasks;
-  t->recorded = recording->tasks.count;
+  t->tasks = end->counters->tasks;
+  t->recorded = end->recording->tasks.count;
   assert_ptr_equal(rt, t->rt);
-  t->refused = refusals->count;
+  t->refused = end->refusals->count;
+  assert_null(end->failure);
 }
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {

@@ -27,16 +27,21 @@ struct pto_context_hurry {
   char program[64];
 };
 
+/* What a context comes to. */
+struct pto_context_end {
+  const struct pto_context_counters *counters; /* of all its runs */
+  const struct pto_trace *recording;           /* of them: zeroed where none recorded anything, NULL without memory */
+  const struct pto_refusals *refusals;         /* of calls on it, which went on */
+  const struct pto_context_remark *remarks;    /* PTO_REMARK_COUNT */
+  const struct pto_error *failure;             /* that is kept to the end; NULL: none is */
+};
+
 struct pto_context_watch {
   /* A context has been made and has done nothing; its tensors will lie in `memory`, whole pages that are its own.
    * PTO_OK, or a failure with its sentence, with which pto_context_create then ends (and `destroyed` is not called). */
   int (*created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes, struct pto_error *error);
-  /* All that it was asked for is done; before runtime and memory go.  `counters` and `recording` of all its runs; the
-   * latter zeroed where none recorded anything, NULL where there was no memory to keep it.  `refusals`: of calls on
-   * the context, which went on; remarks[PTO_REMARK_COUNT]. */
-  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                    const struct pto_trace *recording, const struct pto_refusals *refusals,
-                    const struct pto_context_remark *remarks);
+  /* All that it was asked for is done; before runtime and memory go. */
+  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_end *end);
   void *argument;
   /* Whether the context looks for what it has remarks on: then programs that repeat are called at each dispatch, what
    * they submit is submitted, and it is compared with what was kept. */

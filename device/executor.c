@@ -163,13 +163,14 @@ static int list_submits(struct pto_context *context, const struct given *given, 
 }
 
 /* Calls the program, although what it submits is kept, and remarks where it is something else. */
-static int compare_submits(struct pto_context *context, const struct given *given, const struct pto_call_list *kept) {
+static int compare_submits(struct pto_context *context, const struct given *given,
+                           const struct pto_call_list *repeated) {
   struct pto_stats before = {.size = sizeof before};
   struct pto_call_difference difference;
   pto_runtime_stats(context->rt, &before);
   struct pto_call_list *submits = pto_call_list_begin(context->rt, given->tensors, given->count);
   const int status = call_program(context, given);
-  if (pto_call_list_end(context->rt, submits) && pto_call_lists_differ(kept, submits, &difference))
+  if (pto_call_list_end(context->rt, submits) && pto_call_lists_differ(repeated, submits, &difference))
     pto_context_remark_repeats(context, given->command, &difference, before.tasks);
   pto_call_list_destroy(submits);
   return status;

@@ -103,7 +103,7 @@ static void tell_borrowed(struct pto_explored *explored, const struct pto_contex
   pto_findings_add(
       &explored->findings, &finding, "sync the context before you change it, or give each dispatch memory of its own",
       "dispatch %" PRIu64 " of the run, of \"%s\": carried out before the program goes on, %s; so what it "
-      "borrows until it is done is changed meanwhile: its program, what `context` points to, or host memory "
+      "borrows until it is done is changed meanwhile, or read: its program, what `context` points to, or host memory "
       "that it registers%s%s",
       hurry->made, hurry->program, outcome->text, text[0] ? "; dispatched at " : "", text);
 }

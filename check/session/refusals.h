@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Submits that a run refused, and calls on contexts, as its session tells them: how many, and the first with task, place
- * and arrays.
+ * Submits that a run refused, and calls on contexts, as its session tells them: how many, and the first with task,
+ * place and arrays.
  *
- * An orchestration, or a program that drives contexts, that goes on after a refusal and returns 0 has perhaps not noticed; unless its program expects
- * refusals, the run is not right.  Whether it was is pto_session_has_bad_refusals of session.h.
+ * An orchestration, or a program that drives contexts, that goes on after a refusal and returns 0 has perhaps not
+ * noticed; unless its program expects refusals, the run is not right.  Whether it was is pto_session_has_bad_refusals
+ * of session.h.
  *
  * Owns nothing; what it finds is in the session's result.  The session's thread.
  */

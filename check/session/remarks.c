@@ -16,11 +16,11 @@ static const struct {
 
 void pto_session_take_remarks(struct pto_session *session, const struct pto_context_remark *remarks) {
   for (int kind = 0; kind < PTO_REMARK_COUNT; kind++) {
-    struct pto_context_remark *kept = &session->remarks[kind];
-    if (kept->count || !remarks[kind].count) continue;
-    *kept = remarks[kind];
-    /* its number is one of the run's where no other context has tasks */
-    if (session->context_count > 1) kept->task = PTO_FINDING_NONE;
+    struct pto_context_remark *first = &session->remarks[kind];
+    if (first->count || !remarks[kind].count) continue;
+    *first = remarks[kind];
+    /* the number is one of the run's where no other context has tasks */
+    if (session->context_count > 1) first->task = PTO_FINDING_NONE;
   }
 }
 

@@ -137,16 +137,17 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
   const struct pto_trace *recording;
   if (session->config.record == 0) return PTO_OK;
   int status = pto_context_recording(context, &recording);
-  if (status == PTO_OK && recording) {
+  if (status != PTO_ENOMEM && recording) {
     if (session->reported_count++ == 0)
       sum->start_ns = recording->start_ns;
     else
       pto_trace_append_sync(sum); /* what this one does is in other memory, though at the same addresses */
     if (session->listener.context_reported)
       session->listener.context_reported(session->listener.argument, recording, sum->tasks.count);
-    status = pto_trace_append(sum, recording,
-                              recording->is_virtual ? session->reported_ps
-                                                    : pto_trace_append_shift(sum, recording->start_ns));
+    if (pto_trace_append(sum, recording,
+                         recording->is_virtual ? session->reported_ps
+                                               : pto_trace_append_shift(sum, recording->start_ns)))
+      status = PTO_ENOMEM;
   }
   pto_context_counters(context, &counters);
   session->reported_ps += counters.virtual_ps;
@@ -166,17 +167,22 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
                                    : PTO_OK;
 }
 
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                              const struct pto_trace *recording, const struct pto_refusals *refusals,
-                              const struct pto_context_remark *remarks) {
+/* A failure that the context has kept to its end is one of the run, whether the program has noticed or not. */
+static void take_failure(struct pto_session *session, const struct pto_error *failure) {
+  if (failure && !session->subject.program->expects_refusals)
+    (void)pto_program_fail_as(session->run, failure->status, "%s", failure->sentence);
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_end *end) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
-  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters, recording);
+  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, end->counters, end->recording);
   if (session->context_rt == rt) session->context_rt = NULL;
   pto_session_take_refusals(session, pto_runtime_refusals(rt));
-  pto_session_take_refusals(session, refusals);
-  pto_session_take_remarks(session, remarks);
+  pto_session_take_refusals(session, end->refusals);
+  pto_session_take_remarks(session, end->remarks);
+  take_failure(session, end->failure);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }

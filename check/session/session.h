@@ -66,9 +66,9 @@ struct pto_session {
   uint64_t context_count;               /* contexts that the program has made in the round, reported or not */
   uint64_t dispatches;                  /* of them */
   struct pto_context_watch context_watch;
-  struct pto_runtime *context_rt;           /* of the context that was made last; NULL: it is gone */
-  struct pto_wait_picture *stopped;         /* of the first context that stopped; NULL: none did */
-  FILE *nowhere;                            /* where the program's text goes that is not shown */
+  struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
+  struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
+  FILE *nowhere;                    /* where the program's text goes that is not shown */
   struct pto_context_remark remarks[PTO_REMARK_COUNT];
   struct pto_finding refusal;               /* the first, without its sentence */
   char refusal_sentence[PTO_SENTENCE_SIZE]; /* result.first_refusal */

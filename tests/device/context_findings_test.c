@@ -180,6 +180,17 @@ static void test_what_a_queued_dispatch_borrows_must_not_change_and_explore_find
   }
 }
 
+static void test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run(void **state) {
+  (void)state;
+  for (size_t verb = 0; verb < VERBS; verb++) {
+    if (ask(verb, "failed_dispatch", true) != 3 ||
+        !strstr(pto_ptosim_last.err, "ptosim: task 0: kernel copy failed on core") ||
+        !strstr(pto_ptosim_last.err, ": planted, status "))
+      fail_msg("%s: exit %d: %s%s", verbs[verb], pto_ptosim_last.exit_code, pto_ptosim_last.out, pto_ptosim_last.err);
+    expect_clean(verb, "failed_dispatch");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
@@ -189,6 +200,7 @@ int main(void) {
       cmocka_unit_test(test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted),
       cmocka_unit_test(test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element),
       cmocka_unit_test(test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does),
+      cmocka_unit_test(test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),
   };
   return cmocka_run_group_tests_name("context_findings", tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -306,6 +306,22 @@ static int borrow(struct pass *pass, bool is_program_shared, bool is_context_sha
 static int borrowed_context(struct pass *pass, bool is_buggy) { return borrow(pass, false, is_buggy); }
 static int borrowed_program(struct pass *pass, bool is_buggy) { return borrow(pass, is_buggy, false); }
 
+/* A kernel fails, and the program goes on without a look at the status that says so; its twin forgets the failure and
+ * dispatches what does not fail. */
+static int fail_run(const struct pto_kernel_args *a) { return pto_kernel_error(a, "planted"); }
+static const struct pto_kernel failing = COPY(fail_run);
+static int failed_dispatch(struct pass *pass, bool is_buggy) {
+  const struct pto_device_program good = pass->program;
+  pass->program.context = (void *)(uintptr_t)&failing;
+  int status = dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  if (status) return status;
+  status = pto_context_sync(pass->context);
+  if (is_buggy || !status) return PTO_OK;
+  status = pto_context_clear_error(pass->context);
+  pass->program = good;
+  return status ? status : dispatch(pass, pass->tensors[0], pass->tensors[1]);
+}
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
@@ -314,7 +330,8 @@ static const struct mistake {
                 {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
                 {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
                 {"graph_twice", graph_twice},           {"read_early", read_early},
-                {"borrowed_context", borrowed_context}, {"borrowed_program", borrowed_program}};
+                {"failed_dispatch", failed_dispatch},   {"borrowed_context", borrowed_context},
+                {"borrowed_program", borrowed_program}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;
