@@ -100,8 +100,12 @@ static void destroy_parts(struct pto_context *context) {
   pto_lowering_cache_fini(&context->lowerings);
   if (context->is_watched) {
     const struct pto_context_watch *watch = context->config.context_watch;
-    watch->destroyed(watch->argument, context->rt, &context->counters,
-                     context->recording_dropped ? NULL : &context->recording);
+    const struct pto_context_end end = {.counters = &context->counters,
+                                        .recording = context->recording_dropped ? NULL : &context->recording,
+                                        .refusals = &context->refusals,
+                                        .remarks = context->remarks,
+                                        .failure = context->has_failed ? &context->failure : NULL};
+    watch->destroyed(watch->argument, context->rt, &end);
   }
   pto_runtime_destroy(context->rt);
   pto_trace_fini(&context->recording);
@@ -209,5 +213,6 @@ int pto_context_recording(struct pto_context *context, const struct pto_trace **
   *recording_out = context->recording.record ? &context->recording : NULL;
   if (status == PTO_OK && context->recording_dropped) status = PTO_ENOMEM;
   pto_context_unlock(context);
-  return pto_context_end_call(context, status);
+  pthread_mutex_unlock(&context->turn);
+  return status;
 }

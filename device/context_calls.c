@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_calls.h>
 
+#include <stdio.h>
+
+#include <runtime/base/call_stack.h>
+
 /* ---- the queue ---- */
 
 /* Under `lock`. */
@@ -27,6 +31,10 @@ static void take_effect(const struct pto_command *command) {
 }
 
 int pto_context_enqueue(struct pto_context *context, struct pto_command *command) {
+  if (context->config.record & PTO_RECORD_CALLERS) {
+    command->call = pto_call_stack_entry();
+    command->outer_call = command->call ? pto_call_stack_outer(command->call) : NULL;
+  }
   if (!context->has_thread && context->queued - context->done == PTO_CONTEXT_QUEUE) pto_executor_run(context);
   pto_context_lock(context);
   while (!context->has_failed && context->queued - context->done == PTO_CONTEXT_QUEUE)
@@ -34,6 +42,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
   int status = failure_status(context);
   if (status == PTO_OK) {
     if (context->first_ns == 0) context->first_ns = pto_clock_ns();
+    if (pto_context_asks(context)) pto_context_remark_queued(context, command);
     take_effect(command);
     context->queue[context->queued++ % PTO_CONTEXT_QUEUE] = *command;
     pthread_cond_signal(&context->is_queued);
@@ -47,23 +56,36 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
 
 /* ---- the turn ---- */
 
-/* Begins a call: its turn, and the lock, which protects the tensors that it looks at.  PTO_OK, or the failure that is
- * kept. */
-int pto_context_begin_call(struct pto_context *context) {
+int pto_context_begin_call(struct pto_context *context, const char *call) {
   pthread_mutex_lock(&context->turn);
   pto_context_lock(context);
   while (context->is_failing) pthread_cond_wait(&context->is_done, &context->lock);
   pto_error_clear(&context->refusal);
+  context->call = call;
+  context->call_of = NULL;
   return failure_status(context);
 }
 
+/* Counts it, and keeps what is to be told of the first. */
+static PTO_COLD void keep_refusal(struct pto_context *context) {
+  struct pto_refusals *refusals = &context->refusals;
+  if (refusals->count++) return;
+  refusals->is_of_context = true;
+  refusals->error = context->refusal;
+  refusals->call = pto_call_stack_entry();
+  refusals->outer_call = refusals->call ? pto_call_stack_outer(refusals->call) : NULL;
+  snprintf(refusals->task, sizeof refusals->task, context->call_of ? "%s \"%.40s\"" : "%s", context->call,
+           context->call_of);
+}
+
 int pto_context_end_call(struct pto_context *context, int status) {
+  if (PTO_UNLIKELY(status) && context->refusal.status && context->call) keep_refusal(context);
   pthread_mutex_unlock(&context->turn);
   return status;
 }
 
 int pto_context_refuse(struct pto_context *context, const char *what, const struct pto_error *error) {
-  (void)pto_context_begin_call(context);
+  (void)pto_context_begin_call(context, what);
   PTO_CONTEXT_REFUSE(context, error->status, "%s: %s", what, error->sentence);
   pto_context_unlock(context);
   return pto_context_end_call(context, error->status);

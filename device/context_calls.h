@@ -16,10 +16,11 @@
 
 #include <inttypes.h>
 
-/* Begins a call: its turn, and the lock, which protects the tensors that it looks at.  PTO_OK, or the failure that is
- * kept. */
-int pto_context_begin_call(struct pto_context *context);
-/* Ends its turn; the lock has been given up.  Returns `status`. */
+/* Begins a call: its turn, and the lock, which protects the tensors that it looks at.  `call`: its name, where a
+ * refusal is counted, as the caller may not have noticed it; NULL: a question, or a tensor that is made or destroyed,
+ * whose refusal is an answer.  PTO_OK, or the failure that is kept. */
+int pto_context_begin_call(struct pto_context *context, const char *call);
+/* Ends its turn; the lock has been given up.  Counts a refusal.  Returns `status`. */
 int pto_context_end_call(struct pto_context *context, int status);
 
 #define PTO_CONTEXT_REFUSE(context, ...) pto_error_set(&(context)->refusal, __VA_ARGS__)

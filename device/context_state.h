@@ -6,6 +6,7 @@
  *   context_calls.c     what all other calls share: turn and queue
  *   device_calls.c      the calls about tensors: checked, then queued
  *   dispatch_calls.c    those about programs
+ *   context_remarks.c   what is told of the program that drives it
  *   executor.c          carries queued commands out, in order
  *
  * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
@@ -21,6 +22,7 @@
 
 #include <pthread.h>
 
+#include <device/context_remarks.h>
 #include <device/device_backend.h>
 #include <device/device_tensors.h>
 #include <device/lowering_cache.h>
@@ -49,6 +51,7 @@ struct pto_command {
   const struct pto_device_program *program;
   struct pto_device_record **bound; /* inputs, outputs, constants; freed when done */
   uint32_t input_count, output_count;
+  const void *call, *outer_call; /* as in struct pto_trace_task, where callers are recorded; else NULL */
 };
 
 /* A dispatch whose tasks may not have completed yet: if one fails, what it would have written is undefined. */
@@ -79,8 +82,12 @@ struct pto_context {
   struct pto_lowering_cache lowerings;
   bool is_failing; /* tensors are given up, and the failure is about to be known: calls wait for it */
   bool has_failed;
-  struct pto_error failure;   /* that is kept */
-  struct pto_error refusal;   /* of the last call */
+  struct pto_error failure; /* that is kept */
+  struct pto_error refusal; /* of the last call */
+  const char *call;         /* the call whose turn it is, for what is told of a refusal; NULL: none is told */
+  const char *call_of;      /* the program that it is about; NULL: none */
+  struct pto_refusals refusals;
+  struct pto_context_remark remarks[PTO_REMARK_COUNT];
   struct pto_trace recording; /* of the runs that have ended, where the configuration records; else zeroed */
   uint64_t ended_ps;          /* virtual time of the runs that have ended */
   struct pto_stats ended;     /* of them: core time by where it comes from */
@@ -88,6 +95,9 @@ struct pto_context {
   struct pto_context_counters counters;
   uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
 };
+
+/* Whether it looks for what there are remarks on. */
+bool pto_context_asks(const struct pto_context *context);
 
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }

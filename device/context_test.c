@@ -157,7 +157,7 @@ static void test_creation_gives_everything_back_whichever_part_fails(void **stat
 
 static struct told {
   struct pto_runtime *rt;
-  uint64_t memory_bytes, tasks, recorded;
+  uint64_t memory_bytes, tasks, recorded, refused;
   uint32_t created, destroyed;
   int answer;
 } told;
@@ -171,18 +171,19 @@ static int tell_created(void *argument, struct pto_runtime *rt, void *memory, ui
   assert_non_null(memory);
   return t->answer ? pto_error_set(error, t->answer, "not this one") : PTO_OK;
 }
-static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all,
-                           const struct pto_trace *recording) {
+static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_end *end) {
   struct told *t = argument;
   t->destroyed++;
-  t->tasks = of_all->tasks;
-  t->recorded = recording->tasks.count;
+  t->tasks = end->counters->tasks;
+  t->recorded = end->recording->tasks.count;
   assert_ptr_equal(rt, t->rt);
+  t->refused = end->refusals->count;
+  assert_null(end->failure);
 }
 
 static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
   static const char *const engines[] = {"threads", "virtual", "observe", "observed virtual", "explore"};
-  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told};
+  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told, true, NULL};
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
     const struct pto_context_options options = {
         .size = sizeof options,
@@ -197,8 +198,15 @@ static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_re
     dispatch1(&times_2, a, b);
     reads4(b, 2, 4, 6, 8);
     assert_int_equal(counters().transfer_ps != 0, strstr(engines[e], "virtual") != NULL);
+    /* what changes something is counted where it is refused, and no question */
+    uint64_t bytes = 0;
+    assert_int_equal(pto_device_tensor_copy(context, a, a), PTO_EINVAL);
+    assert_int_equal(pto_device_tensor_read(context, a, &bytes, sizeof bytes), PTO_EINVAL);
+    assert_int_equal(pto_device_tensor_size(context, (struct pto_device_tensor){0}), 0);
+    assert_int_equal(pto_device_tensor_destroy(context, (struct pto_device_tensor){0}), PTO_ESTALE);
     pto_context_destroy(context);
     assert_true(told.created == 1 && told.destroyed == 1 && told.tasks == 1 && told.recorded == 1);
+    assert_int_equal(told.refused, 2);
     told.answer = PTO_ENOTSUP;
     assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_ENOTSUP);
     assert_string_equal(sentence, "not this one");

@@ -14,18 +14,39 @@
 #define PTO_CONTEXT_WATCH_H
 
 #include <pto/device.h>
+#include <device/context_remarks.h>
 #include <runtime/base/error.h>
+#include <runtime/control/control.h>
 #include <runtime/trace/trace.h>
+
+/* Dispatches that are carried out before the call returns, tasks and all, as a context may do: `left` of them, over all
+ * contexts of one thread.  Written at each: what is known of the last. */
+struct pto_context_hurry {
+  uint64_t left, made;
+  const void *call, *outer_call; /* as in struct pto_trace_task */
+  char program[64];
+};
+
+/* What a context comes to. */
+struct pto_context_end {
+  const struct pto_context_counters *counters; /* of all its runs */
+  const struct pto_trace *recording;           /* of them: zeroed where none recorded anything, NULL without memory */
+  const struct pto_refusals *refusals;         /* of calls on it, which went on */
+  const struct pto_context_remark *remarks;    /* PTO_REMARK_COUNT */
+  const struct pto_error *failure;             /* that is kept to the end; NULL: none is */
+};
 
 struct pto_context_watch {
   /* A context has been made and has done nothing; its tensors will lie in `memory`, whole pages that are its own.
    * PTO_OK, or a failure with its sentence, with which pto_context_create then ends (and `destroyed` is not called). */
   int (*created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes, struct pto_error *error);
-  /* All that it was asked for is done; before runtime and memory go.  `counters` and `recording` of all its runs; the
-   * latter zeroed where none recorded anything, NULL where there was no memory to keep it. */
-  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                    const struct pto_trace *recording);
+  /* All that it was asked for is done; before runtime and memory go. */
+  void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_end *end);
   void *argument;
+  /* Whether the context looks for what it has remarks on: then programs that repeat are called at each dispatch, what
+   * they submit is submitted, and it is compared with what was kept. */
+  bool asks;
+  struct pto_context_hurry *hurry; /* NULL: none is */
 };
 
 /* Carries out what is queued, and ends the run that is on its way.  *recording_out: what was recorded of all of them,

@@ -17,10 +17,10 @@ static int check_size(struct pto_context *context, const char *what, const struc
   return PTO_OK;
 }
 
-/* Begins a call about a tensor, `what` it is for its refusals. */
+/* Begins a call about a tensor, `what` it is for its refusals, which are counted. */
 static int begin_about(struct pto_context *context, struct pto_device_tensor tensor, const char *what,
                        struct pto_device_record **record_out) {
-  const int status = pto_context_begin_call(context);
+  const int status = pto_context_begin_call(context, what);
   return status ? status : pto_device_tensors_lookup(&context->tensors, tensor, what, record_out, &context->refusal);
 }
 
@@ -42,7 +42,7 @@ static int create(struct pto_context *context, const struct pto_device_tensor_de
                   struct pto_device_tensor *tensor_out) {
   struct pto_device_record *record = NULL;
   struct pto_device_tensor_desc wanted;
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, NULL);
   if (status == PTO_OK && (!desc || !tensor_out))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "tensor: no description");
   if (status == PTO_OK) {
@@ -83,7 +83,7 @@ static int queue_write(struct pto_context *context, struct pto_device_record *re
 int pto_device_tensor_create_constant(struct pto_context *context, const struct pto_device_tensor_desc *desc,
                                       const void *data, uint64_t size_bytes, struct pto_device_tensor *tensor_out) {
   struct pto_device_record *record = NULL;
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, NULL);
   if (status == PTO_OK && (!desc || !tensor_out))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "constant: no description");
   if (status == PTO_OK && desc->flags)
@@ -114,7 +114,7 @@ int pto_device_tensor_create_constant(struct pto_context *context, const struct 
 int pto_device_tensor_describe(struct pto_context *context, struct pto_device_tensor tensor,
                                struct pto_device_tensor_info *info) {
   struct pto_device_record *record;
-  (void)pto_context_begin_call(context); /* as of any tensor, whatever has failed */
+  (void)pto_context_begin_call(context, NULL); /* as of any tensor, whatever has failed */
   const int status = pto_device_tensors_lookup(&context->tensors, tensor, "describe", &record, &context->refusal);
   if (status == PTO_OK) {
     struct pto_device_tensor_info all = {.size = sizeof all,
@@ -134,7 +134,7 @@ int pto_device_tensor_describe(struct pto_context *context, struct pto_device_te
 
 uint64_t pto_device_tensor_size(struct pto_context *context, struct pto_device_tensor tensor) {
   struct pto_device_record *record;
-  (void)pto_context_begin_call(context);
+  (void)pto_context_begin_call(context, NULL);
   int status = pto_device_tensors_lookup(&context->tensors, tensor, "size", &record, &context->refusal);
   uint64_t size_bytes = status ? 0 : record->size_bytes;
   pto_context_unlock(context);
@@ -178,6 +178,7 @@ int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor
 int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor from, struct pto_device_tensor to) {
   struct pto_device_record *source = NULL, *target = NULL;
   int status = begin_about(context, from, "copy from", &source);
+  context->call = "copy";
   if (status == PTO_OK)
     status = pto_device_tensors_lookup(&context->tensors, to, "copy to", &target, &context->refusal);
   if (status == PTO_OK) status = pto_context_check_defined(context, "copy from", source);
@@ -196,7 +197,7 @@ int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor
 
 int pto_device_tensor_destroy(struct pto_context *context, struct pto_device_tensor tensor) {
   struct pto_device_record *record = NULL;
-  const bool has_failed = pto_context_begin_call(context) != PTO_OK;
+  const bool has_failed = pto_context_begin_call(context, NULL) != PTO_OK;
   int status = pto_device_tensors_lookup(&context->tensors, tensor, "destroy", &record, &context->refusal);
   if (status && tensor.id && tensor.context == context->tensors.context) {
     pto_error_clear(&context->refusal); /* a second time */

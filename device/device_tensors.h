@@ -28,7 +28,10 @@ struct pto_device_record {
   uint32_t block;    /* of the heap */
   uint32_t flags;    /* enum pto_device_tensor_flags */
   bool is_constant, is_destroyed, is_undefined;
-  bool is_consumed;      /* by the dispatch that named it last */
+  bool is_consumed;   /* by the dispatch that named it last */
+  bool has_values;    /* something has been asked to write it */
+  bool is_read_early; /* a dispatch had it as an input before that: that one's call and outer_call follow */
+  const void *reader[2];
   uint32_t bound_serial; /* of the dispatch that named it last: finds what is bound twice */
   uint32_t next_unused;
 };

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_calls.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <device/context_watch.h>
 
 /* ---- bindings ---- */
 
@@ -132,9 +135,23 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
   return status;
 }
 
+/* What is queued so far is done when it returns; a failure is for the calls to come. */
+static void hurry(struct pto_context *context, const struct pto_command *dispatch) {
+  struct pto_context_hurry *hurry = context->is_watched ? context->config.context_watch->hurry : NULL;
+  struct pto_command sync = {.kind = PTO_COMMAND_SYNC};
+  if (!hurry || !hurry->left) return;
+  hurry->left--;
+  hurry->made++;
+  hurry->call = dispatch->call;
+  hurry->outer_call = dispatch->outer_call;
+  snprintf(hurry->program, sizeof hurry->program, "%s", dispatch->program->name ? dispatch->program->name : "");
+  if (pto_context_enqueue(context, &sync) == PTO_OK) (void)!pto_context_wait(context);
+}
+
 int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
                          const struct pto_dispatch_bindings *bindings) {
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, "dispatch");
+  if (program) context->call_of = program->name;
   if (status == PTO_OK && (!program || !program->orchestrate || !bindings))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: no program, or no bindings");
   struct pto_command command = {.kind = PTO_COMMAND_DISPATCH, .program = program};
@@ -151,11 +168,12 @@ int pto_context_dispatch(struct pto_context *context, const struct pto_device_pr
     status = pto_context_enqueue(context, &command);
   else
     pto_command_fini(&command);
+  if (status == PTO_OK) hurry(context, &command);
   return pto_context_end_call(context, status);
 }
 
 int pto_context_forget_program(struct pto_context *context, const struct pto_device_program *program) {
-  int status = pto_context_begin_call(context);
+  int status = pto_context_begin_call(context, "forget");
   if (!program) status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "forget: no program");
   pto_context_unlock(context);
   struct pto_command command = {.kind = PTO_COMMAND_SYNC};

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <runtime/base/call_stack.h>
+
 /* ---- one command ---- */
 
 static struct pto_tensor bind(struct pto_context *context, const struct pto_device_record *record) {
@@ -119,6 +121,7 @@ static int begin_flight(struct pto_context *context, struct pto_command *command
 
 /* What a dispatch gives its program: tensors over device memory in the current scope, inputs, outputs, constants. */
 struct given {
+  const struct pto_command *command;
   const struct pto_device_program *program;
   struct pto_tensor *tensors;
   uint64_t *ids;
@@ -159,6 +162,20 @@ static int list_submits(struct pto_context *context, const struct given *given, 
   return status;
 }
 
+/* Calls the program, although what it submits is kept, and remarks where it is something else. */
+static int compare_submits(struct pto_context *context, const struct given *given,
+                           const struct pto_call_list *repeated) {
+  struct pto_stats before = {.size = sizeof before};
+  struct pto_call_difference difference;
+  pto_runtime_stats(context->rt, &before);
+  struct pto_call_list *submits = pto_call_list_begin(context->rt, given->tensors, given->count);
+  const int status = call_program(context, given);
+  if (pto_call_list_end(context->rt, submits) && pto_call_lists_differ(repeated, submits, &difference))
+    pto_context_remark_repeats(context, given->command, &difference, before.tasks);
+  pto_call_list_destroy(submits);
+  return status;
+}
+
 /* A program that repeats: from the cache, where it can. */
 static int submit_repeating(struct pto_context *context, const struct given *given) {
   const struct pto_lowering_key key = {given->program, given->ids};
@@ -172,14 +189,16 @@ static int submit_repeating(struct pto_context *context, const struct given *giv
     context->counters.lowering_cache_unusable++;
   }
   pto_context_unlock(context);
-  return entry->submits ? pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count)
-                        : call_program(context, given);
+  if (!entry->submits) return call_program(context, given);
+  return pto_context_asks(context) ? compare_submits(context, given, entry->submits)
+                                   : pto_call_list_replay(context->rt, entry->submits, given->tensors, given->count);
 }
 
 static int submit_program(struct pto_context *context, const struct pto_flight *flight,
-                          const struct pto_device_program *program) {
+                          const struct pto_command *command) {
+  const struct pto_device_program *program = command->program;
   const uint32_t outputs = flight->input_count, constants = outputs + flight->output_count;
-  struct given given = {.program = program, .count = constants + program->constant_count};
+  struct given given = {.command = command, .program = program, .count = constants + program->constant_count};
   given.tensors = malloc((given.count + 1) * (sizeof *given.tensors + sizeof *given.ids));
   if (!given.tensors) return PTO_ENOMEM;
   given.ids = (uint64_t *)(void *)(given.tensors + given.count + 1);
@@ -202,7 +221,7 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
   if (status) return status;
   struct pto_flight *flight = &context->flights[(context->flights_end - 1) % PTO_CONTEXT_FLIGHTS];
   pto_runtime_stats(context->rt, &before);
-  status = submit_program(context, flight, command->program);
+  status = submit_program(context, flight, command);
   pto_host_mark(context->rt, &flight->end);
   pto_runtime_stats(context->rt, &after);
   pto_context_lock(context);
@@ -220,7 +239,16 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
   return status;
 }
 
+/* The tasks of a program of the library's own, a graph, stand where it was dispatched: no line of theirs is the
+ * user's. */
+static void tell_place(struct pto_context *context, const struct pto_command *command) {
+  const bool is_dispatch = command->kind == PTO_COMMAND_DISPATCH && command->call;
+  const bool is_own = is_dispatch && pto_call_stack_is_own((const void *)(uintptr_t)command->program->orchestrate);
+  pto_host_call_from(context->rt, command->call, command->outer_call, is_own);
+}
+
 static int execute(struct pto_context *context, struct pto_command *command) {
+  tell_place(context, command);
   switch (command->kind) {
   case PTO_COMMAND_WRITE:
   case PTO_COMMAND_READ:

@@ -188,6 +188,11 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
            task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown", place);
 }
 
+static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a, uint64_t b) {
+  const struct pto_explore_graph *graph = &explore->graph;
+  return a < graph->task_count && b < graph->task_count && graph->tasks[a].command != graph->tasks[b].command;
+}
+
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
 static void describe_pair(const struct pto_explore *explore, const struct pto_explore_event *late,
                           const struct pto_explore_event *early, struct telling *telling) {
@@ -201,7 +206,9 @@ static void describe_pair(const struct pto_explore *explore, const struct pto_ex
   const bool is_declared = describe_common(explore, early->task, late->task, telling);
   snprintf(telling->reason, sizeof telling->reason, "%s ran before %s%s; no edge between them; %s", until, held,
            pto_finding_say_places(&as_they_ran, places, sizeof places), telling->common);
-  if (is_declared)
+  if (is_declared && is_between_dispatches(explore, late->task, early->task))
+    snprintf(telling->remedy, sizeof telling->remedy, PTO_FINDING_SYNC_BETWEEN);
+  else if (is_declared)
     snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
              early->task);
 }

@@ -336,7 +336,9 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   pto_observe_object_at(o, at, &object);
   SAY(&text, "of ");
   pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, ", byte %" PRId64 " of %s, which ", (int64_t)(at - object.lo), object.name);
+  SAY(&text, ", byte %" PRId64 " of %s", (int64_t)(at - object.lo), object.name);
+  pto_observe_say_elements(&text, &object, at, at + 1);
+  SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
   pto_observe_add(o, kind, param, object.name, remedy, o->call.payload, &text);

@@ -175,6 +175,19 @@ static void describe_array(const struct pto_observation *o, const struct pto_arr
   pto_text_append(object->name, sizeof object->name, " (buffer %" PRIu64 ")", external->buffer_number);
 }
 
+/* A device tensor, by the label that tasks have recorded with it. */
+static void describe_device(const struct pto_observation *o, const struct pto_observe_external *external,
+                            struct pto_observe_object *object) {
+  const struct pto_trace_log *params = &o->rt->trace.params;
+  const char *label = NULL;
+  for (uint64_t i = params->count; !label && i-- > 0 && params->count - i <= MOST_PARAMS;) {
+    const struct pto_trace_param *param = pto_trace_log_at(params, i);
+    if (!param->is_managed && param->tensor.buffer.base == external->lo) label = param->buffer_label;
+  }
+  snprintf(object->name, sizeof object->name, "device tensor%s%.100s (buffer %" PRIu64 ")", label ? " " : "",
+           label ? label : "", external->buffer_number);
+}
+
 /* Memory of the runtime that `o` is of. */
 static void describe_own(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object) {
   const struct pto_observe_external *external;
@@ -191,8 +204,7 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct pt
     *object =
         (struct pto_observe_object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
     if (given && given->name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
-               external->buffer_number);
+      describe_device(o, external, object);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {
@@ -232,7 +244,8 @@ static bool find_shape(const struct pto_observe_object *object, struct shape *sh
   for (uint64_t i = params->count; object->buffer_number && i-- > 0 && params->count - i <= MOST_PARAMS;) {
     const struct pto_trace_param *param = pto_trace_log_at(params, i);
     const struct pto_tensor *t = &param->tensor;
-    if (param->buffer_number != object->buffer_number) continue;
+    const bool is_registered_again = !param->is_managed && t->buffer.base == object->lo; /* a device tensor */
+    if (param->buffer_number != object->buffer_number && !is_registered_again) continue;
     uint64_t count = 1;
     bool is_whole = t->start_offset == 0;
     for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;

@@ -207,7 +207,8 @@ const char *pto_text_node(const struct pto_access_text *text, uint32_t node, cha
 void pto_text_find(const struct pto_access_text *text, uint32_t node, struct pto_source_call *found) {
   const bool is_host = text->graph->nodes[node].is_host;
   const void *call = is_host ? pto_graph_host(text->graph, node)->call : pto_graph_task(text->graph, node)->call;
-  const void *outer = is_host ? NULL : pto_graph_task(text->graph, node)->outer_call;
+  const void *outer =
+      is_host ? pto_graph_host(text->graph, node)->outer_call : pto_graph_task(text->graph, node)->outer_call;
   pto_source_lines_find(text->lines, call, outer, found);
 }
 
@@ -231,9 +232,20 @@ uint64_t pto_text_buffer_number(const struct pto_access_text *text, uint32_t acc
   return a->param ? a->param->buffer_number : pto_graph_host(text->graph, a->node)->buffer_number;
 }
 
+static const char *label_of(const struct pto_access_text *text, uint32_t access) {
+  const struct pto_graph_access *a = &text->graph->accesses[access];
+  return a->param ? a->param->buffer_label : pto_graph_host(text->graph, a->node)->buffer_label;
+}
+
+bool pto_text_is_same_buffer(const struct pto_access_text *text, uint32_t a, uint32_t b) {
+  const char *labels[2] = {label_of(text, a), label_of(text, b)};
+  if (pto_text_buffer_number(text, a) == pto_text_buffer_number(text, b)) return true;
+  return labels[0] && labels[0] == labels[1] && base_of(text, a) == base_of(text, b);
+}
+
 const char *pto_text_buffer(const struct pto_access_text *text, uint32_t access, char *out, size_t size) {
   const struct pto_graph_access *a = &text->graph->accesses[access];
-  const char *name = a->param ? a->param->buffer_label : pto_graph_host(text->graph, a->node)->buffer_label;
+  const char *name = label_of(text, access);
   if (!name && a->space == 0 && text->name_of) name = text->name_of(text->context, base_of(text, access));
   const uint64_t number = pto_text_buffer_number(text, access);
   if (name)

@@ -59,5 +59,7 @@ const char *pto_text_common(const struct pto_access_text *text, uint32_t a, uint
 const char *pto_text_access(const struct pto_access_text *text, uint32_t access, char *out, size_t size);
 
 uint64_t pto_text_buffer_number(const struct pto_access_text *text, uint32_t access);
+/* Whether people know both by one name: one number, or registrations of the same labelled memory. */
+bool pto_text_is_same_buffer(const struct pto_access_text *text, uint32_t a, uint32_t b);
 
 #endif

@@ -68,7 +68,7 @@ static void find_places(const struct reporter *t, const uint32_t nodes[2], const
 static void name_again(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
   char buffer[160], view[256];
   pto_text_view(&t->text, c->later_access, view, sizeof view);
-  if (pto_text_buffer_number(&t->text, c->earlier_access) == pto_text_buffer_number(&t->text, c->later_access))
+  if (pto_text_is_same_buffer(&t->text, c->earlier_access, c->later_access))
     snprintf(out, size, "it %s", view);
   else
     snprintf(out, size, "%s %s, the same memory", pto_text_buffer(&t->text, c->later_access, buffer, sizeof buffer),
@@ -92,11 +92,17 @@ static const char *name_common(const struct reporter *t, const struct pto_confli
   return out;
 }
 
+/* Of two dispatches of a context, where no handle of the one's tasks comes to the other. */
+static bool is_between_dispatches(const struct pto_access_graph *graph, const struct pto_conflict *c) {
+  return !graph->nodes[c->earlier].is_host && !graph->nodes[c->later].is_host &&
+         pto_graph_task(graph, c->earlier)->command != pto_graph_task(graph, c->later)->command;
+}
+
 static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,
                         char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t number = graph->nodes[c->earlier].index;
-  if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
+  if (graph->nodes[c->later].is_host && pto_graph_host(graph, c->later)->is_move)
     snprintf(out, size, "sync the context first");
   else if (rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS && graph->nodes[c->later].is_host)
     snprintf(out, size, "make both tensors views of one");
@@ -106,6 +112,8 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
              number);
   else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
+  else if (is_between_dispatches(graph, c))
+    snprintf(out, size, PTO_FINDING_SYNC_BETWEEN);
   else
     snprintf(out, size, "add `after` task %" PRIu32 "%s", number,
              rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS ? ", or make both tensors views of one" : "");

@@ -180,7 +180,11 @@ static bool is_reduced(const struct side *side) {
   return e->path_length > 2 && pto_graph_has_dropped(&side->graph, e->path[0], e->path[e->path_length - 1]);
 }
 
-static void print_side(FILE *to, const struct side *side, uint64_t earlier) {
+static uint64_t command_of(const struct why *why, uint64_t task) {
+  return pto_trace_task_at(why->question.trace, task)->command;
+}
+
+static void print_side(FILE *to, const struct why *why, const struct side *side) {
   const struct pto_explanation *e = &side->explanation;
   bool is_harmful = false;
   if (is_reduced(side))
@@ -193,8 +197,10 @@ static void print_side(FILE *to, const struct side *side, uint64_t earlier) {
     is_harmful |= e->commons[i].conflict != 0;
   }
   if (!e->common_count) fputs("    they touch no memory in common\n", to);
-  if (is_harmful)
-    fprintf(to, "    the result depends on which of them comes first; add `after` task %" PRIu64 "\n", earlier);
+  if (is_harmful && command_of(why, why->earlier) != command_of(why, why->later))
+    fputs("    the result depends on which of them comes first; " PTO_FINDING_SYNC_BETWEEN "\n", to);
+  else if (is_harmful)
+    fprintf(to, "    the result depends on which of them comes first; add `after` task %" PRIu64 "\n", why->earlier);
   else
     fputs("    either may come first\n", to);
 }
@@ -223,7 +229,7 @@ static void print(const struct pto_report *report, FILE *to) {
     else
       fprintf(to, "under rules %s: %s\n", pto_deps_rules_name(side->graph.rules).text,
               sentences[side->explanation.answer]);
-    print_side(to, side, why->earlier);
+    print_side(to, why, side);
     if (is_told_once) break;
   }
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/session/explored.h>
 
+#include <inttypes.h>
+
+#include <check/explore/run.h>
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <runtime/control/control.h>
 
 #define DEFAULT_WORKERS 3u /* more than most machines for a build have to spare, so that threads are interrupted */
@@ -51,6 +55,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   }
   explored->has_threads = has_threads;
   if (session->rt) return has_threads ? open_threads(explored) : PTO_EXIT_OK;
+  session->context_watch.asks = true;
   session->listener = (struct pto_session_listener){
       .context_created = context_created, .context_destroyed = context_destroyed, .argument = &explored->explore};
   return PTO_EXIT_OK;
@@ -74,6 +79,55 @@ static bool is_right_without_poison(const struct pto_session *session) {
   return code == PTO_EXIT_OK;
 }
 
+/* ---- what dispatches borrow ---- */
+
+/* The sequential run again, in which the first `count` dispatches are carried out at once. */
+static int run_hurried(struct pto_explored *explored, struct pto_context_hurry *hurry, uint64_t count,
+                       struct pto_explore_outcome *outcome) {
+  static const struct pto_explore_chooser sequential;
+  *hurry = (struct pto_context_hurry){.left = count};
+  explored->session.context_watch.hurry = hurry;
+  const int status = pto_explore_run_once(&explored->explore, NULL, &sequential, outcome);
+  explored->session.context_watch.hurry = NULL;
+  return status ? pto_error_set(&explored->error, status, "no memory for a run") : PTO_OK;
+}
+
+static void tell_borrowed(struct pto_explored *explored, const struct pto_context_hurry *hurry,
+                          const struct pto_explore_outcome *outcome) {
+  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_BORROWED)};
+  struct pto_source_lines *lines = pto_source_lines_create();
+  char text[2 * PTO_SOURCE_FILE_SIZE];
+  pto_source_lines_find(lines, hurry->call, hurry->outer_call, &finding.places[0]);
+  pto_source_lines_destroy(lines);
+  pto_source_call_name(&finding.places[0], text, sizeof text);
+  pto_findings_add(
+      &explored->findings, &finding, "sync the context before you change it, or give each dispatch memory of its own",
+      "dispatch %" PRIu64 " of the run, of \"%s\": carried out before the program goes on, %s; so what it "
+      "borrows until it is done is changed meanwhile, or read: its program, what `context` points to, or host memory "
+      "that it registers%s%s",
+      hurry->made, hurry->program, outcome->text, text[0] ? "; dispatched at " : "", text);
+}
+
+/* A queued dispatch may be carried out at once or when it is waited for.  Where that makes a difference, the first one
+ * is searched for that does. */
+static int judge_borrowed(struct pto_explored *explored) {
+  struct pto_context_hurry hurry;
+  struct pto_explore_outcome outcome, last;
+  if (explored->explore.is_unstable) return PTO_OK;
+  int status = run_hurried(explored, &hurry, UINT64_MAX, &outcome);
+  uint64_t alike = 0, differs = hurry.made;
+  explored->dispatches = hurry.made;
+  if (status || !outcome.is_different || !differs) return status;
+  while (differs - alike > 1 && !status) {
+    const uint64_t middle = alike + (differs - alike) / 2;
+    status = run_hurried(explored, &hurry, middle, &last);
+    *(last.is_different ? &differs : &alike) = middle;
+  }
+  if (!status) status = run_hurried(explored, &hurry, differs, &last);
+  if (!status) tell_borrowed(explored, &hurry, &last);
+  return status;
+}
+
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count)) {
   static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
@@ -89,7 +143,6 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
   }
   if (!session->rt) {
     pto_session_take_counters(session);
-    if (explored->has_threads) make_threaded(&session->config); /* of all contexts from here on */
   } else {
     session->result.stats.size = sizeof session->result.stats;
     pto_runtime_stats(session->rt, &session->result.stats);
@@ -106,8 +159,11 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
               "no task has written: `ptosim check --observe` tells what"
             : "");
   session->result.refused = refused;
-  if (session->rt) pto_session_take_refusals(session, session->rt);
+  if (session->rt) pto_session_take_refusals(session, pto_runtime_refusals(session->rt));
   pto_session_add_refusals(session, &explored->findings);
+  pto_session_add_remarks(session, &explored->findings);
+  if (!session->rt && judge_borrowed(explored)) return PTO_EXIT_FAILED;
+  if (!session->rt && explored->has_threads) make_threaded(&session->config); /* of all contexts from here on */
   if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
   explored->error = session->result.error;
   return PTO_EXIT_FAILED;

@@ -20,6 +20,7 @@ struct pto_explored {
   struct pto_explore explore;
   struct pto_findings findings;
   bool has_threads;
+  uint64_t dispatches;         /* of a run, of which it was judged what they borrow */
   struct pto_runtime *threads; /* of exploring with real threads; NULL where contexts are, too */
   struct pto_error error;      /* what the exploration failed with; sentence "" where it did not */
 };

@@ -5,6 +5,8 @@
 
 #include <check/session/bounds.h>
 #include <check/session/observed_arrays.h>
+#include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
 #include <sim/engine/observed_unit.h>
@@ -51,6 +53,7 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
 static int watch(struct pto_observed *observed) {
   struct pto_session *session = &observed->session;
   if (!session->rt) {
+    session->context_watch.asks = true;
     session->listener = (struct pto_session_listener){
         .context_created = context_created, .context_destroyed = context_destroyed, .argument = observed};
     return PTO_EXIT_OK;
@@ -95,6 +98,8 @@ int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
   pto_session_add_beyond(&observed->session, &observed->findings);
   pto_session_name_nodes(&observed->session, &observed->findings);
+  pto_session_add_refusals(&observed->session, &observed->findings);
+  pto_session_add_remarks(&observed->session, &observed->findings);
   if (code == PTO_EXIT_OK) code = check_range(observed);
   if (code == PTO_EXIT_OK && pto_observed_summary(observed).is_short) {
     pto_error_set(&observed->session.result.error, PTO_ENOMEM, "no memory for what kernels read and write");

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <check/session/graph_program.h>
 #include <check/session/bounds.h>
+#include <check/session/graph_program.h>
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <runtime/control/control.h>
 
 const struct pto_trace *pto_session_trace(const struct pto_session *session) {
@@ -103,8 +104,11 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
                                               .context = (void *)(uintptr_t)session};
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
-  if (status == PTO_OK) pto_session_add_beyond(session, findings);
-  if (status == PTO_OK) pto_session_add_refusals(session, findings);
+  if (status == PTO_OK) {
+    pto_session_add_beyond(session, findings);
+    pto_session_add_refusals(session, findings);
+    pto_session_add_remarks(session, findings);
+  }
   pto_session_name_nodes(session, findings);
   return status;
 }

@@ -15,20 +15,34 @@ static void find_place(const void *call, const void *outer, struct pto_source_ca
   pto_source_lines_destroy(lines);
 }
 
-void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt) {
-  const struct pto_refusals *refusals = pto_runtime_refusals(rt);
+/* The sentence of a call on a context, without the name of the call, which is told already. */
+static const char *rest_of_sentence(const struct pto_refusals *refusals) {
+  const char *sentence = refusals->error.sentence;
+  const size_t name = strcspn(refusals->task, " ");
+  return strncmp(sentence, refusals->task, name) == 0 && strncmp(sentence + name, ": ", 2) == 0 ? sentence + name + 2
+                                                                                                : sentence;
+}
+
+void pto_session_take_refusals(struct pto_session *session, const struct pto_refusals *refusals) {
   struct pto_run_result *result = &session->result;
   struct pto_finding *refusal = &session->refusal;
   char place[PTO_SENTENCE_SIZE / 4];
   if (refusals->count && !result->refused) {
     *refusal = (struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)};
     find_place(refusals->call, refusals->outer_call, &refusal->places[0]);
-    pto_text_append(refusal->kernels[0], sizeof refusal->kernels[0], "%s", refusals->task);
+    result->refused_what = refusals->is_of_context ? "call" : "submit";
+    if (!refusals->is_of_context)
+      pto_text_append(refusal->kernels[0], sizeof refusal->kernels[0], "%s", refusals->task);
     pto_text_append(refusal->arrays[0], sizeof refusal->arrays[0], "%s", refusals->tensors);
     pto_source_call_name(&refusal->places[0], place, sizeof place);
-    snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "task %" PRIu64 " (%s) at %s, on %s: %.300s",
-             refusals->task_number, refusals->task, place[0] ? place : "a place that is not known",
-             refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
+    if (!place[0]) snprintf(place, sizeof place, "a place that is not known");
+    if (refusals->is_of_context)
+      snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "%s at %s: %.300s", refusals->task, place,
+               rest_of_sentence(refusals));
+    else
+      snprintf(session->refusal_sentence, sizeof session->refusal_sentence,
+               "task %" PRIu64 " (%s) at %s, on %s: %.300s", refusals->task_number, refusals->task, place,
+               refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
     result->first_refusal = session->refusal_sentence;
   }
   result->refused += refusals->count;
@@ -63,7 +77,7 @@ bool pto_session_has_bad_refusals(const struct pto_session *session) {
 int pto_session_check_refusals(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   if (!pto_session_has_bad_refusals(session)) return PTO_EXIT_OK;
-  pto_error_set(&result->error, PTO_OK, "%" PRIu64 " submit%s refused, the first: %.900s", result->refused,
-                result->refused == 1 ? " was" : "s were", result->first_refusal);
+  pto_error_set(&result->error, PTO_OK, "%" PRIu64 " %s%s refused, the first: %.900s", result->refused,
+                result->refused_what, result->refused == 1 ? " was" : "s were", result->first_refusal);
   return result->exit_code = PTO_EXIT_FINDINGS;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Submits that a run refused, as its session tells them: how many, and the first with task, place and arrays.
+ * Submits that a run refused, and calls on contexts, as its session tells them: how many, and the first with task,
+ * place and arrays.
  *
- * An orchestration that goes on after a refusal and returns 0 has perhaps not noticed; unless its program expects
- * refusals, the run is not right.  Whether it was is pto_session_has_bad_refusals of session.h.
+ * An orchestration, or a program that drives contexts, that goes on after a refusal and returns 0 has perhaps not
+ * noticed; unless its program expects refusals, the run is not right.  Whether it was is pto_session_has_bad_refusals
+ * of session.h.
  *
  * Owns nothing; what it finds is in the session's result.  The session's thread.
  */
@@ -12,8 +14,9 @@
 
 #include <check/session/session.h>
 
-/* What the run of a runtime has refused, added to that of others. */
-void pto_session_take_refusals(struct pto_session *session, const struct pto_runtime *rt);
+/* What a run has refused, or a context, added to that of others. */
+struct pto_refusals;
+void pto_session_take_refusals(struct pto_session *session, const struct pto_refusals *refusals);
 /* The first, where the program does not expect any. */
 void pto_session_add_refusals(const struct pto_session *session, struct pto_findings *findings);
 /* Appends to the sentence with which a run of the session has failed the place that it is about. */

@@ -9,6 +9,7 @@
 #include <check/session/graph_program.h>
 #include <check/session/named_kernels.h>
 #include <check/session/refusals.h>
+#include <check/session/remarks.h>
 #include <pto/world.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
@@ -136,16 +137,17 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
   const struct pto_trace *recording;
   if (session->config.record == 0) return PTO_OK;
   int status = pto_context_recording(context, &recording);
-  if (status == PTO_OK && recording) {
+  if (status != PTO_ENOMEM && recording) {
     if (session->reported_count++ == 0)
       sum->start_ns = recording->start_ns;
     else
       pto_trace_append_sync(sum); /* what this one does is in other memory, though at the same addresses */
     if (session->listener.context_reported)
       session->listener.context_reported(session->listener.argument, recording, sum->tasks.count);
-    status = pto_trace_append(sum, recording,
-                              recording->is_virtual ? session->reported_ps
-                                                    : pto_trace_append_shift(sum, recording->start_ns));
+    if (pto_trace_append(sum, recording,
+                         recording->is_virtual ? session->reported_ps
+                                               : pto_trace_append_shift(sum, recording->start_ns)))
+      status = PTO_ENOMEM;
   }
   pto_context_counters(context, &counters);
   session->reported_ps += counters.virtual_ps;
@@ -165,14 +167,22 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
                                    : PTO_OK;
 }
 
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                              const struct pto_trace *recording) {
+/* A failure that the context has kept to its end is one of the run, whether the program has noticed or not. */
+static void take_failure(struct pto_session *session, const struct pto_error *failure) {
+  if (failure && !session->subject.program->expects_refusals)
+    (void)pto_program_fail_as(session->run, failure->status, "%s", failure->sentence);
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_end *end) {
   struct pto_session *session = argument;
   const struct pto_session_listener *listener = &session->listener;
   const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
-  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters, recording);
+  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, end->counters, end->recording);
   if (session->context_rt == rt) session->context_rt = NULL;
-  pto_session_take_refusals(session, rt);
+  pto_session_take_refusals(session, pto_runtime_refusals(rt));
+  pto_session_take_refusals(session, end->refusals);
+  pto_session_take_remarks(session, end->remarks);
+  take_failure(session, end->failure);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
 }
@@ -213,7 +223,7 @@ static int open_program_run(struct pto_session *session) {
 static int open_runtime(struct pto_session *session) {
   struct pto_run_result *result = &session->result;
   if (pto_program_run_is_host(session->run)) {
-    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session};
+    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session, false, NULL};
     session->config.context_watch = &session->context_watch;
     return PTO_EXIT_OK;
   }
@@ -295,7 +305,9 @@ int pto_session_init(struct pto_session *session, const struct pto_session_optio
 }
 
 int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options) {
-  return init(session, options, true);
+  const int code = init(session, options, true);
+  session->context_watch.asks = true;
+  return code;
 }
 
 /* ---- execute ---- */
@@ -353,7 +365,7 @@ static void take_stats(struct pto_session *session) {
   }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
-  pto_session_take_refusals(session, session->rt);
+  pto_session_take_refusals(session, pto_runtime_refusals(session->rt));
   result->has_run = true;
   result->stopped = pto_runtime_wait_picture(session->rt);
   take_digest(session);
@@ -369,6 +381,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   session->reported_ps = session->reported_count = session->context_count = session->dispatches = 0;
   result->refused = 0;
   result->first_refusal = NULL;
+  memset(session->remarks, 0, sizeof session->remarks);
   const double begin = pto_clock_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = pto_clock_seconds() - begin;

@@ -45,7 +45,7 @@ struct pto_session_listener {
   /* The program reports a context, before it is destroyed: what it has recorded; `first_task` is the number of its
    * first task among those of all contexts of the round. */
   void (*context_reported)(void *argument, const struct pto_trace *trace, uint64_t first_task);
-  /* As those of struct pto_context_watch. */
+  /* As those of struct pto_context_watch; of refusals the session keeps the account. */
   int (*context_created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                          struct pto_error *error);
   void (*context_destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
@@ -66,9 +66,10 @@ struct pto_session {
   uint64_t context_count;               /* contexts that the program has made in the round, reported or not */
   uint64_t dispatches;                  /* of them */
   struct pto_context_watch context_watch;
-  struct pto_runtime *context_rt;           /* of the context that was made last; NULL: it is gone */
-  struct pto_wait_picture *stopped;         /* of the first context that stopped; NULL: none did */
-  FILE *nowhere;                            /* where the program's text goes that is not shown */
+  struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
+  struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
+  FILE *nowhere;                    /* where the program's text goes that is not shown */
+  struct pto_context_remark remarks[PTO_REMARK_COUNT];
   struct pto_finding refusal;               /* the first, without its sentence */
   char refusal_sentence[PTO_SENTENCE_SIZE]; /* result.first_refusal */
   struct pto_chip chip;

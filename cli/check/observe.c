@@ -110,6 +110,7 @@ static struct pto_coverage coverage_of(const struct told *told) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_TOO_LARGE, summary->calls_too_large, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, summary->is_watched_by_tool ? 0 : told->contexts);
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, told->contexts_left_out, NULL);
+  if (!rank_count) pto_coverage_leave(&coverage, PTO_COVERAGE_BORROWED, observed.session.dispatches, "explore");
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, summary->calls > 0);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
   pto_session_cover_seeds(rank_count ? &ranked.ranks.sessions[0] : &observed.session, &coverage);

@@ -34,6 +34,7 @@ static void cover(struct check *check) {
   pto_session_cover_seeds(session, &check->coverage);
   pto_coverage_add(&check->coverage, PTO_COVERAGE_CONTEXTS, reported);
   pto_coverage_leave(&check->coverage, PTO_COVERAGE_CONTEXTS, made - reported, "explore");
+  pto_coverage_leave(&check->coverage, PTO_COVERAGE_BORROWED, session->dispatches, "explore");
 }
 
 static int check_order(struct check *check, struct pto_error *error) {

@@ -164,6 +164,10 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
   if (!c->is_threads) pto_coverage_leave(&coverage, PTO_COVERAGE_PIECES, n->later_pieces, "check --observe");
   pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts);
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);
+  if (n->outputs)
+    pto_coverage_add(&coverage, PTO_COVERAGE_BORROWED, c->explored.dispatches);
+  else
+    pto_coverage_leave(&coverage, PTO_COVERAGE_BORROWED, c->explored.dispatches, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
   pto_session_cover_seeds(&c->explored.session, &coverage);

@@ -58,7 +58,8 @@ struct pto_program {
   int (*expect)(struct pto_program_run *run); /* independent golden; NULL: `verified` is null */
   int expected_status;                        /* PTO_OK, or the error that this program is there to provoke */
   uint32_t ranks;        /* chips that it runs on (pto/world.h), where --ranks says no other number; 0: one, alone */
-  bool expects_refusals; /* some submits are meant to be refused; else ptosim finds fault with a run that goes on */
+  bool expects_refusals; /* some submits, or calls on contexts, are meant to be refused, or to fail; else ptosim finds
+                            fault */
 };
 
 /* The symbol that a program's shared object exports. */

@@ -127,7 +127,10 @@ int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime 
   run->figure_count = 0;
   run->counters = (struct pto_context_counters){.size = sizeof run->counters};
   if (run->program->host) {
-    (void)finish_step(run, "host function", run->program->host(run));
+    const void *before = pto_call_stack_begin(__builtin_frame_address(0));
+    const int returned = run->program->host(run);
+    (void)pto_call_stack_begin(before);
+    (void)finish_step(run, "host function", returned);
     return judge_slack(run);
   }
   int status = pto_run(rt, orchestrate, run);

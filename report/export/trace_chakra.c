@@ -86,7 +86,7 @@ struct chakra {
 
 /* ---- the bytes of transfers ---- */
 
-static bool is_move(const struct pto_trace_host_access *access) { return !access->is_sync && !access->call; }
+static bool is_move(const struct pto_trace_host_access *access) { return access->is_move; }
 
 static int order_of_bytes(const void *left, const void *right) {
   const struct moved_bytes *a = left, *b = right;

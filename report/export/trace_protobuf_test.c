@@ -172,7 +172,7 @@ static void add_call(struct pto_trace *trace, uint32_t log, uint32_t task, uint6
 /* A tensor of 128 bytes at `base` goes to the device, or to the host. */
 static void add_move(struct pto_trace *trace, bool to_device, uint64_t base, uint64_t begin) {
   *(struct pto_trace_host_access *)pto_trace_log_append(&trace->host_accesses) = (struct pto_trace_host_access){
-      .begin = base, .end = base + 128, .task_count = trace->tasks.count, .is_write = to_device};
+      .begin = base, .end = base + 128, .task_count = trace->tasks.count, .is_write = to_device, .is_move = true};
   *(struct pto_trace_control *)pto_trace_log_append(&trace->control) =
       (struct pto_trace_control){.begin = begin,
                                  .end = begin + 1000,

@@ -45,6 +45,7 @@
   X(TOO_LARGE, calls_too_large, "", "kernel call that writes more pages than there is room for",                       \
     "kernel calls that write more pages than there is room for")                                                       \
   X(CONTEXTS, contexts, "", "context", "contexts")                                                                     \
+  X(BORROWED, borrowed_by_dispatches, "what ", "queued dispatch borrows", "queued dispatches borrow")                  \
   X(ORDERS, orders, "", "order of calls", "orders of calls")                                                           \
   X(RUNS, runs, "", "run with delays", "runs with delays")                                                             \
   X(OUTPUTS, outputs, "", "output", "outputs")                                                                         \

@@ -73,7 +73,14 @@ enum pto_decided {
     "ranks of a communicator submit different collectives")                                                            \
   X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for")      \
   X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks")                            \
-  X(PTO_FINDING_REFUSED, "refused", false, THIS_ORDER, "a submit was refused, and the orchestration went on")          \
+  X(PTO_FINDING_REFUSED, "refused", false, THIS_ORDER,                                                                 \
+    "a submit or a call on a context was refused, and the program went on")                                            \
+  X(PTO_FINDING_REPEATS, "repeats", false, THIS_ORDER,                                                                 \
+    "a program that says `repeats` would submit something else the next time")                                         \
+  X(PTO_FINDING_BORROWED, "borrowed", false, SAMPLED,                                                                  \
+    "memory that a queued dispatch borrows is changed before it is carried out")                                       \
+  X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
+    "a device tensor is the input of a dispatch before the host gives it its first values")                            \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
   X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
   X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")
@@ -85,6 +92,8 @@ enum pto_finding_kind {
       PTO_FINDING_COUNT
 };
 
+/* The remedy for two dispatches of a context, none of which knows the tasks of the other. */
+#define PTO_FINDING_SYNC_BETWEEN "sync the context between the two dispatches, or bind another tensor"
 #define PTO_FINDING_COMMAND 2048 /* bytes of a command, with its end */
 /* Kept one by one; of more, the first of each group. */
 #define PTO_FINDINGS_MAX 10000u

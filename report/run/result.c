@@ -181,8 +181,8 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   for (uint32_t i = 0; i < result->figure_count; i++)
     fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
   if (result->refused)
-    fprintf(to, "  refused  %" PRIu64 " submit%s; the first, %s\n", result->refused, result->refused == 1 ? "" : "s",
-            result->first_refusal);
+    fprintf(to, "  refused  %" PRIu64 " %s%s; the first, %s\n", result->refused, result->refused_what,
+            result->refused == 1 ? "" : "s", result->first_refusal);
   /* A report that could not be written makes an error of a run that was verified. */
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);

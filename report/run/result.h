@@ -69,7 +69,8 @@ struct pto_run_result {
   const struct pto_group_times *labels;      /* of --stats, by label; NULL: not asked */
   const struct pto_alike_tasks *alike;       /* of --stats, in JSON alone; NULL: not asked */
   struct pto_result_part counters;           /* of --counters; zeroed: not asked */
-  uint64_t refused;                          /* submits, of the last round */
+  uint64_t refused;                          /* submits, and calls on contexts, of the last round */
+  const char *refused_what;                  /* what the first is: "submit", or "call" on a context */
   const char *first_refusal;                 /* what is said of the first; NULL: there was none */
   const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
 };

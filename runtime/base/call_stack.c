@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/base/call_stack.h>
 
-#include <stdbool.h>
+#include <dlfcn.h>
 #include <stdint.h>
 #include <unwind.h>
 
@@ -46,6 +46,37 @@ const void *pto_call_stack_outer(const void *call) {
   if (!frame_of_caller) return NULL;
   _Unwind_Backtrace(pass_outer, &outer); /* the last one passed is the caller of the program's own code */
   return outer.second == call ? NULL : outer.second;
+}
+
+/* ---- the call into this library ---- */
+
+struct entry {
+  const void *file; /* where the library is loaded */
+  const void *call;
+};
+
+static const void *file_of(const void *address) {
+  Dl_info info;
+  return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+static _Unwind_Reason_Code pass_entry(struct _Unwind_Context *context, void *argument) {
+  struct entry *entry = argument;
+  const void *address = address_of(context);
+  const void *file = file_of(address);
+  if (!file || file == entry->file) return _URC_NO_REASON;
+  entry->call = address;
+  return _URC_END_OF_STACK;
+}
+
+static const char here;
+
+bool pto_call_stack_is_own(const void *function) { return file_of(function) == file_of(&here); }
+
+const void *pto_call_stack_entry(void) {
+  struct entry entry = {.file = file_of(&here)};
+  _Unwind_Backtrace(pass_entry, &entry);
+  return entry.call;
 }
 
 /* ---- all of them, from a fault on ---- */

@@ -9,6 +9,7 @@
 #ifndef PTO_CALL_STACK_H
 #define PTO_CALL_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The program's own code is called from the function whose frame this is (__builtin_frame_address(0)); NULL: it has
@@ -18,6 +19,12 @@ const void *pto_call_stack_begin(const void *frame);
 /* Of the calls that the program's own code is in, the outermost, of which `call` is one within.  NULL: `call` is itself
  * the outermost, or is not found. */
 const void *pto_call_stack_outer(const void *call);
+
+/* The call by which other code has come into this library: the innermost that returns to another loaded file than that
+ * of this function.  NULL: none does. */
+const void *pto_call_stack_entry(void);
+/* Whether that file has the function. */
+bool pto_call_stack_is_own(const void *function);
 
 /* In the handler of a fault: where it came, and where the calls around that return to, the innermost first, up to the
  * function that starts at `outermost` (NULL: all), or to the end of the program's own code.  How many. */

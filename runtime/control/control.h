@@ -30,6 +30,10 @@ PTO_MUST_CHECK int pto_host_acquire(struct pto_runtime *rt, const struct pto_ten
 /* Waits until the host may write all bytes of `t`, external memory that is about to go, and forgets who has used them:
  * tasks on what gets their place have no edges to those. */
 PTO_MUST_CHECK int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t);
+/* A command of a context begins.  Where the program's call stands that it is of, both as in struct pto_trace_task;
+ * NULL: it is not known.  Moves are recorded with it; has_tasks: tasks too, as by pto_call_from, also those of a call
+ * list. */
+void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, bool has_tasks);
 /* Takes in what has completed and helps the machine one step along.  False where no task is unfinished, or the run has
  * failed. */
 bool pto_host_help(struct pto_runtime *rt);
@@ -89,10 +93,12 @@ uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
 void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame);
 void pto_host_end_orchestration(struct pto_runtime *rt);
 
-/* Submits of the last run that were refused, which the run survives; of the first of them the rest. */
+/* Submits of the last run that were refused, which the run survives, or calls on a context; of the first of them the
+ * rest. */
 struct pto_refusals {
   uint64_t count;
-  uint64_t task_number; /* that it would have had */
+  bool is_of_context;   /* then `task` is the call: "dispatch \"step\"" */
+  uint64_t task_number; /* that it would have had; of a context 0 */
   const void *call;     /* as in struct pto_trace_task, as is outer_call */
   const void *outer_call;
   struct pto_error error;

@@ -12,7 +12,7 @@
 struct host_bytes {
   const struct pto_buffer_record *record;
   const struct pto_region *region, *tensor;
-  bool is_write;
+  bool is_write, is_move;
 };
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct host_bytes *bytes, const void *call) {
@@ -26,8 +26,10 @@ static PTO_COLD void record_access(struct pto_runtime *rt, const struct host_byt
                                            .buffer_base = record->addr,
                                            .buffer_number = record->id,
                                            .task_count = rt->task_count,
-                                           .call = call,
+                                           .call = bytes->is_move ? rt->move_call : call,
+                                           .outer_call = bytes->is_move ? rt->move_outer_call : NULL,
                                            .is_write = bytes->is_write,
+                                           .is_move = bytes->is_move,
                                            .is_managed = record->kind == PTO_BUFFER_MANAGED,
                                            .is_released = record->is_released,
                                            .buffer_label = pto_buffer_registry_label(&rt->buffers, record)};
@@ -194,7 +196,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
   struct pto_region tensor;
   pto_region_from_tensor(t, record->addr, &tensor);
-  const struct host_bytes bytes = {record, &region, &tensor, wanted->is_write};
+  const struct host_bytes bytes = {record, &region, &tensor, wanted->is_write, false};
   if (pto_trace_has_tasks(&rt->trace)) record_access(rt, &bytes, wanted->call);
   return wait_for_bytes(rt, &bytes);
 }
@@ -211,7 +213,7 @@ static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_w
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
-  const struct host_bytes bytes = {record, &region, &region, is_write};
+  const struct host_bytes bytes = {record, &region, &region, is_write, true};
   if (pto_trace_has_tasks(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
     record_access(rt, &bytes, NULL);
   status = wait_for_bytes(rt, &bytes);
@@ -224,6 +226,13 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
 }
 
 int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t) { return acquire(rt, t, true, true); }
+
+void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, bool has_tasks) {
+  rt->command_count++;
+  rt->move_call = call;
+  rt->move_outer_call = outer_call;
+  rt->place = has_tasks ? call : NULL;
+}
 
 bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;

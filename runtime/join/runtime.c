@@ -308,13 +308,13 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
 }
 
 void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame) {
-  (void)pto_call_stack_begin(frame);
+  rt->frame_before = pto_call_stack_begin(frame);
   rt->control_thread = pthread_self();
   atomic_store_explicit(&rt->port->orchestration, &rt->task_count, memory_order_release); /* the watchdog's acquire */
 }
 
 void pto_host_end_orchestration(struct pto_runtime *rt) {
-  (void)pto_call_stack_begin(NULL);
+  (void)pto_call_stack_begin(rt->frame_before);
   atomic_store_explicit(&rt->port->orchestration, NULL, memory_order_release);
 }
 

@@ -86,7 +86,10 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .has_predicate = launch->predicate.tensor != NULL,
                                   .part_of = rt->part_of,
                                   .call = request->call,
-                                  .outer_call = has_callers ? pto_call_stack_outer(request->call) : NULL,
+                                  .outer_call = !has_callers                     ? NULL
+                                                : request->call == rt->move_call ? rt->move_outer_call
+                                                                                 : pto_call_stack_outer(request->call),
+                                  .command = rt->command_count,
                                   .label = launch->label,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};

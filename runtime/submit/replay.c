@@ -26,7 +26,7 @@ static int submit_step(struct pto_runtime *rt, struct pto_call_list *list, const
   if (launch.initial_count)
     launch.initial = (const struct pto_initial *)list->arrays[PTO_LISTED_INITIALS].items + step->first_initial;
   if (step->has_predicate) launch.predicate.tensor = &tensors[step->tensor_count - 1];
-  const struct pto_submit_request request = {&launch,           params,          step->call,
+  const struct pto_submit_request request = {&launch,           params,          rt->place ? rt->place : step->call,
                                              step->param_count, step->task_kind, step->is_single};
   return pto_submit_request(rt, &request, NULL);
 }

@@ -56,6 +56,7 @@ struct pto_trace_task {
   const void *call; /* where the program's call of the public function returns to */
   const void *outer_call; /* the same of the orchestration's own call, where that came to `call` through functions of
                            * its own and PTO_RECORD_CALLERS asks for it; else NULL */
+  uint64_t command;       /* of a context, that it was submitted for: they count from 1; 0: of none */
   const char *label;      /* NULL: none, as of params, scopes and host accesses */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
@@ -92,8 +93,11 @@ struct pto_trace_host_access {
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */
-  const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
+  const void *call;       /* where the program's call of the public function returns to; of a move NULL, but where
+                           * PTO_RECORD_CALLERS asks for it */
+  const void *outer_call; /* as in struct pto_trace_task, of a move; else NULL */
   uint32_t is_write, is_managed;
+  uint32_t is_move;     /* of a whole tensor, to or from a device or on it */
   uint32_t is_sync;     /* then of the rest task_count alone says something */
   uint32_t is_released; /* as in struct pto_trace_param */
   const char *buffer_label;

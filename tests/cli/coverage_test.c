@@ -89,11 +89,14 @@ static void test_the_order_between_cores_is_left_by_check_and_judged_by_observe(
 static void test_moves_of_the_host_and_contexts_are_counted(void **state) {
   EXPECT(0, "check kv_cache --set steps=4", {"accesses", 208, 0, NULL}, {"host_reads", 4, 0, NULL},
          {"host_writes", 8, 0, NULL}, {"touched_by_tasks", 0, 64, "check --observe"}, {"contexts", 1, 1, "explore"},
-         {"seeds", 1, SOME, "--seed N"});
+         {"borrowed_by_dispatches", 0, 4, "explore"}, {"seeds", 1, SOME, "--seed N"});
   EXPECT(0, "check planted_contexts.so --set contexts=true", {"accesses", 4, 0, NULL},
-         {"touched_by_tasks", 0, 2, "check --observe"}, {"contexts", 2, 0, NULL});
+         {"touched_by_tasks", 0, 2, "check --observe"}, {"contexts", 2, 0, NULL},
+         {"borrowed_by_dispatches", 0, 2, "explore"});
   EXPECT(0, "explore planted_contexts.so --schedules 5 --set both=true", {"contexts", 1, 1, NULL},
-         {"orders", 1, SOME, "explore --all"});
+         {"borrowed_by_dispatches", 0, 2, NULL}, {"orders", 1, SOME, "explore --all"});
+  EXPECT(0, "explore planted_contexts.so --schedules 5 --set output=true", {"contexts", 1, 0, NULL},
+         {"borrowed_by_dispatches", 2, 0, NULL}, {"orders", 1, SOME, "explore --all"}, {"outputs", 1, 0, NULL});
 }
 
 static void test_observe_tells_the_calls_that_it_was_not_to_look_at(void **state) {

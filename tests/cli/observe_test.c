@@ -211,14 +211,18 @@ static void test_what_kernels_of_dispatches_touch_is_held_against_what_they_decl
   static const struct {
     const char *settings, *found; /* the start of each finding's line, which is of either dispatch */
     int contexts;
-  } rows[] = {{"--set touch=0", NULL, 1},
-              {"--set contexts=true", NULL, 2},
-              {"--set report=false --observe-tasks 0-1", NULL, 1},
-              {"--set recreate=true", NULL, 1},
-              {"--set touch=1", "write outside: task 0 (copy) writes bytes [64, 68)", 1},
-              {"--set touch=2", "read outside: task 0 (copy) reads bytes [64, 68)", 1},
-              {"--set touch=3", "not written: task 0 (copy) does not write bytes [60, 64)", 1},
-              {"--set touch=1 --set contexts=true", "write outside: task 0 (copy) writes bytes [64, 68)", 2}};
+  } rows[] = {
+      {"--set touch=0", NULL, 1},
+      {"--set contexts=true", NULL, 2},
+      {"--set report=false --observe-tasks 0-1", NULL, 1},
+      {"--set recreate=true", NULL, 1},
+      {"--set touch=1", "write outside: task 0 (copy) writes bytes [64, 68) of device tensor (buffer 2), ", 1},
+      {"--set touch=2", "read outside: task 0 (copy) reads bytes [64, 68) of device tensor rewritten (buffer 1), ", 1},
+      {"--set touch=3",
+       "not written: task 0 (copy) does not write bytes [60, 64) of device tensor (buffer 2) (element [15] of "
+       "f32[16]), ",
+       1},
+      {"--set touch=1 --set contexts=true", "write outside: task 0 (copy) writes bytes [64, 68)", 2}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const int code =
         pto_ptosim_run("check %s/planted/planted_contexts.so --observe %s", pto_ptosim_build(), rows[i].settings);
