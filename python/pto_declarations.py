@@ -3,7 +3,7 @@
 
 Nothing is restated.  The C preprocessor takes the headers together, this module drops what only a compiler needs, and cffi
 writes the module _pto, which the package imports: `python3 python/pto_declarations.py FOLDER` (make does), or setup.py.
-At run time there is neither a compiler nor a parser.  tests/python/declarations_test.sh has the same text compiled against
+At run time there is neither a compiler nor a parser.  tests/python/python_test.sh has the same text compiled against
 the headers.
 
 `pto_python_constants` holds what the headers have as macros alone.

@@ -125,12 +125,19 @@ static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint
   return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
 }
 
-/* The task's cores go on in pieces, from wait to wait. */
-static bool waits(const struct pto_explore *explore, uint64_t task) {
-  bool has_more = false;
-  for (uint64_t i = 0; i < explore->call_count; i++)
-    has_more |= explore->calls[i].event.task == task && explore->calls[i].event.piece > 0;
-  return has_more;
+/* What another core of the held call's task did last before it, in the run made last; NULL: none did anything since its
+ * own core ran before. */
+static const struct pto_explore_event *find_other_core(const struct pto_explore *explore,
+                                                       const struct pto_explore_event *held) {
+  const struct pto_explore_step *steps = explore->log.steps;
+  uint64_t at = 0;
+  while (at < explore->log.step_count && pto_explore_event_compare(&steps[at].event, held) != 0) at++;
+  while (at-- > 0) {
+    const struct pto_explore_event *event = &steps[at].event;
+    if (event->kind != PTO_EXPLORE_CALL || event->task != held->task) continue;
+    return event->role == held->role && event->block_index == held->block_index ? NULL : event;
+  }
+  return NULL;
 }
 
 /* What the orchestration had done that it has not in sequence. */
@@ -138,23 +145,25 @@ static void describe_position(const struct pto_explore *explore, const struct pt
                               struct telling *telling) {
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
+  const struct pto_explore_event *other = find_other_core(explore, &hold->event);
   char place[512];
   set_tasks(explore, hold->event.task, PTO_FINDING_NONE, &telling->finding);
   pto_finding_say_places(&telling->finding, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
-             accesses, place);
+             "%s ran after host access %" PRIu64 " of the orchestration, which did not wait%s", held, accesses - 1,
+             place);
+  else if (other)
+    snprintf(telling->reason, sizeof telling->reason,
+             "piece %u of %s of block %u of %s ran after piece %u of %s of block %u; `ptosim check --observe` says "
+             "whether anything orders these cores%s",
+             hold->event.piece, pto_role_name(hold->event.role), hold->event.block_index, held, other->piece,
+             pto_role_name(other->role), other->block_index, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so %s%s", held,
-             pto_explore_submits(hold->position) - 1,
-             waits(explore, hold->event.task)
-                 ? "its cores came in another order, which nothing rules out (`ptosim check --observe` says what they "
-                   "touch)"
-                 : UNDECLARED,
-             place);
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so " UNDECLARED "%s",
+             held, pto_explore_submits(hold->position) - 1, place);
 }
 
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
@@ -228,7 +237,7 @@ static bool is_of_blocks(const struct pto_explore_hold *hold) {
   return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task == hold->event.task;
 }
 
-static const struct pto_explore_hold *hold_of_blocks(const struct pto_explore_holds *holds) {
+static const struct pto_explore_hold *find_blocks_hold(const struct pto_explore_holds *holds) {
   for (uint32_t i = 0; i < holds->count; i++)
     if (is_of_blocks(&holds->items[i])) return &holds->items[i];
   return NULL;
@@ -236,8 +245,8 @@ static const struct pto_explore_hold *hold_of_blocks(const struct pto_explore_ho
 
 /* Who ran before whom in the run made last, under `holds`, all of which it honoured; and why that was possible.  Where
  * an access of the host or the blocks of a task are what is held first, that is it; else two tasks that declare a byte
- * in common and came in the other order (so there is no path between them: edges are kept in every order); else blocks
- * that are held at all; else the first hold alone. */
+ * in common and came in the other order (so there is no path between them: edges are kept in every order); else cores
+ * or blocks of a task that another hold has; else the first hold alone. */
 static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
                      struct telling *telling) {
   struct pto_explore_event late, early;
@@ -245,7 +254,7 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
   const struct pto_explore_step *steps = explore->log.steps;
   const uint64_t count = explore->log.step_count;
   const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds),
-                                *blocks = hold_of_blocks(holds);
+                                *blocks = find_blocks_hold(holds);
   *telling = (struct telling){.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER)}};
   if (is_of_blocks(first)) {
     describe_blocks(explore, first, telling);
@@ -253,7 +262,7 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
     describe_pair(explore, &declared->event, &declared->until, telling);
   } else if (!is_of_host(explore, first) && find_inversion(&explore->graph, steps, count, &late, &early)) {
     describe_pair(explore, &late, &early, telling);
-  } else if (blocks) {
+  } else if (!is_of_host(explore, first) && blocks) {
     describe_blocks(explore, blocks, telling);
   } else if (is_pair(first)) {
     describe_pair(explore, &first->event, &first->until, telling);

@@ -133,6 +133,7 @@ static int store_reference(struct pto_explore *explore) {
   int status = pto_explore_store_outputs(explore) ? PTO_OK : PTO_ENOMEM;
   const struct pto_trace *trace = explore->rt ? pto_runtime_trace(explore->rt) : &explore->contexts.recording;
   if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, trace);
+  if (status == PTO_OK) status = pto_explore_graph_external(&explore->graph, &explore->counts.external_buffers);
   if (status == PTO_OK) status = store_calls(explore);
   pto_trace_fini(&explore->contexts.recording);
   if (explore->rt) pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */

@@ -56,6 +56,7 @@ struct pto_explore_counts {
   uint64_t tasks, calls;                       /* of the reference; of kernels that wait each piece is a call */
   uint64_t later_pieces;                       /* of these, pieces of kernels that wait, but for the first of each */
   uint64_t outputs;                            /* arrays that are compared */
+  uint64_t external_buffers;                   /* that tasks touch */
   uint64_t contexts, contexts_left_out;        /* of the program's own, in a run */
   bool is_complete;                            /* --all: nothing is left */
   uint64_t orders, redundant_orders, at_least; /* --all */

@@ -20,22 +20,14 @@ static void name_task(const struct pto_trace_task *record, struct pto_explore_ta
   if (record->label) pto_text_append(task->name, sizeof task->name, " \"%s\"", record->label);
 }
 
-static bool takes_turns(const struct pto_trace_task *record) {
-  for (int i = 0; i < 3; i++)
-    if (record->kernels[i] && record->kernels[i]->flags & PTO_KERNEL_TURNS) return true;
-  return false;
-}
-
 static void take_params(struct pto_explore_graph *graph, const struct pto_trace *trace,
                         const struct pto_trace_task *record, struct pto_explore_task *task) {
-  bool accumulates = false;
   task->first_touch = record->first_param;
   for (uint32_t i = 0; i < record->param_count; i++) {
     if (record->first_param + i >= trace->params.count) break;
     const struct pto_trace_param *param = pto_trace_log_at(&trace->params, record->first_param + i);
     const struct pto_buffer *buffer = &param->tensor.buffer;
     const bool is_managed = param->is_managed;
-    accumulates |= param->mode == PTO_ACCUMULATE;
     if (pto_tensor_numel(&param->tensor) == 0) continue;
     struct pto_explore_touch *touch = &graph->touches[task->first_touch + task->touch_count++];
     *touch =
@@ -48,7 +40,6 @@ static void take_params(struct pto_explore_graph *graph, const struct pto_trace 
     pto_region_from_tensor(&param->tensor, buffer->base, &touch->region);
     touch->region.is_fuzzy = 0;
   }
-  task->is_sequential = accumulates && !takes_turns(record);
 }
 
 static void take_edges(struct pto_explore_graph *graph, const struct pto_trace *trace,
@@ -105,6 +96,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_tra
     struct pto_explore_task *task = &graph->tasks[i];
     name_task(record, task);
     task->block_count = record->block_count;
+    task->is_sequential = record->is_sequential;
     task->call = record->call;
     task->outer = record->outer_call;
     task->command = record->command;
@@ -144,6 +136,29 @@ static bool find_conflict(const struct pto_explore_graph *graph, uint64_t a, uin
       if (!is_of_bytes || pto_region_intersects(&(*touch_a)->region, &(*touch_b)->region, NULL)) return true;
     }
   return false;
+}
+
+static int order_addresses(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+int pto_explore_graph_external(const struct pto_explore_graph *graph, uint64_t *count_out) {
+  uint64_t touches = 0, count = 0;
+  for (uint64_t i = 0; i < graph->task_count; i++) touches += graph->tasks[i].touch_count;
+  uint64_t *begins = malloc((touches + 1) * sizeof *begins);
+  if (!begins) return PTO_ENOMEM;
+  touches = 0;
+  for (uint64_t i = 0; i < graph->task_count; i++)
+    for (uint32_t k = 0; k < graph->tasks[i].touch_count; k++) {
+      const struct pto_explore_touch *touch = &graph->touches[graph->tasks[i].first_touch + k];
+      if (!touch->is_managed) begins[touches++] = touch->begin;
+    }
+  qsort(begins, touches, sizeof *begins, order_addresses);
+  for (uint64_t i = 0; i < touches; i++) count += i == 0 || begins[i] != begins[i - 1];
+  free(begins);
+  *count_out = count;
+  return PTO_OK;
 }
 
 bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b) {

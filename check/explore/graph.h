@@ -64,6 +64,8 @@ bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint6
 /* Whether there is a path from a to b, of edges and of what waits for all: the sync of a context, or its end.  Where
  * there is no closure: an edge. */
 bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);
+/* How many external buffers, which the orchestration may have pointers to, tasks touch.  PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_explore_graph_external(const struct pto_explore_graph *graph, uint64_t *count_out);
 /* Sets marks[i] to 1 for `task` and all that have a path to it, and to 0 for others.  `marks`: task_count bytes. */
 void pto_explore_graph_mark_producers(const struct pto_explore_graph *graph, uint64_t task, uint8_t *marks);
 

@@ -25,6 +25,10 @@ static const struct pto_kernel adder = {"adder", PTO_AIV, 0, add_params, 1, run_
 static const struct pto_kernel turner = {"turner", PTO_AIV, PTO_KERNEL_TURNS, add_params, 1, run_nothing, NULL,
                                          NULL,     NULL};
 
+static const struct pto_kernel_param other_params[] = {{.name = "x", .mode = PTO_UNUSED}};
+static const struct pto_kernel other_turner = {
+    "other_turner", PTO_AIC, PTO_KERNEL_TURNS, other_params, 1, run_nothing, NULL, NULL, NULL};
+
 static struct pto_tensor bytes(struct pto_runtime *rt, uint64_t offset, uint64_t count) {
   return pto_external_tensor(rt, memory + offset, PTO_UINT8, 1, &count);
 }
@@ -41,7 +45,7 @@ static int add_in_blocks(struct pto_runtime *rt, const struct pto_kernel *kernel
 
 /* 0 writes the first half of a range, 1 its second half; 2 reads a registration that overlaps both; 3 and 4 write fresh
  * buffers; 5 reads 3's; 6 reads bytes far away, 7 nothing of the first range; 8 is a barrier behind 5 alone; 9 comes
- * after 8; 10 adds in blocks, 11 in turns. */
+ * after 8; 10 adds in blocks, 11 in turns; 12 in blocks, beside a kernel that takes turns and does not add. */
 static int orchestrate(struct pto_runtime *rt, void *context) {
   const uint64_t size = 64;
   const struct pto_tensor whole = bytes(rt, 0, 1024),
@@ -62,7 +66,10 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   const struct pto_tensor far = bytes(rt, 3000, 10);
   if (status == PTO_OK) status = pto_submit(rt, &after, (struct pto_param[]){pto_input(&far)}, 1, NULL);
   if (status == PTO_OK) status = add_in_blocks(rt, &adder, bytes(rt, 2000, 8));
-  return status ? status : add_in_blocks(rt, &turner, bytes(rt, 2100, 8));
+  if (status == PTO_OK) status = add_in_blocks(rt, &turner, bytes(rt, 2100, 8));
+  const struct pto_tensor sum = bytes(rt, 2200, 8);
+  const struct pto_launch mix = {.aic = &other_turner, .aiv0 = &adder, .block_count = 3};
+  return status ? status : pto_submit(rt, &mix, (struct pto_param[]){pto_accumulate(&sum)}, 1, NULL);
 }
 
 static void with_graph(void (*look)(const struct pto_explore_graph *graph)) {
@@ -86,7 +93,10 @@ static bool depend(const struct pto_explore_graph *graph, uint64_t a, uint64_t b
 
 static void look_at_dependence(const struct pto_explore_graph *graph) {
   const struct pto_explore_touch *a, *b;
-  assert_int_equal(graph->task_count, 12);
+  uint64_t external;
+  assert_int_equal(pto_explore_graph_external(graph, &external), PTO_OK);
+  assert_int_equal(external, 6); /* from bytes 0, 1000, 2000, 2100, 2200 and 3000 on, the last for two tasks */
+  assert_int_equal(graph->task_count, 13);
   assert_true(depend(graph, 0, 1));  /* one buffer, whatever the bytes */
   assert_true(depend(graph, 0, 2));  /* ranges that meet are one memory */
   assert_false(depend(graph, 3, 4)); /* managed buffers are each their own */
@@ -103,8 +113,8 @@ static void look_at_dependence(const struct pto_explore_graph *graph) {
 }
 
 static void look_at_order(const struct pto_explore_graph *graph) {
-  static const uint8_t needed[] = {0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0};
-  uint8_t marks[12];
+  static const uint8_t needed[] = {0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0};
+  uint8_t marks[13];
   assert_true(pto_explore_graph_is_before(graph, 3, 5));
   assert_true(pto_explore_graph_is_before(graph, 3, 9)); /* through the barrier */
   assert_false(pto_explore_graph_is_before(graph, 9, 3));
@@ -117,6 +127,7 @@ static void look_at_order(const struct pto_explore_graph *graph) {
   assert_string_equal(graph->tasks[5].name, "reader");
   assert_true(graph->tasks[10].is_sequential);
   assert_false(graph->tasks[11].is_sequential);
+  assert_true(graph->tasks[12].is_sequential);
 }
 
 static void test_tasks_are_dependent_by_memory_and_mode_and_not_by_bytes(void **state) {

@@ -12,6 +12,9 @@
  * of pto/core.h in the first run of a unit that waits: one that polls without letting others run goes on for ever. */
 #define LIMIT_US 1000000u
 #define STRETCH_LIMIT_US 10000000u
+/* Calls of one form of which all is asked, whatever their scalars: the same mistake shows the same way in the others.
+ */
+#define FULL_CALLS 4u
 /* Pages that are kept for a run which is to leave no trace. */
 #define MOST_KEPT_BYTES (UINT64_C(4) << 20)
 
@@ -19,14 +22,22 @@ uint64_t pto_observe_now_ns(void) { return pto_clock_of_ns(CLOCK_THREAD_CPUTIME_
 
 /* ---- what a unit declares ---- */
 
-/* What kernels of the task do to parameter i: those of the unit, or all. */
-static uint32_t mode_of(const struct pto_observe_call *call, uint32_t i, bool of_all) {
+/* A held parameter's kernel may do either. */
+static uint32_t without_hold(uint32_t mode) { return mode == PTO_HOLD ? PTO_INOUT : mode; }
+
+uint32_t pto_observe_task_mode(const struct pto_payload *payload, uint32_t param) {
   uint32_t mode = PTO_UNUSED;
-  for (uint32_t k = 0; of_all && k < PTO_ROLE_COUNT; k++)
-    if (call->payload->kernels[k]) mode |= call->payload->kernels[k]->params[i].mode;
-  for (uint32_t k = 0; !of_all && k < call->unit->count; k++)
-    mode |= call->payload->kernels[call->unit->messages[k].role]->params[i].mode;
-  return mode == PTO_HOLD ? PTO_INOUT : mode; /* it may do either */
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
+    if (payload->kernels[k]) mode |= payload->kernels[k]->params[param].mode;
+  return without_hold(mode);
+}
+
+/* What the unit's kernels do to a parameter. */
+static uint32_t unit_mode(const struct pto_observe_call *call, uint32_t param) {
+  uint32_t mode = PTO_UNUSED;
+  for (uint32_t k = 0; k < call->unit->count; k++)
+    mode |= call->payload->kernels[call->unit->messages[k].role]->params[param].mode;
+  return without_hold(mode);
 }
 
 static uint64_t mix(uint64_t key, uint64_t value) { return pto_mix64(key ^ value) + UINT64_C(0x9e3779b97f4a7c15); }
@@ -54,6 +65,24 @@ static struct pto_observe_form *find_form(struct pto_observation *o, uint64_t ke
   return NULL;
 }
 
+static uint32_t scalars_key(const struct pto_observe_call *call) {
+  const struct pto_message *first = &call->unit->messages[0];
+  const union pto_scalar *scalars = (const void *)&call->payload->tensors[first->tensor_count];
+  uint64_t key = 0;
+  for (uint32_t i = 0; i < first->scalar_count; i++) key = mix(key, scalars[i].u64);
+  return (uint32_t)(key >> 32);
+}
+
+bool pto_observe_is_full(const struct pto_observation *o) {
+  struct pto_observe_form *form = o->call.form_entry;
+  const uint32_t key = scalars_key(&o->call);
+  if (!form) return true;
+  bool is_new = form->scalar_count < PTO_OBSERVE_SCALARS;
+  for (uint32_t i = 0; i < form->scalar_count; i++) is_new &= form->scalars[i] != key;
+  if (is_new) form->scalars[form->scalar_count++] = key;
+  return is_new || form->calls < FULL_CALLS;
+}
+
 bool pto_observe_is_wanted(const struct pto_observation *o) {
   const struct pto_observe_form *form = o->call.form_entry;
   const uint64_t number = o->call.payload->task_number;
@@ -77,13 +106,14 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->runs = call->param_count = 0;
   call->form_entry = find_form(o, form_key(call));
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
-    const uint32_t task_mode = mode_of(call, i, true);
+    const uint32_t task_mode = pto_observe_task_mode(payload, i);
     if (task_mode == PTO_SCALAR) continue;
     struct pto_observe_param *param = &call->params[call->param_count++];
-    *param = (struct pto_observe_param){.mode = mode_of(call, i, false),
+    *param = (struct pto_observe_param){.mode = unit_mode(call, i),
                                         .task_mode = task_mode,
                                         .index = i,
                                         .element_bytes = pto_dtype_size(payload->tensors[t].dtype),
+                                        .is_packed = pto_dtype_bits(payload->tensors[t].dtype) == 4,
                                         .name = kernel->params[i].name};
     pto_region_from_kernel_tensor(&payload->tensors[t++], &param->region);
     if (pto_observe_memory_is_hollow(o->memory, param->region.start)) { /* nothing is there to be looked at */
@@ -229,9 +259,10 @@ void pto_observe_assume_writes(struct pto_observation *o) {
  * an OUTPUT is not what happens to lie there. */
 static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
 
-/* `before`, or another value where `sel` is not 0. */
+/* `before`, or another value where `sel` is not 0; in its lower half alone where sel's upper half is 0. */
 static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
-  const uint8_t usual = (uint8_t)(upper | noise | (sel & 1)), other = before == usual ? usual ^ 8 : usual;
+  const uint8_t changes = sel | 1, given = (uint8_t)(upper | noise | (sel & 1));
+  const uint8_t usual = (uint8_t)((before & ~changes) | (given & changes)), other = before == usual ? usual ^ 8 : usual;
   return sel ? other : before;
 }
 
@@ -454,7 +485,7 @@ void pto_observe_restore(struct pto_observation *o) {
 }
 
 bool pto_observe_must_not_matter(uint8_t byte_class) {
-  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP | PTO_OBSERVE_HALF)) return false;
+  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP)) return false;
   return !(byte_class & PTO_OBSERVE_READ) || (byte_class & PTO_OBSERVE_UNWRITTEN);
 }
 

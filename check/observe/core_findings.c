@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentences about cores of one unit: who, what bytes, between which calls, and the calls that are missing. */
+/* Sentences about cores of one unit: who, what bytes, between which calls, and the calls that are missing.  Longer than
+ * 500 lines, as remedies are made of the same stretches and calls that the sentences name. */
 #include <check/observe/cores.h>
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <runtime/port/core_waits.h>
@@ -29,36 +31,62 @@ static void say_core(struct pto_observe_text *text, const struct pto_observe_cor
   if (has_blocks(c)) SAY(text, " of block %" PRIu32, member->block_index);
 }
 
-/* "a.c:41"; "" where it is not known: a call that is the last thing a function does returns elsewhere. */
-static const char *line_of(const struct pto_observe_cores *c, const void *call, char *text, size_t size) {
-  const struct pto_message *first = &c->o->call.unit->messages[0];
+/* "a.c:41"; "" where it is not known.  A call that is the last thing a kernel does may be a jump, which returns to who
+ * called the kernel. */
+static const char *name_call(struct pto_observation *o, const void *call, char *text, size_t size) {
+  const struct pto_message *first = &o->call.unit->messages[0];
   const void *function = (const void *)(uintptr_t)first->payload->kernels[first->role]->run;
   text[0] = '\0';
-  if (!call || !pto_source_lines_share_file(call, function)) return text;
-  if (!c->o->lines) c->o->lines = pto_source_lines_create();
-  return pto_source_lines_name(c->o->lines, call, NULL, text, size);
+  if (!call) return text;
+  if (!pto_source_lines_share_file(call, function)) {
+    const void *library = (const void *)(uintptr_t)pto_core_signal;
+    if (pto_source_lines_share_file(call, library)) snprintf(text, size, "the end of its kernel");
+    return text;
+  }
+  if (!o->lines) o->lines = pto_source_lines_create();
+  return pto_source_lines_name(o->lines, call, NULL, text, size);
+}
+static const char *line_of(const struct pto_observe_cores *c, const void *call, char *text, size_t size) {
+  return name_call(c->o, call, text, size);
 }
 
-/* The core's next record after a stretch begins; NULL: none. */
-static const struct pto_core_record *next_record(const struct pto_observe_cores *c, uint32_t record) {
+/* The core's next record after a stretch begins; NO_RECORD: none. */
+static uint32_t next_of(const struct pto_observe_cores *c, uint32_t record) {
   for (uint32_t i = record + 1; i < c->order.count; i++)
-    if (c->order.records[i].previous == record) return &c->order.records[i];
-  return NULL;
+    if (c->order.records[i].previous == record) return i;
+  return PTO_CORE_NO_RECORD;
 }
 
-/* Whether the stretch is a part of the call itself: a copy into a FIFO, or out of one. */
-static bool is_in_call(const struct pto_core_record *record, const struct pto_core_record *next) {
-  if (record->kind == PTO_CORE_RESUMED) return next && next->call == record->call && next->kind != PTO_CORE_SUSPENDED;
-  return record->kind == PTO_CORE_HAS_ROOM || record->kind == PTO_CORE_POPPED;
+/* The call that a stretch ends with; NULL: the kernel's return, or none. */
+static const void *end_call(const struct pto_observe_cores *c, uint32_t record) {
+  const uint32_t next = next_of(c, record);
+  const bool is_call = next != PTO_CORE_NO_RECORD && c->order.records[next].kind != PTO_CORE_RETURNED;
+  return is_call ? c->order.records[next].call : NULL;
+}
+
+static bool is_given(uint8_t kind) { return kind == PTO_CORE_SIGNALS || kind == PTO_CORE_PUSHES; }
+
+/* Whether the stretch is a part of the call itself: a copy into a FIFO or out of one, or before what it waits for is
+ * there.  A core that has given something is suspended, and resumed behind that call; its return has its last call too.
+ */
+static bool is_in_call(const struct pto_observe_cores *c, uint32_t record) {
+  const struct pto_core_record *records = c->order.records, *r = &records[record];
+  if (r->kind != PTO_CORE_RESUMED)
+    return is_given(r->kind) || r->kind == PTO_CORE_HAS_ROOM || r->kind == PTO_CORE_POPPED;
+  const uint32_t before = r->previous == PTO_CORE_NO_RECORD ? r->previous : records[r->previous].previous;
+  if (before != PTO_CORE_NO_RECORD && is_given(records[before].kind)) return false;
+  for (uint32_t i = next_of(c, record); i != PTO_CORE_NO_RECORD && records[i].call == r->call; i = next_of(c, i))
+    if (records[i].kind != PTO_CORE_RESUMED && records[i].kind != PTO_CORE_SUSPENDED)
+      return records[i].kind != PTO_CORE_RETURNED;
+  return false;
 }
 
 /* " between its calls at a.c:41 and a.c:44". */
 static void say_stretch(struct pto_observe_text *text, const struct pto_observe_cores *c, uint32_t record) {
   char from[128], to[128];
-  const struct pto_core_record *next = next_record(c, record);
   line_of(c, c->order.records[record].call, from, sizeof from);
-  line_of(c, next && next->kind != PTO_CORE_RETURNED ? next->call : NULL, to, sizeof to);
-  if (from[0] && is_in_call(&c->order.records[record], next))
+  line_of(c, end_call(c, record), to, sizeof to);
+  if (from[0] && is_in_call(c, record))
     SAY(text, " in its call at %s", from);
   else if (from[0] && to[0])
     SAY(text, strcmp(from, to) == 0 ? " between two calls at %s" : " between its calls at %s and %s", from, to);
@@ -90,6 +118,12 @@ static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, 
   return param;
 }
 
+/* Which of two stretches is to come first. */
+struct wanted {
+  uint32_t first, second;
+  bool is_read[2];
+};
+
 /* Whether the other core has what it reads from an earlier write: then the one that is told comes too early. */
 static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
   for (size_t w = 0; finding->is_read && w < c->write_count; w++) {
@@ -101,36 +135,230 @@ static bool is_too_early(const struct pto_observe_cores *c, const struct pto_cor
   return false;
 }
 
-/* The calls that would order a stretch of one core before one of another. */
-static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
-                       const struct pto_cores_finding *finding) {
-  const bool turns_round = is_too_early(c, finding);
-  const struct pto_core_member *first = member_of(c, turns_round ? finding->other : finding->writer);
-  const struct pto_core_member *second = member_of(c, turns_round ? finding->writer : finding->other);
-  const char *earlier = turns_round ? "read" : "write", *later = finding->is_read && !turns_round ? "read" : "write";
+static struct wanted wanted_order(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  if (is_too_early(c, finding)) return (struct wanted){finding->other, finding->writer, {true, false}};
+  return (struct wanted){finding->writer, finding->other, {false, finding->is_read}};
+}
+
+/* What the second core took last before its stretch: of the first core, if it took anything of that. */
+static uint32_t find_taken(const struct pto_observe_cores *c, const struct wanted *wanted) {
+  const struct pto_core_record *records = c->order.records;
+  uint32_t found = PTO_CORE_NO_RECORD, number;
+  for (uint32_t i = wanted->second; i != PTO_CORE_NO_RECORD; i = records[i].previous) {
+    if (records[i].kind != PTO_CORE_TOOK && records[i].kind != PTO_CORE_POPPED) continue;
+    const uint32_t giver = pto_core_order_giver(&c->order, i, &number);
+    if (giver != PTO_CORE_NO_RECORD && records[giver].core == records[wanted->first].core) return i;
+    if (found == PTO_CORE_NO_RECORD) found = i;
+  }
+  return found;
+}
+
+/* ", and the wait of AIV1 at a.c:6 took signal 3 at its flag 0, which AIV0 sent at a.c:4 before it wrote them": what
+ * let the second one pass. */
+static void say_taken(struct pto_observe_text *text, const struct pto_observe_cores *c, const struct wanted *wanted) {
+  const struct pto_core_record *records = c->order.records;
+  const uint32_t taken = find_taken(c, wanted);
+  uint32_t number;
+  char line[128];
+  if (taken == PTO_CORE_NO_RECORD) return;
+  const uint32_t giver = pto_core_order_giver(&c->order, taken, &number);
+  const bool is_signal = records[taken].kind == PTO_CORE_TOOK;
+  SAY(text, ", and the %s of ", is_signal ? "wait" : "pop");
+  say_core(text, c, member_of(c, taken));
+  line_of(c, records[taken].call, line, sizeof line);
+  if (line[0]) SAY(text, " at %s", line);
+  SAY(text, " took %s %" PRIu32, is_signal ? "signal" : "element", number);
+  if (is_signal) SAY(text, " at its flag %u", records[taken].subject);
+  if (giver == PTO_CORE_NO_RECORD) {
+    SAY(text, ", which several cores signal");
+    return;
+  }
+  SAY(text, ", which ");
+  say_core(text, c, member_of(c, giver));
+  SAY(text, is_signal ? " sent" : " pushed");
+  line_of(c, records[giver].call, line, sizeof line);
+  if (line[0]) SAY(text, " at %s", line);
+  if (records[giver].core == records[wanted->first].core)
+    SAY(text, " before it %s them", wanted->is_read[0] ? "read" : "wrote");
+}
+
+/* ---- how often: stretches of one core in which the same code runs ---- */
+
+struct likes {
+  uint32_t *records;
+  uint32_t count, at; /* of these, the stretch that they are like */
+};
+
+/* Whether two calls of a core are one place of the kernel, which a compiler may have copied. */
+static bool is_same_call(const struct pto_observe_cores *c, const void *a, const void *b) {
+  char one[128], other[128];
+  if (!a || !b || a == b) return a && a == b;
+  return line_of(c, a, one, sizeof one)[0] && strcmp(one, line_of(c, b, other, sizeof other)) == 0;
+}
+
+/* Whether the stretch writes what the byte at `at` of the copies lies in: a parameter, or a piece of shared memory. */
+static bool writes_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
+  const struct pto_cores_place *place, *other;
+  const uint64_t addr = pto_cores_address(c, at, &place);
+  for (size_t w = 0; w < c->write_count; w++) {
+    if (c->writes[w].record != record) continue;
+    const uint64_t written = pto_cores_address(c, c->writes[w].lo, &other);
+    const bool is_shared = place->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
+    if (is_shared ? place == other
+                  : pto_observe_nearest(c->o, addr, addr + 1) == pto_observe_nearest(c->o, written, written + 1))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the code that touches the bytes in stretch `of` does so in `record` too, as far as calls and writes show. A
+ * read follows what its core has waited for, where the stretch begins with that; else it comes before the next call. */
+static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t record, bool is_read, uint64_t at) {
+  const struct pto_core_record *a = &c->order.records[of], *b = &c->order.records[record];
+  const void *end_a = end_call(c, of), *end_b = end_call(c, record);
+  if (of == record) return true;
+  if (a->core != b->core || b->kind == PTO_CORE_SUSPENDED || b->kind == PTO_CORE_RETURNED ||
+      is_in_call(c, of) != is_in_call(c, record))
+    return false;
+  if (!is_read)
+    return (is_same_call(c, a->call, b->call) || is_same_call(c, end_a, end_b) || is_same_call(c, a->call, end_b) ||
+            is_same_call(c, end_a, b->call)) &&
+           writes_like(c, record, at);
+  if (a->kind == PTO_CORE_RESUMED || a->kind == PTO_CORE_BEGUN || is_given(a->kind))
+    return is_same_call(c, end_a, end_b);
+  return is_same_call(c, a->call, b->call) && a->kind == b->kind && a->subject == b->subject;
+}
+
+/* False where there is no memory. */
+static bool find_likes(const struct pto_observe_cores *c, uint32_t of, bool is_read, uint64_t at, struct likes *likes) {
+  *likes = (struct likes){.records = malloc((c->order.count + 1) * sizeof *likes->records)};
+  for (uint32_t i = 0; likes->records && i < c->order.count; i++) {
+    if (!is_like(c, of, i, is_read, at)) continue;
+    if (i == of) likes->at = likes->count;
+    likes->records[likes->count++] = i;
+  }
+  return likes->records != NULL;
+}
+
+/* Which of the likes of either stretch have to be ordered by a flag of their own: `count` from the first ones on. */
+struct pairs {
+  uint32_t first[2], count;
+};
+
+/* All that keep the distance of the two that were found.  Where the program has some of them the other way round, these
+ * two alone. */
+static struct pairs pair_likes(const struct pto_observe_cores *c, const struct likes likes[2]) {
+  const uint32_t at = (uint32_t)pto_min_u64(likes[0].at, likes[1].at);
+  struct pairs pairs = {{likes[0].at - at, likes[1].at - at}, 0};
+  pairs.count = (uint32_t)pto_min_u64(likes[0].count - pairs.first[0], likes[1].count - pairs.first[1]);
+  for (uint32_t i = 0; i < pairs.count; i++)
+    if (pto_core_order_is_before(&c->order, likes[1].records[pairs.first[1] + i], likes[0].records[pairs.first[0] + i]))
+      return (struct pairs){{likes[0].at, likes[1].at}, 1};
+  return pairs;
+}
+
+/* ", except the first 2 and the last 3 times"; nothing where all are paired. */
+static void say_times(struct pto_observe_text *remedy, uint32_t first, uint32_t last) {
+  if (!first && !last) return;
+  SAY(remedy, ", except the ");
+  if (first) SAY(remedy, first > 1 ? "first %" PRIu32 : "first", first);
+  if (first && last) SAY(remedy, " and the ");
+  if (last) SAY(remedy, last > 1 ? "last %" PRIu32 : "last", last);
+  SAY(remedy, first > 1 || last > 1 || (first && last) ? " times" : " time");
+}
+
+/* The calls that would order the two stretches, wherever the code of either runs again. */
+static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_cores *c, const struct wanted *wanted,
+                      uint64_t at) {
+  const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
   const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
-  if (finding->is_turn) {
-    SAY(remedy, "call `pto_core_turn(args)` before it touches the sum");
-    return;
-  }
-  if (!first->waits || !second->waits) {
-    SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
-    return;
-  }
+  struct likes likes[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+  struct pairs pairs = {{0, 0}, 0};
+  if (find_likes(c, wanted->first, wanted->is_read[0], at, &likes[0]) &&
+      find_likes(c, wanted->second, wanted->is_read[1], at, &likes[1]))
+    pairs = pair_likes(c, likes);
+  else
+    likes[0].count = likes[1].count = 0;
   SAY(remedy, "add ");
   if (first->block_index != second->block_index)
     SAY(remedy, "`pto_core_signal_block(args, %" PRIu32 ", PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`",
         second->block_index, pto_role_name(second->role), flag);
   else
     SAY(remedy, "`pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %" PRIu32 ")`", pto_role_name(second->role), flag);
-  SAY(remedy, " behind the %s of ", earlier);
+  SAY(remedy, " behind the %s of ", wanted->is_read[0] ? "read" : "write");
   say_core(remedy, c, first);
-  SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, later);
+  say_times(remedy, pairs.first[0], likes[0].count - pairs.first[0] - pairs.count);
+  if (pairs.count < likes[0].count) SAY(remedy, ",");
+  SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, wanted->is_read[1] ? "read" : "write");
   say_core(remedy, c, second);
+  say_times(remedy, pairs.first[1], likes[1].count - pairs.first[1] - pairs.count);
+  free(likes[0].records);
+  free(likes[1].records);
+}
+
+/* Whether the reader has waited for the very write whose values it has: its last signal or element told of that, and no
+ * record before. */
+static bool has_waited_for_write(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  const struct pto_core_record *records = c->order.records;
+  uint32_t took = finding->other;
+  while (took != PTO_CORE_NO_RECORD && records[took].kind != PTO_CORE_TOOK && records[took].kind != PTO_CORE_POPPED)
+    took = records[took].previous;
+  if (took == PTO_CORE_NO_RECORD || records[took].previous == PTO_CORE_NO_RECORD) return false;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *write = &c->writes[w];
+    if (write->lo < finding->bytes.hi && finding->bytes.lo < write->hi && write->record != finding->writer &&
+        pto_core_order_is_before(&c->order, write->record, took) &&
+        !pto_core_order_is_before(&c->order, write->record, records[took].previous))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the reader waits for another core at all. */
+static bool waits_for_any(const struct pto_observe_cores *c, uint32_t core) {
+  for (uint32_t i = 0; i < c->order.count; i++) {
+    const uint8_t kind = c->order.records[i].kind;
+    if (c->order.records[i].core == core &&
+        (kind == PTO_CORE_TOOK || kind == PTO_CORE_POPPED || kind == PTO_CORE_PASSED))
+      return true;
+  }
+  return c->members[core].polls;
+}
+
+/* Whether the run leaves open which values a core is to read: those that were there, from a write that it has not
+ * waited for or from before the unit, or those that the other one writes. */
+static bool is_either(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  const struct pto_cores_place *place = pto_cores_place_at(c, finding->bytes.lo);
+  const struct pto_observe_memory *m = c->o->memory;
+  if (!finding->is_read) return false;
+  if (is_too_early(c, finding)) return !has_waited_for_write(c, finding);
+  if (place->slot == PTO_OBSERVE_NO_SLOT) return false;
+  const uint8_t class = pto_observe_at(m, m->classes, place->slot)[finding->bytes.lo - place->base];
+  return (class & (PTO_OBSERVE_READ | PTO_OBSERVE_UNWRITTEN)) == PTO_OBSERVE_READ &&
+         !waits_for_any(c, c->order.records[finding->other].core);
+}
+
+static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                       const struct pto_cores_finding *finding, const struct wanted *wanted) {
+  const struct wanted other = {wanted->second, wanted->first, {wanted->is_read[1], wanted->is_read[0]}};
+  if (!member_of(c, wanted->first)->waits || !member_of(c, wanted->second)->waits) {
+    SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
+    return;
+  }
+  if (!is_either(c, finding)) {
+    say_calls(remedy, c, wanted, finding->bytes.lo);
+    return;
+  }
+  SAY(remedy, "if ");
+  say_core(remedy, c, member_of(c, finding->other));
+  SAY(remedy, " is to read what %s, ", wanted->is_read[0] ? "was there before" : "the other one writes");
+  say_calls(remedy, c, wanted, finding->bytes.lo);
+  SAY(remedy, "; if what %s, ", wanted->is_read[0] ? "the other one writes" : "was there before");
+  say_calls(remedy, c, &other, finding->bytes.lo);
 }
 
 void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   char object[160];
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
@@ -140,15 +368,18 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
   if (finding->is_turn) {
     say_stretch(&text, c, finding->other);
     SAY(&text, " before its turn: the blocks before may be adding to them");
+    SAY(&remedy, "call `pto_core_turn(args)` before it touches the sum");
   } else {
+    const struct wanted wanted = wanted_order(c, finding);
     say_stretch(&text, c, finding->writer);
     SAY(&text, ", and ");
     say_core(&text, c, member_of(c, finding->other));
     SAY(&text, finding->is_read ? " reads them" : " writes them too");
     say_stretch(&text, c, finding->other);
     SAY(&text, ": nothing orders the two");
+    say_taken(&text, c, &wanted);
+    say_remedy(&remedy, c, finding, &wanted);
   }
-  say_remedy(&remedy, c, finding);
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
 }
 
@@ -160,7 +391,7 @@ static void say_yield(struct pto_observe_text *remedy, uint32_t role) {
 
 static void report_spinning_order(struct pto_observe_cores *c) {
   const struct pto_core_member *member = &c->members[c->spinning];
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
   say_core(&text, c, member);
@@ -172,7 +403,7 @@ static void report_spinning_order(struct pto_observe_cores *c) {
 }
 
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   const struct pto_observe_param *param = NULL;
   char object[160] = "";
   if (c->spinning != PTO_CORE_NO_RECORD) {
@@ -203,7 +434,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
 
 void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_left *left) {
   const struct pto_core_member *to = &c->members[left->to], *from = member_of(c, left->last);
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   char line[128];
   pto_observe_say_unit(&text, c->o, c->o->call.label);
   SAY(&text, ": ");
@@ -247,7 +478,7 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
     SAY(remedy, "add `pto_core_pop(args, PTO_ROLE_%s, data, size)` to %s", own, other);
     break;
   case PTO_WAITS_FOR_BARRIER:
-    if (wait->has_other)
+    if (wait->has_other && wait->other.block_index == wait->who.block_index)
       SAY(remedy, "add `pto_core_barrier(args)` to %s", other);
     else
       SAY(remedy, "let each core come to as many barriers");
@@ -257,14 +488,19 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
   }
 }
 
+static void add_place(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
+  char line[128];
+  if (name_call(context, wait->call, line, sizeof line)[0]) pto_text_append(text, size, " (it waits at %s)", line);
+}
+
 void pto_observe_report_stuck(struct pto_observation *o) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   struct pto_core_waits *waits = malloc(sizeof *waits);
   if (!waits) return;
   waits->count = 0;
   o->port->ops->find_waits(o->port, waits);
   if (waits->count > 0) {
-    pto_core_waits_describe(waits, text.bytes, sizeof text.bytes);
+    pto_core_waits_describe(waits, add_place, o, text.bytes, sizeof text.bytes);
     say_missing(&remedy, &waits->waits[0]);
     pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
   }
@@ -272,7 +508,7 @@ void pto_observe_report_stuck(struct pto_observation *o) {
 }
 
 void pto_observe_report_spinning(struct pto_observation *o) {
-  struct pto_observe_text text = {""}, remedy = {""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   const struct pto_observed_unit *unit = o->call.unit;
   uint32_t i = 0;
   while (i + 1 < unit->count && unit->messages[i].core != o->call.spinning_core) i++;

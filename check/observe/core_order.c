@@ -160,12 +160,19 @@ static uint32_t count_signals(const struct pto_core_order *order, uint32_t wait,
   return count;
 }
 
+/* How many records of its core up to this one took from the same flag, or popped from the same role. */
+static uint32_t number_of(const struct pto_core_order *order, uint32_t taken) {
+  const struct pto_core_record *r = &order->records[taken];
+  uint32_t number = 1;
+  for (uint32_t i = r->previous; i != PTO_CORE_NO_RECORD; i = order->records[i].previous)
+    number += order->records[i].kind == r->kind && order->records[i].subject == r->subject;
+  return number;
+}
+
 /* The wait is after the signals of a core without which all others and its earlier ones would be too few. */
 static void join_signals(const struct pto_core_order *order, uint32_t wait, uint32_t *clock) {
   const struct pto_core_record *r = &order->records[wait];
-  uint32_t taken = 1;
-  for (uint32_t i = r->previous; i != PTO_CORE_NO_RECORD; i = order->records[i].previous)
-    taken += order->records[i].kind == PTO_CORE_TOOK && order->records[i].subject == r->subject;
+  const uint32_t taken = number_of(order, wait);
   for (uint32_t by = 0; by < order->member_count; by++) {
     uint32_t before = UINT32_MAX;
     for (uint32_t i = 0; i < order->count; i++) {
@@ -245,6 +252,20 @@ bool pto_core_order_solve(struct pto_core_order *order) {
   }
   free(clock);
   return has_memory;
+}
+
+uint32_t pto_core_order_giver(const struct pto_core_order *order, uint32_t taken, uint32_t *number) {
+  const struct pto_core_record *r = &order->records[taken];
+  uint32_t sent = 0, by = PTO_CORE_NO_RECORD, giver = PTO_CORE_NO_RECORD;
+  *number = number_of(order, taken);
+  if (r->kind != PTO_CORE_TOOK) return r->partner < order->count ? r->partner : PTO_CORE_NO_RECORD;
+  for (uint32_t i = 0; i < order->count; i++) {
+    if (!signals(order, i, r->core, r->subject)) continue;
+    if (by != PTO_CORE_NO_RECORD && by != order->records[i].core) return PTO_CORE_NO_RECORD;
+    by = order->records[i].core;
+    if (++sent == *number) giver = i;
+  }
+  return giver;
 }
 
 /* ---- what is left ---- */

@@ -69,6 +69,10 @@ PTO_MUST_CHECK bool pto_core_order_solve(struct pto_core_order *order);
 /* Whether stretch a is over before stretch b begins.  After solve. */
 bool pto_core_order_is_before(const struct pto_core_order *order, uint32_t a, uint32_t b);
 
+/* What a record TOOK or POPPED took: the element's push, or the signal of the same number where one core alone signals
+ * the flag; the number, from 1, through *number.  NO_RECORD where that is not known.  After solve. */
+uint32_t pto_core_order_giver(const struct pto_core_order *order, uint32_t taken, uint32_t *number);
+
 /* Signals of a flag, or elements of a FIFO, that were left when the run was over. */
 struct pto_core_left {
   uint32_t count, last; /* the last record that sent one; */

@@ -101,6 +101,29 @@ static void test_a_push_is_after_the_pops_that_make_its_room(void **state) {
   assert_int_equal(order.records[popped].partner, 2);
 }
 
+static void test_who_gave_what_was_taken(void **state) {
+  (void)state;
+  uint32_t number = 0;
+  begin();
+  SIGNAL(0, 1, 2);
+  const uint32_t second_signal = SIGNAL(0, 1, 2);
+  SIGNAL(0, 1, 4);
+  SIGNAL(2, 1, 4);
+  ADD(2, .kind = PTO_CORE_PUSHES, .subject = PTO_ROLE_AIV0, .size_bytes = 4);
+  const uint32_t second_push = ADD(2, .kind = PTO_CORE_PUSHES, .subject = PTO_ROLE_AIV0, .size_bytes = 4);
+  TAKE(1, 2);
+  ADD(1, .kind = PTO_CORE_POPPED, .subject = PTO_ROLE_AIV1, .size_bytes = 4);
+  const uint32_t took = TAKE(1, 2), of_two = TAKE(1, 4);
+  const uint32_t popped = ADD(1, .kind = PTO_CORE_POPPED, .subject = PTO_ROLE_AIV1, .size_bytes = 4);
+  solve();
+  assert_int_equal(pto_core_order_giver(&order, took, &number), second_signal);
+  assert_int_equal(number, 2);
+  assert_int_equal(pto_core_order_giver(&order, of_two, &number), PTO_CORE_NO_RECORD); /* several signal it */
+  assert_int_equal(number, 1);
+  assert_int_equal(pto_core_order_giver(&order, popped, &number), second_push);
+  assert_int_equal(number, 2);
+}
+
 static void test_who_polls_is_after_all_that_ran(void **state) {
   (void)state;
   for (int polls = 0; polls <= 1; polls++) {
@@ -139,6 +162,7 @@ int main(void) {
       cmocka_unit_test(test_a_wait_is_after_a_signal_only_where_the_others_are_too_few),
       cmocka_unit_test(test_a_signal_that_follows_the_wait_is_none_of_the_others),
       cmocka_unit_test(test_a_push_is_after_the_pops_that_make_its_room),
+      cmocka_unit_test(test_who_gave_what_was_taken),
       cmocka_unit_test(test_who_polls_is_after_all_that_ran),
       cmocka_unit_test(test_what_is_left_is_counted),
   };

@@ -15,8 +15,10 @@
 
 /* Ranges that a sentence lists. */
 #define MOST_RANGES 4u
-/* Further from a parameter than this, how far says nothing. */
+/* Further from a parameter than this, how far says nothing; in another array or buffer than it, further than this many
+ * times what it has in one piece. */
 #define FAR_BYTES (UINT64_C(1) << 20)
+#define FAR_PIECES 4u
 /* Parameters of tasks, from the last one back, that are asked for a buffer's shape. */
 #define MOST_PARAMS UINT64_C(65536)
 /* How far back a buffer is looked for whose room bytes of the arena may be. */
@@ -60,6 +62,18 @@ struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64
   for (uint32_t i = o->left_count; i-- > 0;) {
     struct pto_observe_left *left = &o->left[i];
     if (left->buffer_number == buffer_number && overlaps(left, (struct pto_observe_range){lo, hi})) return left;
+  }
+  return NULL;
+}
+
+const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const uint64_t buffer_number = pto_observe_buffer_at(o, lo);
+  for (uint32_t i = o->skipped_count; i-- > 0;) {
+    const struct pto_observe_skipped *skipped = &o->skipped[i];
+    if (skipped->buffer_number != buffer_number) continue;
+    struct pto_region_runs runs = pto_region_runs(&skipped->param.region);
+    for (uint64_t at; pto_region_runs_next(&runs, &at);)
+      if (at < hi && lo < at + skipped->param.region.run_bytes) return skipped;
   }
   return NULL;
 }
@@ -191,8 +205,11 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct ob
   } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
     given = pto_observe_memory_given(o->memory, external->lo);
     *object = (struct object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
-    if (given && given->name)
+    if (given && given->is_device)
       describe_device(o, external, object);
+    else if (given && given->name)
+      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
+               external->buffer_number);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {
@@ -238,7 +255,7 @@ static bool find_shape(const struct object *object, struct shape *shape) {
     bool is_whole = t->start_offset == 0;
     for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;
     *shape = (struct shape){t->dtype, t->ndims, t->shape};
-    if (is_whole && count * pto_dtype_size(t->dtype) == object->hi - object->lo) return true;
+    if (is_whole && (count * pto_dtype_bits(t->dtype) + 7) / 8 == object->hi - object->lo) return true;
   }
   return false;
 }
@@ -253,10 +270,12 @@ static void say_element(struct pto_observe_text *text, const struct shape *shape
 /* " (elements [4,8] to [7,8] of f32[16,16])", from the first byte to the last one. */
 static void say_elements(struct pto_observe_text *text, const struct object *object, uint64_t lo, uint64_t hi) {
   struct shape shape;
-  if (lo < object->lo || hi > object->hi || !find_shape(object, &shape)) return;
-  if (shape.ndims == 0 || pto_dtype_is_four_bit(shape.dtype)) return;
-  const uint64_t size = pto_dtype_size(shape.dtype);
-  const uint64_t first = (lo - object->lo) / size, last = (hi - 1 - object->lo) / size;
+  uint64_t count = 1;
+  if (lo < object->lo || hi > object->hi || !find_shape(object, &shape) || shape.ndims == 0) return;
+  for (uint32_t d = 0; d < shape.ndims; d++) count *= shape.extents[d];
+  const uint64_t bits = pto_dtype_bits(shape.dtype), first = (lo - object->lo) * 8 / bits;
+  const uint64_t last =
+      pto_min_u64(((hi - object->lo) * 8 - 1) / bits, count - 1); /* not the half without an element */
   SAY(text, last > first ? " (elements " : " (element ");
   say_element(text, &shape, first);
   if (last > first) SAY(text, " to ");
@@ -334,11 +353,28 @@ void pto_observe_say_param(struct pto_observe_text *text, const struct pto_obser
   SAY(text, " (%s)", pto_param_mode_name(param->mode));
 }
 
+/* Whether a kernel may have come to the bytes from the parameter. */
+static bool is_near(const struct pto_observation *o, const struct pto_region *region, uint64_t lo, uint64_t hi) {
+  const uint64_t away = away_from(region, lo, hi);
+  struct object own;
+  if (away > FAR_BYTES) return false;
+  describe(o, region->start, &own);
+  return lies_in(o, lo, &own) || away <= FAR_PIECES * region->run_bytes;
+}
+
+/* Whether a parameter has one of the bytes: one that the kernel does not use. */
+static bool is_inside(const struct pto_region *region, uint64_t lo, uint64_t hi) {
+  struct pto_region_runs runs = pto_region_runs(region);
+  for (uint64_t at; pto_region_runs_next(&runs, &at);)
+    if (at < hi && lo < at + region->run_bytes) return true;
+  return false;
+}
+
 /* Where bytes are from a parameter's. */
-static void say_distance(struct pto_observe_text *text, const struct pto_observe_param *param, uint64_t lo,
-                         uint64_t hi) {
+static void say_distance(struct pto_observe_text *text, const struct pto_observation *o,
+                         const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
   const struct pto_region *region = &param->region;
-  if (away_from(region, lo, hi) > FAR_BYTES) {
+  if (!is_near(o, region, lo, hi)) {
     SAY(text, "far from all of its parameters");
     return;
   }
@@ -347,7 +383,7 @@ static void say_distance(struct pto_observe_text *text, const struct pto_observe
   else if (hi <= region->start)
     SAY(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
   else
-    SAY(text, "between the rows of ");
+    SAY(text, is_inside(region, lo, hi) ? "in " : "between the rows of ");
   pto_observe_say_param(text, param);
 }
 
@@ -399,8 +435,25 @@ static uint64_t key_of(const struct pto_observation *o, const struct pto_kernel 
   return key;
 }
 
-void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
+/* Makes the task that was skipped the earlier one of a finding, whose own comes later. */
+static void put_skipped(struct pto_observation *o, const struct pto_observe_skipped *skipped,
+                        struct pto_finding *finding) {
+  finding->tasks[1] = finding->tasks[0];
+  finding->params[1] = finding->params[0];
+  finding->ranks[1] = finding->ranks[0];
+  finding->places[1] = finding->places[0];
+  memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
+  memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
+  finding->tasks[0] = skipped->task.task_number;
+  finding->params[0] = skipped->param.index;
+  finding->places[0] = (struct pto_source_call){0};
+  find_place(o, skipped->task.task_number, &finding->places[0]);
+  finding->kernels[0][0] = '\0';
+  name_kernels(&skipped->task, finding->kernels[0], sizeof finding->kernels[0]);
+}
+
+static struct pto_finding begin_finding(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
+                                        const char *array, const struct pto_payload *payload) {
   uint64_t group = pto_mix64(kind + 1);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, payload->kernels[k]));
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
@@ -410,21 +463,65 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
                                 .group = group,
                                 .has_ranks = o->rank != NULL,
                                 .ranks = {pto_observe_owner(o), PTO_FINDING_NONE}};
-  char places[512];
   if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
   find_place(o, payload->task_number, &finding.places[0]);
   name_kernels(payload, finding.kernels[0], sizeof finding.kernels[0]);
   if (array) snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", array);
-  pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
-                   pto_finding_say_places(&finding, places, sizeof places));
+  return finding;
 }
 
-static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
+static void add_finding(const struct pto_observation *o, const struct pto_finding *finding, const char *remedy,
+                        const struct pto_observe_text *text) {
+  char places[512];
+  pto_findings_add(o->findings, finding, remedy, "%s%s", text->bytes,
+                   pto_finding_say_places(finding, places, sizeof places));
+}
+
+void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
+                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
+  struct pto_finding finding = begin_finding(o, kind, param, array, payload);
+  if (text->skipped) put_skipped(o, text->skipped, &finding);
+  add_finding(o, &finding, remedy, text);
+}
+
+static void say_integer(struct pto_observe_text *text, uint32_t dtype, int64_t value) {
+  if (dtype == PTO_UINT64)
+    SAY(text, "%" PRIu64, (uint64_t)value);
+  else
+    SAY(text, "%" PRId64, value);
+}
+
+/* "task 2 (fill), which declares to write them, was skipped: its predicate, bytes [0, 4) of buffer 2 != 0, found 0". */
+static void say_skipped(struct pto_observe_text *text, const struct pto_observation *o,
+                        const struct pto_observe_skipped *skipped) {
+  static const char *const signs[] = {[PTO_IF_EQ] = "==", [PTO_IF_NE] = "!=", [PTO_IF_LT] = "<",
+                                      [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
+  const uint64_t addr = skipped->predicate_addr;
+  char name[160];
+  pto_observe_say_task(text, o, skipped->task.task_number);
+  SAY(text, " (");
+  name_kernels(&skipped->task, text->bytes, sizeof text->bytes);
+  SAY(text, "), which declares to write them, was skipped: its predicate, ");
+  pto_observe_say_bytes(text, o, addr, addr + pto_dtype_size(skipped->dtype), name, sizeof name);
+  SAY(text, " %s ", signs[skipped->compare]);
+  say_integer(text, skipped->dtype, skipped->value);
+  SAY(text, ", found ");
+  say_integer(text, skipped->dtype, skipped->element);
+}
+
+static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi,
+                          const struct pto_observe_param *param) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
     SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
   else
     SAY(text, "which nobody has written");
+  SAY(text, ", through ");
+  pto_observe_say_param(text, param);
+  text->skipped = left ? NULL : pto_observe_skipped_find(o, lo, hi);
+  if (!text->skipped) return;
+  SAY(text, ": ");
+  say_skipped(text, o, text->skipped);
 }
 
 /* What follows the bytes, and the line to change. */
@@ -439,7 +536,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
     SAY(text, "which it does not declare");
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
-    say_distance(text, param, lo, hi);
+    say_distance(text, o, param, lo, hi);
     return NULL;
   case PTO_FINDING_WRITE_INPUT:
     SAY(text, "through ");
@@ -452,9 +549,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   default:
-    say_unwritten(text, o, lo, hi);
-    SAY(text, ", through ");
-    pto_observe_say_param(text, param);
+    say_unwritten(text, o, lo, hi, param);
     return NULL;
   }
   return NULL;
@@ -466,7 +561,7 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
                                                       [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
                                                       [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (o->call.form_entry && o->call.params[i].index + 1 == o->call.form_entry->params[kind])
       param = &o->call.params[i];
@@ -476,16 +571,16 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
   pto_observe_add(o, kind, param, NULL, NULL, o->call.payload, &text);
 }
 
-void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
-                        const struct pto_observe_outcome *effect) {
+void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                           const struct pto_observe_outcome *effect, pto_observe_take *take) {
   if (bytes->is_unsearched) {
     report_unsearched(o, kind, effect);
     return;
   }
   for (uint32_t i = 0; i < bytes->count;) {
-    const struct pto_observe_range range = bytes->ranges[i];
+    const struct pto_observe_range range = bytes->ranges[i], *first = &bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
-    struct pto_observe_text text = {""};
+    struct pto_observe_text text = {.bytes = ""};
     struct object object;
     char remedy[64];
     describe(o, range.lo, &object);
@@ -496,15 +591,23 @@ void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct p
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
-    pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
+    if (take)
+      take(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
+    else
+      pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
   }
+}
+
+void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                        const struct pto_observe_outcome *effect) {
+  pto_observe_report_to(o, kind, bytes, effect, NULL);
 }
 
 void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr) {
   const struct pto_observe_param *param = pto_observe_nearest(o, addr, addr + 1);
   const uint64_t element_bytes = param ? param->element_bytes : 1;
   const struct pto_observe_range range = {addr & ~(element_bytes - 1), pto_align_up(addr + 1, element_bytes)};
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   char name[160], remedy[64];
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " writes ");
@@ -516,7 +619,7 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   pto_observe_say_task(&text, o, left->task.task_number);
   SAY(&text, " (");
@@ -542,7 +645,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
     if (o->call.local_roles == PTO_ROLE_BIT(k)) role = k;
   const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
   const char *separator = is_word ? "" : "some of ";
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label / 4 * 4 + role);
   SAY(&text, " reads local memory that it has not written itself: ");
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
@@ -563,8 +666,22 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_over(struct pto_observation *o) {
+  const uint32_t role = o->call.local.over.role, label = o->call.local.over.block_index * 4 + role;
+  const uint64_t end = o->call.local.over.end;
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
+  pto_observe_say_unit(&text, o, label);
+  SAY(&text,
+      " writes bytes [%" PRIu64 ", %" PRIu64 ") of %s's %s, and its cost states %" PRIu64
+      " of it (local_bytes): a chip with no more than that would take the task",
+      o->call.local.over.begin, end, o->call.unit->count > 1 ? pto_role_name(role) : "the core",
+      role == PTO_ROLE_AIC ? "L1" : "UB", o->call.local.over.stated_bytes);
+  SAY(&remedy, "let its cost state `.local_bytes = %" PRIu64 "` for these shapes", end);
+  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, o->call.payload, &text);
+}
+
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   char name[256];
   if (!o->lines) o->lines = pto_source_lines_create();
   pto_source_lines_function(o->lines, data, name, sizeof name);
@@ -576,7 +693,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
 }
 
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
@@ -585,8 +702,8 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                uint64_t at, const char *words) {
-  struct pto_observe_text text = {""};
+                                uint64_t at, const char *words, const char *remedy) {
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   describe(o, at, &object);
   SAY(&text, "of ");
@@ -596,7 +713,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
-  pto_observe_add(o, kind, param, object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, object.name, remedy, o->call.payload, &text);
 }
 
 /* The kernel's parameter that is its scalar number `index`. */
@@ -621,7 +738,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     const bool is_in_arena = addr >= o->arena.lo && addr < o->arena.hi;
     const bool is_in_memory = is_in_arena || find_external(o, addr, 0);
     if (is_declared(&o->call, addr) || (!is_in_memory && !pto_observe_memory_is_stack(o->memory, addr))) continue;
-    struct pto_observe_text text = {""};
+    struct pto_observe_text text = {.bytes = ""};
     struct object object;
     const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
     pto_observe_say_unit(&text, o, o->call.label);
@@ -640,22 +757,33 @@ void pto_observe_report_addresses(struct pto_observation *o) {
   }
 }
 
+/* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */
+static void say_other(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label, uint32_t other) {
+  uint32_t kernels = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += o->call.payload->kernels[k] != NULL;
+  if (label / 4 == other / 4)
+    SAY(text, "core %s", pto_role_name(other % 4));
+  else
+    SAY(text, "block %" PRIu32, other / 4);
+  if (label / 4 != other / 4 && kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(other % 4));
+}
+
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   struct object object;
   describe(o, a->lo, &object);
   pto_observe_say_unit(&text, o, a->label);
-  SAY(&text,
-      " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its block %u (%s) from byte %" PRId64
-      " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
-      (int64_t)(a->lo - object.lo), (int64_t)(a->hi - object.lo), object.name, b->label / 4,
-      pto_role_name(b->label % 4), (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
+  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its ", (int64_t)(a->lo - object.lo),
+      (int64_t)(a->hi - object.lo), object.name);
+  say_other(&text, o, a->label, b->label);
+  SAY(&text, " from byte %" PRId64 " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
+      (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
   pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {""};
+  struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
   if (effect->is_caught)
     SAY(&text, " ends in a signal when it is run again over the same bytes");
@@ -674,20 +802,125 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
 }
 
+void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  struct pto_observe_text text = {.bytes = ""};
+  struct object object;
+  pto_observe_say_unit(&text, o, o->call.label);
+  SAY(&text, " depends on the time (pto_core_now): at another time, ");
+  if (effect->is_caught) {
+    SAY(&text, "it ends in a signal, or not at all");
+  } else if (!effect->first_difference) {
+    SAY(&text, "it returns %d instead of %d", effect->status, o->call.status);
+  } else {
+    describe(o, effect->first_difference, &object);
+    SAY(&text, "byte %" PRId64 " of %s comes out different", (int64_t)(effect->first_difference - object.lo),
+        object.name);
+  }
+  o->call.is_unstable = true;
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
+                  o->call.payload, &text);
+}
+
+/* ---- blocks of one task ---- */
+
+/* The kernel of a unit of the task, of one that does not wait. */
+static const struct pto_kernel *kernel_of(const struct pto_observation *o, uint32_t label) {
+  return o->call.payload->kernels[label % 4];
+}
+
+/* A parameter as the unit that touched it declares it. */
+static struct pto_observe_param declared_by(const struct pto_observation *o, uint32_t label,
+                                            const struct pto_observe_param *param) {
+  struct pto_observe_param declared = *param;
+  if (o->call.unit->waits) return declared;
+  const struct pto_kernel_param *own = &kernel_of(o, label)->params[param->index];
+  declared.mode = own->mode == PTO_HOLD ? PTO_INOUT : own->mode;
+  declared.name = own->name;
+  return declared;
+}
+
+/* Through which parameter a unit touched the bytes: the nearest, or another that has them and that it may so touch.
+ * False: the task has none. */
+static bool find_touched(const struct pto_observation *o, const struct pto_observe_access *access,
+                         struct pto_observe_range bytes, struct pto_observe_param *found) {
+  const struct pto_observe_param *nearest = pto_observe_nearest(o, bytes.lo, bytes.hi);
+  const uint32_t needed = access->is_read ? PTO_INPUT : PTO_OUTPUT;
+  if (!nearest) return false;
+  *found = declared_by(o, access->label, nearest);
+  for (uint32_t i = 0; i < o->call.param_count && !(found->mode & needed); i++) {
+    const struct pto_observe_param other = declared_by(o, access->label, &o->call.params[i]);
+    if ((other.mode & needed) && away_from(&other.region, bytes.lo, bytes.hi) == 0) *found = other;
+  }
+  return true;
+}
+
+/* What two units of a task touch together: the one that writes, and the other. */
+struct together {
+  const struct pto_observe_access *units[2];
+  struct pto_observe_range bytes;
+  struct pto_observe_param params[2];
+  bool has_params;
+};
+
+/* A line, or why there is none: blocks of one task have no order. */
+static void say_blocks_remedy(struct pto_observe_text *remedy, const struct together *both) {
+  const struct pto_observe_access *writer = both->units[0], *other = both->units[1];
+  const char *roles[] = {pto_role_name(writer->label % 4), pto_role_name(other->label % 4)};
+  const bool is_one_block = writer->label / 4 == other->label / 4;
+  const uint32_t modes = both->has_params ? both->params[0].mode & both->params[1].mode : 0;
+  if (both->has_params && both->params[0].is_packed && both->bytes.hi - both->bytes.lo == 1)
+    SAY(remedy, "begin each part at an even element, as with `part = (count + 2 * parts - 1) / (2 * parts) * 2`: two "
+                "elements of 4 bits share a byte");
+  else if (other->is_read && is_one_block)
+    SAY(remedy,
+        "declare PTO_KERNEL_WAITS for both kernels, and add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), 0)` "
+        "behind the write of %s and `pto_core_wait(args, 0)` before the read of %s",
+        roles[1], roles[0], roles[1]);
+  else if (other->is_read)
+    SAY(remedy, "let a second task read them, with `pto_input` of these bytes: blocks of one task have no order");
+  else if (modes == PTO_INOUT && !is_one_block)
+    SAY(remedy,
+        "declare param %" PRIu32 " PTO_ACCUMULATE where the kernel adds to it, so that blocks take turns; else let one "
+        "block alone write them",
+        both->params[0].index);
+  else
+    SAY(remedy, "let one of the two alone write them: no line orders two that write the same");
+}
+
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
-  struct pto_observe_text text = {""};
+  struct together both = {.units = {a->is_read ? b : a, a->is_read ? a : b}, .bytes = {lo, hi}};
+  struct pto_observe_param *params = both.params;
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   struct object object;
-  const uint32_t blocks[] = {writer->label / 4, other->label / 4};
   describe(o, lo, &object);
-  pto_observe_say_unit(&text, o, writer->label);
-  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, which ", (int64_t)(lo - object.lo),
-      (int64_t)(hi - object.lo), object.name);
-  if (blocks[0] != blocks[1])
-    SAY(&text, "its block %u", blocks[1]);
-  else
-    SAY(&text, "its core %s", pto_role_name(other->label % 4));
-  SAY(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
-  pto_observe_add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), object.name, NULL, o->call.payload, &text);
+  both.has_params =
+      find_touched(o, both.units[0], both.bytes, &params[0]) && find_touched(o, both.units[1], both.bytes, &params[1]);
+  pto_observe_say_unit(&text, o, both.units[0]->label);
+  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
+      object.name);
+  say_elements(&text, &object, lo, hi);
+  if (both.has_params) SAY(&text, ", through ");
+  if (both.has_params) pto_observe_say_param(&text, &params[0]);
+  SAY(&text, ", which its ");
+  say_other(&text, o, both.units[0]->label, both.units[1]->label);
+  const struct pto_kernel *kernels[] = {kernel_of(o, both.units[0]->label), kernel_of(o, both.units[1]->label)};
+  if (kernels[0] != kernels[1]) SAY(&text, " (%s)", kernels[1]->name ? kernels[1]->name : "?");
+  SAY(&text, both.units[1]->is_read ? " reads" : " writes too");
+  if (both.has_params && (params[0].index != params[1].index || params[0].mode != params[1].mode)) {
+    SAY(&text, ", through ");
+    pto_observe_say_param(&text, &params[1]);
+  }
+  SAY(&text, ": nothing orders the two");
+  say_blocks_remedy(&remedy, &both);
+  struct pto_finding finding =
+      begin_finding(o, PTO_FINDING_BLOCKS, both.has_params ? &params[0] : NULL, object.name, o->call.payload);
+  finding.tasks[1] = finding.tasks[0];
+  finding.places[1] = finding.places[0];
+  finding.ranks[1] = finding.ranks[0];
+  memcpy(finding.arrays[1], finding.arrays[0], sizeof finding.arrays[1]);
+  if (both.has_params) finding.params[1] = params[1].index;
+  for (int i = 0; i < 2; i++)
+    snprintf(finding.kernels[i], sizeof finding.kernels[i], "%s", kernels[i]->name ? kernels[i]->name : "?");
+  add_finding(o, &finding, remedy.bytes, &text);
 }

@@ -49,7 +49,7 @@ enum pto_observe_class {
   PTO_OBSERVE_SHARED = 16,    /* to be read, and another kernel of the task may write it */
   PTO_OBSERVE_FOREIGN = 32,   /* beside external memory: its owner is unknown */
   PTO_OBSERVE_SKIP = 64,
-  PTO_OBSERVE_HALF = 128 /* to be written by half: the end of an odd number of 4-bit elements */
+  PTO_OBSERVE_HALF = 128 /* the end of an odd number of 4-bit elements, to be written: in its upper half is none */
 };
 
 struct pto_observe_range {
@@ -61,6 +61,7 @@ struct pto_observe_area {
   const struct pto_array *array; /* the caller's; NULL: it is none */
   uint32_t owner;
   bool is_window;
+  bool is_device; /* memory of a context, in which its tensors lie */
 };
 struct pto_observe_external {
   uint64_t lo, hi, buffer_number;

@@ -8,9 +8,7 @@
 #include <runtime/base/sanitizer.h>
 #include <runtime/base/valgrind_requests.h>
 
-/* Calls of one form that are also run over small values, and whose reads are searched byte by byte: the same mistake
- * shows the same way in the others. */
-#define FULL_CALLS 4u
+/* Calls of one form whose reads are searched byte by byte. */
 #define FULL_SEARCHES 2u
 
 /* ---- the run ---- */
@@ -70,6 +68,11 @@ static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
 }
+static void on_skipped(void *context, uint32_t slot, int64_t element) {
+  struct pto_observation *o = context;
+  begin_run(o);
+  pto_observe_task_skip(o, slot, element);
+}
 
 /* ---- writes ---- */
 
@@ -87,7 +90,7 @@ static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t 
   for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
     count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
                         pto_observe_same_bytes(written, at, m->page_bytes));
-    memset(kinds + at, written[at] || (classes[at] & PTO_OBSERVE_HALF) ? write_kind(classes[at]) : WRITE_NONE, count);
+    memset(kinds + at, written[at] ? write_kind(classes[at]) : WRITE_NONE, count);
   }
 }
 
@@ -138,7 +141,7 @@ static void judge_writes(struct pto_observation *o) {
 /* Runs over other values, and what they show; true where they are all like the first.  (One that reads what it is about
  * to write may leave there what lay there in both runs, and seem not to have written it.) */
 static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
-  const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
+  const uint32_t patterns = o->call.is_full ? 2 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
     if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
@@ -174,21 +177,21 @@ static void begin_statics(struct pto_observation *o) {
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const char *data;
   uint64_t size_bytes;
-  const bool notes_stores = !form || form->calls < FULL_CALLS;
+  const bool notes_stores = o->call.is_full;
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
+  if (o->call.local.over.end) pto_observe_report_over(o);
   const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_thread(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_sums(o);
-  if (is_whole && (!form || form->calls < FULL_CALLS)) pto_observe_judge_promises(o, !form || form->calls == 0);
+  if (is_whole && o->call.is_full) pto_observe_judge_thread(o);
+  if (is_whole && o->call.is_full) pto_observe_judge_sums(o);
+  if (is_whole && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
-  if (o->call.unit->waits && o->call.status == 0 && (!form || form->calls < FULL_CALLS))
-    pto_observe_judge_cores(o, is_whole);
+  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, is_whole);
   pto_observe_restore(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
   pto_observe_call_end(o->memory);
@@ -222,6 +225,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   } else {
     o->summary.calls_left_out++;
   }
+  o->call.is_full = is_observed && pto_observe_is_full(o);
   if (is_observed)
     is_whole = look_at(o, form);
   else
@@ -311,8 +315,11 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
     (void)pto_observe_memory_add_stack(o->memory, stack, stack + o->rank->stack_bytes);
   }
   o->observer = (struct pto_engine_observer){.observe = observe, .pass = pass, .end_run = on_end_run, .context = o};
-  o->watch = (struct pto_memory_watch){
-      .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
+  o->watch = (struct pto_memory_watch){.allocated = on_allocated,
+                                       .registered = on_registered,
+                                       .host_writes = on_host_writes,
+                                       .skipped = on_skipped,
+                                       .context = o};
   pto_port_set_observer(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);
   return PTO_OK;
@@ -330,6 +337,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_observe_rehearsal_fini(&o->rehearsal);
   free(o->tasks);
   free(o->left);
+  free(o->skipped);
   pto_observe_statics_fini(&o->statics);
   if (o->is_in_run) pto_observe_memory_end(o->memory);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;
@@ -353,6 +361,11 @@ static void add_area(struct pto_observation *o, struct pto_observe_area area) {
 void pto_observation_add_memory(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
   const uint64_t lo = (uint64_t)(uintptr_t)addr;
   add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = name});
+}
+
+void pto_observation_add_device(struct pto_observation *o, void *addr, uint64_t size_bytes) {
+  const uint64_t lo = (uint64_t)(uintptr_t)addr;
+  add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = "device memory", .is_device = true});
 }
 
 void pto_observation_add_array(struct pto_observation *o, const struct pto_array *array, uint64_t margin_bytes) {

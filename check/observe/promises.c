@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of a kernel's declaration that a call over other bytes does not test: what ACCUMULATE says (sums.c), what
- * PTO_KERNEL_IN_PLACE says, and that results do not depend on where tensors lie.
+ * PTO_KERNEL_IN_PLACE says, and that results do not depend on where tensors lie, or on the time.
  *
  *   IN_PLACE    a call in place runs with the INPUT apart, one apart runs in place: another result
  *   placement   all tensors lie elsewhere, in the same places of a cache line: another result
@@ -127,7 +127,8 @@ static void judge_placement(struct pto_observation *o) {
       if (!(param->mode & PTO_OUTPUT)) continue;
       if (pto_observe_is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
       pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
-                                 "comes out different when all tensors lie elsewhere: the result depends on addresses");
+                                 "comes out different when all tensors lie elsewhere: the result depends on addresses",
+                                 "compute with elements and offsets, not with `tensors[i].addr`");
       break;
     }
   }
@@ -172,7 +173,8 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
                                is_in_place ? "comes out different when the input lies apart, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE"
                                            : "comes out different when the input lies there too, though the kernel is "
-                                             "declared PTO_KERNEL_IN_PLACE");
+                                             "declared PTO_KERNEL_IN_PLACE",
+                               "take PTO_KERNEL_IN_PLACE out of its flags");
   pto_reserve_fini(&moved.memory);
 }
 
@@ -219,10 +221,24 @@ static void judge_core(struct pto_observation *o) {
   if (param)
     pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
                                "comes out different on another core: the result depends on the core's number, and "
-                               "which core runs a block is left to the scheduler");
+                               "which core runs a block is left to the scheduler",
+                               "use `args->core->block_index`");
+}
+
+/* ---- another time ---- */
+
+static void judge_time(struct pto_observation *o) {
+  struct pto_observe_outcome outcome = {0};
+  if (pto_observed_unit_later(o->port, true)) {
+    pto_observe_select(o, NULL);
+    outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  }
+  (void)pto_observed_unit_later(o->port, false);
+  if (outcome.differs) pto_observe_report_time(o, &outcome);
 }
 
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form) {
+  if (o->call.unit->waits) judge_time(o);
   if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1) return;
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (!(o->call.params[i].mode & PTO_INOUT)) return;

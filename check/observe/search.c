@@ -5,8 +5,9 @@
  *
  * Effort: a form's first calls alone are searched; the others of it are told as a whole, but for what an OUTPUT held
  * where another block or core of the task may have written it: that is its cause.  RUNS_MAX tries a question,
- * fewer where pages are many.  Where it would take more, the first and the last element are found by halving alone, and
- * what lies between is told as not tried.
+ * fewer where pages are many.  Where every element might take more, a part of them is spent on the hope that few
+ * matter.  Where more do, the first and the last element of each array are found by halving alone, and what lies
+ * between is told as not tried.
  */
 #include <check/observe/state.h>
 
@@ -20,6 +21,7 @@
 /* Bytes that a question's runs may set and compare, all together. */
 #define BYTES_MAX (UINT64_C(2) << 30)
 #define RUNS_MIN 64u
+#define HOPE 4u /* that part of the runs */
 /* Runs that do not come back cost a second each: after so many no more is asked. */
 #define MOST_STUCK 4u
 
@@ -36,7 +38,9 @@ struct search {
   size_t count, capacity;
   uint64_t element_count;
   uint32_t stuck_count;
-  bool is_short; /* of memory */
+  uint64_t last_run; /* of the call, that the search may make; 0: any */
+  bool is_over;      /* it would have been more */
+  bool is_short;     /* of memory */
   struct pto_observe_outcome effect;
   struct pto_observe_bytes *found;
 };
@@ -44,7 +48,7 @@ struct search {
 /* ---- candidates ---- */
 
 static bool is_output(uint8_t c) {
-  return (c & PTO_OBSERVE_WRITE) && !(c & (PTO_OBSERVE_READ | PTO_OBSERVE_HALF)) && pto_observe_must_not_matter(c);
+  return (c & PTO_OBSERVE_WRITE) && !(c & PTO_OBSERVE_READ) && pto_observe_must_not_matter(c);
 }
 static bool is_unwritten(uint8_t c) { return (c & PTO_OBSERVE_UNWRITTEN) && pto_observe_must_not_matter(c); }
 static bool is_undeclared(uint8_t c) {
@@ -109,6 +113,8 @@ static void select_range(struct pto_observation *o, struct pto_observe_range ran
 /* Whether other values in elements [first, end) alone, of either kind, make a difference. */
 static bool matters(struct search *s, uint64_t first, uint64_t end) {
   if (s->stuck_count == MOST_STUCK) return false;
+  s->is_over |= s->last_run && s->o->call.runs >= s->last_run;
+  if (s->is_over) return false;
   pto_observe_select(s->o, NULL);
   for (uint32_t i = piece_of(s, first); i < s->count && s->pieces[i].first < end; i++) {
     const uint64_t from = pto_max_u64(first, s->pieces[i].first), to = pto_min_u64(end, end_of(s, i));
@@ -145,27 +151,49 @@ static void halve(struct search *s, uint64_t first, uint64_t end, bool was_tried
     halve(s, middle, end, true);
 }
 
-/* The first and the last element that matter. */
-static void find_ends(struct search *s) {
-  uint64_t lo = 0, hi = s->element_count; /* those below lo do not matter, those below hi do */
+/* The first and the last element of [begin, end) that matter, where some do. */
+static void find_ends(struct search *s, uint64_t begin, uint64_t end) {
+  uint64_t lo = begin, hi = end; /* those below lo do not matter, those below hi do */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, 0, middle))
+    if (matters(s, begin, middle))
       hi = middle;
     else
       lo = middle;
   }
   const uint64_t first = hi - 1;
-  lo = first, hi = s->element_count; /* those from lo on do, those from hi on do not */
+  lo = first, hi = end; /* those from lo on do, those from hi on do not */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, middle, s->element_count))
+    if (matters(s, middle, end))
       lo = middle;
     else
       hi = middle;
   }
   keep(s, first, lo + 1);
-  s->found->is_bounded = lo > first;
+  s->found->is_bounded |= lo > first;
+}
+
+/* The same of each array that has candidates. */
+static void find_ends_of_each(struct search *s) {
+  for (uint32_t first = 0, next; first < s->count; first = next) {
+    const struct pto_observe_area *area = pto_observe_memory_given(s->o->memory, s->pieces[first].lo);
+    for (next = first + 1; next < s->count; next++)
+      if (pto_observe_memory_given(s->o->memory, s->pieces[next].lo) != area) break;
+    const uint64_t begin = s->pieces[first].first, end = end_of(s, next - 1);
+    if (matters(s, begin, end)) find_ends(s, begin, end);
+  }
+}
+
+/* Each element that matters, or the ends. */
+static void search_all(struct search *s, uint64_t runs) {
+  if (2 * s->element_count > runs) s->last_run = s->o->call.runs + runs / HOPE;
+  halve(s, 0, s->element_count, true);
+  if (!s->is_over) return;
+  s->last_run = 0;
+  s->is_over = false;
+  s->found->count = 0;
+  find_ends_of_each(s);
 }
 
 /* Candidates are what is selected.  True where they matter; then `found` says which: those that `runs` runs find. */
@@ -177,10 +205,7 @@ static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, 
   pto_observe_each_span(o, selected_kinds, take_piece, &s);
   const bool is_read = s.element_count && matters(&s, 0, s.element_count);
   if (is_read) {
-    if (2 * s.element_count <= runs)
-      halve(&s, 0, s.element_count, true);
-    else if (runs)
-      find_ends(&s);
+    if (runs) search_all(&s, runs);
     found->is_unsearched = !runs;
     if (found->count == 0 || s.stuck_count == MOST_STUCK) { /* not asked; or some together, none alone */
       found->count = 0;
@@ -205,7 +230,9 @@ static void report_outputs(struct pto_observation *o, struct pto_observe_bytes *
     if (o->call.has_others && !found->is_bounded) pto_observe_task_add(o, range.lo, range.hi, true);
     if (!is_others || found->is_bounded) pto_observe_bytes_add(&own, range.lo, range.hi);
   }
-  if (own.count) pto_observe_report(o, PTO_FINDING_READ_OUTPUT, &own, effect);
+  const bool may_be_others = o->call.has_others && !found->is_bounded;
+  if (own.count)
+    pto_observe_report_to(o, PTO_FINDING_READ_OUTPUT, &own, effect, may_be_others ? pto_observe_task_hold : NULL);
   pto_observe_bytes_fini(o, &own);
 }
 

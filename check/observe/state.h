@@ -41,16 +41,21 @@ struct pto_observe_param {
   uint32_t task_mode; /* what all kernels of the task do */
   uint32_t index;     /* among the task's parameters */
   uint64_t element_bytes;
+  bool is_packed;   /* two elements a byte */
   const char *name; /* the kernel's; NULL */
 };
 
 #define PTO_OBSERVE_NO_CORE UINT32_MAX
 
+/* Values of scalars of which a form's calls are looked at in full. */
+#define PTO_OBSERVE_SCALARS 6u
+
 /* How often calls with the same kernels and shapes have been met. */
 struct pto_observe_form {
   uint64_t key; /* 0: free */
   uint32_t calls, searches;
-  uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
+  uint32_t scalars[PTO_OBSERVE_SCALARS], scalar_count; /* hashes of all that a call has */
+  uint16_t params[PTO_FINDING_COUNT];                  /* 1 more than that of the last finding of a kind; 0: none */
 };
 #define PTO_OBSERVE_FORMS 65536u
 
@@ -74,7 +79,13 @@ struct pto_observe_call {
   uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
   struct pto_observe_form *form_entry; /* its kernels and shapes; NULL: there is no room for it */
+  bool is_full;                        /* all is asked of it, not only what every call is asked */
   uint64_t runs;                       /* so far */
+};
+
+struct pto_observe_text {
+  char bytes[PTO_SENTENCE_SIZE];
+  const struct pto_observe_skipped *skipped; /* the earlier task that it tells of; NULL: it tells of one */
 };
 
 /* Bytes that a unit of a task has touched. */
@@ -83,12 +94,25 @@ struct pto_observe_access {
   uint32_t label;
   bool is_read;
 };
+/* A finding that is told when its task is over, unless other units of the task have written all of the bytes. */
+struct pto_observe_held {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint32_t label;
+  struct pto_observe_range *ranges;
+  uint32_t count;
+  struct pto_observe_text *text;
+  char array[160];
+};
 struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
-  bool is_whole; /* all that its units wrote is known */
+  bool has_block_order; /* its blocks run one after another */
+  bool is_whole;        /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
+  struct pto_observe_held *held;
+  size_t held_count, held_capacity;
 };
 
 /* Bytes that a task declared to write and left as they were. */
@@ -99,6 +123,16 @@ struct pto_observe_left {
   struct pto_observe_range *ranges;
   uint32_t count;
   bool is_told;
+};
+
+/* A parameter that a task would have written, had its predicate held. */
+struct pto_observe_skipped {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint64_t buffer_number;  /* as of what was left out */
+  uint64_t predicate_addr; /* of the element; what it was, and what it was compared with */
+  int64_t element, value;
+  uint16_t dtype, compare;
 };
 
 struct pto_observe_cores;
@@ -159,6 +193,8 @@ struct pto_observation {
   size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
   size_t left_count, left_capacity;
+  struct pto_observe_skipped *skipped; /* in order of time */
+  size_t skipped_count, skipped_capacity;
   struct pto_reserve forms_memory;
   struct pto_reserve noise_memory;   /* two pages of it */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
@@ -194,8 +230,13 @@ static inline uint32_t pto_observe_owner(const struct pto_observation *o) { retu
 uint64_t pto_observe_now_ns(void);
 /* Once. */
 void pto_observe_make_noise(struct pto_observation *o);
+/* What all kernels of a task do to a parameter. */
+uint32_t pto_observe_task_mode(const struct pto_payload *payload, uint32_t param);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
+/* Whether the unit that was described, and is observed, is one of the first of its form, or of the first with these
+ * scalars. */
+bool pto_observe_is_full(const struct pto_observation *o);
 /* Whether the options ask for the unit that was described. */
 bool pto_observe_is_wanted(const struct pto_observation *o);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */
@@ -216,9 +257,10 @@ static inline struct pto_observe_range pto_observe_all_local(const struct pto_ob
   return (struct pto_observe_range){0, o->call.local_bytes};
 }
 /* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
- * read elsewhere and written there is the one that it had. */
+ * read elsewhere and written there is the one that it had; without its upper half where no element is there. */
 static inline uint8_t pto_observe_selects(uint8_t byte_class) {
-  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? 0xfe : 0xff;
+  const uint8_t bits = byte_class & PTO_OBSERVE_HALF ? 0x0f : 0xff;
+  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? bits & 0xfe : bits;
 }
 /* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
@@ -297,6 +339,12 @@ void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
 
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
+/* The predicate of the task in this slot does not hold for its element. */
+void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element);
+/* A read of what an OUTPUT held in these ranges: it is no finding of its own where other units of the task write them,
+ * before it or behind it. */
+void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                           const struct pto_observe_text *text, const struct pto_observe_range *ranges, uint32_t count);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
@@ -308,9 +356,6 @@ void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
 /* check/observe/findings.c: findings. */
-struct pto_observe_text {
-  char bytes[PTO_SENTENCE_SIZE];
-};
 #define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
 /* "task 17", of several ranks "rank 2 task 17". */
 void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number);
@@ -328,12 +373,21 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
 uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 /* The last task that left one of these bytes out; NULL where none did. */
 struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
+/* The last task whose predicate kept it from writing one of these bytes; NULL where none did. */
+const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 /* Also notes for the summary whether memory ended. */
 void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
+/* The same, and what would be told goes to `take`, of ranges in one object; where the bytes were not searched for, it
+ * is told. */
+typedef void pto_observe_take(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                              const struct pto_observe_text *text, const struct pto_observe_range *ranges,
+                              uint32_t count);
+void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                           const struct pto_observe_outcome *effect, pto_observe_take *take);
 /* A store that left the value that was there. */
 void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t addr);
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
@@ -341,16 +395,20 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
 /* These bytes of local memory, on the cores of call.local_roles. */
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
                               const struct pto_observe_outcome *effect);
+/* Local memory behind what a cost states: call.local.over. */
+void pto_observe_report_over(struct pto_observation *o);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS", of a byte of this parameter. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                uint64_t at, const char *words);
+                                uint64_t at, const char *words, const char *remedy);
 /* Scalars of the unit's task that are addresses of what it does not declare. */
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b);
+/* Of another time than in the first run. */
+void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);

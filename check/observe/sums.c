@@ -166,7 +166,8 @@ static void judge_scaled(struct pto_observation *o, const struct pto_observe_par
     pto_observe_report_promise(
         o, PTO_FINDING_MODE, param, growth.first,
         "grows by another amount from another start value, though the kernel declares ACCUMULATE, "
-        "which adds: declare it INOUT");
+        "which adds",
+        "declare it INOUT");
 }
 
 void pto_observe_judge_sums(struct pto_observation *o) {
@@ -176,7 +177,8 @@ void pto_observe_judge_sums(struct pto_observation *o) {
     if (is_lost(o, param))
       pto_observe_report_promise(o, PTO_FINDING_MODE, param, param->region.start,
                                  "and all behind it come out the same whatever they begin with: what others have "
-                                 "added is lost, though the kernel declares ACCUMULATE");
+                                 "added is lost, though the kernel declares ACCUMULATE",
+                                 "add with `+=`, or declare it OUTPUT");
     else
       judge_scaled(o, param, o->call.payload->tensors[i].dtype);
   }

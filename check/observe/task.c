@@ -4,6 +4,8 @@
  */
 #include <check/observe/state.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <runtime/base/grow.h>
@@ -22,8 +24,11 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  *task =
-      (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
+  const struct pto_task_slot *slot = &o->rt->rings.slots[o->call.unit->messages[0].ticket];
+  *task = (struct pto_observe_task){.number = payload->task_number,
+                                    .messages_left = kernels * blocks,
+                                    .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
+                                    .is_whole = true};
   return task;
 }
 
@@ -38,19 +43,69 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
   o->summary.is_short |= !access;
 }
 
-bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_task *task = task_of(o);
-  for (uint32_t i = 0; task && i < task->count; i++) {
+/* Whether a unit other than `label` has written one of these bytes. */
+static bool has_written(const struct pto_observe_task *task, uint32_t label, struct pto_observe_range range) {
+  for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
-    if (!access->is_read && access->label != o->call.label && access->lo < hi && lo < access->hi) return true;
+    if (!access->is_read && access->label != label && access->lo < range.hi && range.lo < access->hi) return true;
   }
   return false;
 }
 
+bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_task *task = task_of(o);
+  return task && has_written(task, o->call.label, (struct pto_observe_range){lo, hi});
+}
+
+/* ---- reads of outputs ---- */
+
+void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_param *param, const char *array,
+                           const struct pto_observe_text *text, const struct pto_observe_range *ranges,
+                           uint32_t count) {
+  struct pto_observe_task *task = task_of(o);
+  struct pto_observe_held held = {.param = *param, .label = o->call.label, .count = count};
+  held.task.task_number = o->call.payload->task_number;
+  memcpy(held.task.kernels, o->call.payload->kernels, sizeof held.task.kernels);
+  snprintf(held.array, sizeof held.array, "%s", array);
+  held.ranges = malloc(count * sizeof *ranges);
+  held.text = malloc(sizeof *text);
+  struct pto_observe_held *kept = NULL;
+  if (task && held.ranges && held.text)
+    kept = pto_grow(&task->held, &task->held_count, &task->held_capacity, sizeof held);
+  o->summary.is_short |= !kept;
+  if (!kept) {
+    free(held.ranges);
+    free(held.text);
+    return;
+  }
+  memcpy(held.ranges, ranges, count * sizeof *ranges);
+  *held.text = *text;
+  *kept = held;
+}
+
+/* Of a task that is over, or will never be. */
+static void tell_held(struct pto_observation *o, struct pto_observe_task *task) {
+  for (uint32_t i = 0; i < task->held_count; i++) {
+    struct pto_observe_held *held = &task->held[i];
+    char remedy[64];
+    bool is_own = false;
+    for (uint32_t r = 0; r < held->count; r++) is_own |= !has_written(task, held->label, held->ranges[r]);
+    snprintf(remedy, sizeof remedy, "declare param %" PRIu32 " INOUT", held->param.index);
+    if (is_own) pto_observe_add(o, PTO_FINDING_READ_OUTPUT, &held->param, held->array, remedy, &held->task, held->text);
+    free(held->ranges);
+    free(held->text);
+  }
+  free(task->held);
+}
+
 void pto_observe_tasks_clear(struct pto_observation *o) {
-  for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
+  o->call.form_entry = NULL; /* the last call's */
+  for (uint32_t i = 0; i < o->task_count; i++) {
+    tell_held(o, &o->tasks[i]);
+    free(o->tasks[i].accesses);
+  }
   for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
-  o->task_count = o->left_count = 0;
+  o->task_count = o->left_count = o->skipped_count = 0;
 }
 
 /* ---- what was left out ---- */
@@ -102,25 +157,99 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
   }
 }
 
+/* ---- what did not run ---- */
+
+void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element) {
+  const struct pto_payload *payload = o->rt->rings.slots[slot].payload;
+  const struct pto_task_cold *cold = &o->rt->rings.cold[slot];
+  const struct pto_kernel *kernel = payload->kernels[payload->first_role];
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < payload->tensor_count; i++) {
+    const uint32_t mode = pto_observe_task_mode(payload, i);
+    if (mode == PTO_SCALAR) continue;
+    const struct pto_kernel_tensor *tensor = &payload->tensors[t++];
+    if (!(mode & PTO_OUTPUT)) continue;
+    struct pto_observe_skipped *skipped =
+        pto_grow(&o->skipped, &o->skipped_count, &o->skipped_capacity, sizeof *skipped);
+    o->summary.is_short |= !skipped;
+    if (!skipped) return;
+    *skipped = (struct pto_observe_skipped){.param = {.mode = mode, .index = i, .name = kernel->params[i].name},
+                                            .predicate_addr = (uintptr_t)cold->predicate_addr,
+                                            .element = element,
+                                            .value = cold->predicate_value,
+                                            .dtype = cold->predicate_dtype,
+                                            .compare = cold->predicate_compare};
+    pto_region_from_kernel_tensor(tensor, &skipped->param.region);
+    skipped->buffer_number = pto_observe_buffer_at(o, skipped->param.region.start);
+    skipped->task.task_number = payload->task_number;
+    memcpy(skipped->task.kernels, payload->kernels, sizeof skipped->task.kernels);
+  }
+}
+
 /* ---- judgement ---- */
 
 static int order_accesses(const void *left, const void *right) {
   const struct pto_observe_access *a = left, *b = right;
   if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
   if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  if (a->is_read != b->is_read) return a->is_read - b->is_read; /* of two that meet, writes are told first */
   return (a->hi > b->hi) - (a->hi < b->hi);
+}
+
+/* Two units that run at once: not those of blocks that run one after another. */
+static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
+  return label != other && !(task->has_block_order && label / 4 != other / 4);
+}
+
+static int order_by_unit(const void *left, const void *right) {
+  const struct pto_observe_access *a = left, *b = right;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  if (a->is_read != b->is_read) return a->is_read - b->is_read;
+  return (a->lo > b->lo) - (a->lo < b->lo);
+}
+
+/* Leaves each unit's reads and writes as few as can be, and all in order. */
+static void join_accesses(struct pto_observe_task *task) {
+  uint32_t kept = 0;
+  if (task->count < 2) return;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_by_unit);
+  for (uint32_t i = 1; i < task->count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    struct pto_observe_access *last = &task->accesses[kept];
+    if (access->label == last->label && access->is_read == last->is_read && access->lo <= last->hi)
+      last->hi = pto_max_u64(last->hi, access->hi);
+    else
+      task->accesses[++kept] = *access;
+  }
+  task->count = kept + 1;
+  qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+}
+
+/* Two units and the first byte that both touch: what each does there is told once. */
+struct overlap {
+  uint32_t least, most; /* labels */
+  uint64_t lo;
+};
+
+static bool is_told(const struct overlap *told, uint32_t count, struct overlap overlap) {
+  for (uint32_t i = 0; i < count; i++)
+    if (told[i].least == overlap.least && told[i].most == overlap.most && told[i].lo == overlap.lo) return true;
+  return false;
 }
 
 /* Accesses are sorted, so those that meet one follow it. */
 static void judge_units(struct pto_observation *o, const struct pto_observe_task *task) {
-  uint32_t told = 0;
-  for (uint32_t i = 0; i < task->count && told < MOST_OVERLAPS; i++) {
+  struct overlap told[MOST_OVERLAPS];
+  uint32_t told_count = 0;
+  for (uint32_t i = 0; i < task->count && told_count < MOST_OVERLAPS; i++) {
     const struct pto_observe_access *a = &task->accesses[i];
-    for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
+    for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told_count < MOST_OVERLAPS; k++) {
       const struct pto_observe_access *b = &task->accesses[k];
-      if (a->label == b->label || (a->is_read && b->is_read)) continue;
+      if (!run_at_once(task, a->label, b->label) || (a->is_read && b->is_read)) continue;
+      const struct overlap overlap = {a->label < b->label ? a->label : b->label,
+                                      a->label < b->label ? b->label : a->label, b->lo};
+      if (is_told(told, told_count, overlap)) continue;
       pto_observe_report_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
-      told++;
+      told[told_count++] = overlap;
     }
   }
 }
@@ -131,7 +260,7 @@ static void judge_distance(struct pto_observation *o, const struct pto_observe_t
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (access->is_read) continue;
-    if (last && last->label != access->label && last->hi <= access->lo &&
+    if (last && run_at_once(task, last->label, access->label) && last->hi <= access->lo &&
         (last->hi - 1) / PTO_OBSERVE_STORE_BYTES == access->lo / PTO_OBSERVE_STORE_BYTES) {
       pto_observe_report_near(o, last, access);
       return;
@@ -198,9 +327,10 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
-  if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+  join_accesses(task);
   judge_units(o, task);
   judge_distance(o, task);
+  tell_held(o, task);
   merge_writes(task);
   if (task->is_whole) judge_outputs(o, task);
   free(task->accesses);

@@ -193,15 +193,14 @@ bool pto_graph_is_manual(const struct pto_access_graph *graph, uint32_t access, 
 enum pto_deps_named_index pto_graph_silent_rule(const struct pto_access_graph *graph, uint32_t earlier,
                                                 uint32_t later) {
   const struct pto_graph_access *a = &graph->accesses[earlier], *b = &graph->accesses[later];
+  if (pto_graph_is_manual(graph, later, earlier, later) || !pto_graph_reasons(graph->rules, a, b, false))
+    return PTO_DEPS_NAMED_COUNT; /* no rule would order them */
   if (pto_graph_is_manual(graph, earlier, earlier, later) && has_rule(graph, PTO_DEPS_NAMED_MANUAL_ENTERS_NOTHING))
     return PTO_DEPS_NAMED_INDEX_MANUAL_ENTERS_NOTHING;
   const bool has_predicate = is_predicate(a) || is_predicate(b);
   if (has_predicate && has_rule(graph, PTO_DEPS_NAMED_PREDICATE_ORDERS_NOTHING))
     return PTO_DEPS_NAMED_INDEX_PREDICATE_ORDERS_NOTHING;
-  const bool would_order =
-      !pto_graph_is_manual(graph, later, earlier, later) && pto_graph_reasons(graph->rules, a, b, false);
-  return !would_order || is_one_buffer(graph, earlier, later) ? PTO_DEPS_NAMED_COUNT
-                                                              : PTO_DEPS_NAMED_INDEX_BASE_ADDRESS;
+  return is_one_buffer(graph, earlier, later) ? PTO_DEPS_NAMED_COUNT : PTO_DEPS_NAMED_INDEX_BASE_ADDRESS;
 }
 
 static bool add_creator(struct maker *m, uint32_t access_index) {

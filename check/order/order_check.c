@@ -107,7 +107,9 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
   else if (rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS && graph->nodes[c->later].is_host)
     snprintf(out, size, "make both tensors views of one");
   else if (graph->nodes[c->later].is_host && rule != PTO_DEPS_NAMED_COUNT)
-    snprintf(out, size, "read an element that a task of no manual scope, `after` task %" PRIu32 ", writes", number);
+    snprintf(out, size,
+             "read an element first of what a task outside manual scopes writes, submitted `after` task %" PRIu32,
+             number);
   else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
   else if (is_between_dispatches(graph, c))

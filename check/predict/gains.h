@@ -4,7 +4,8 @@
  * another order is another schedule.  Here each is a run of its own in virtual time, with kernels priced and not run.
  *
  * A gain stays as it was told where its run is refused, or where the program cannot do without its kernels: then a
- * run would cost what the first one did.
+ * run would cost what the first one did.  path.untried says how many did so and why, since the others are measured by
+ * another rule than they: one may fall behind what it would have come before.
  *
  * Threads: as of a forecast (forecast.h).
  */

@@ -31,6 +31,7 @@ struct pto_ranks_path {
   /* What pto_gains_run_ranks has found (check/predict/gains.h). */
   struct pto_path_gain gains[PTO_PATH_GAINS];
   uint32_t gain_count;
+  struct pto_path_untried untried;
   char why_no_gains[256]; /* "": they were run */
 };
 

@@ -45,8 +45,10 @@ static void print_links(const struct pto_ranks *ranks, FILE *to) {
 }
 
 static struct pto_gains gains_of(const struct pto_ranks *ranks) {
-  struct pto_gains gains = {
-      .items = ranks->path.gains, .count = ranks->path.gain_count, .makespan = ranks->path.makespan};
+  struct pto_gains gains = {.items = ranks->path.gains,
+                            .count = ranks->path.gain_count,
+                            .untried = &ranks->path.untried,
+                            .makespan = ranks->path.makespan};
   for (uint32_t i = 0; i < ranks->rank_count && !gains.chip; i++)
     if (ranks->sessions[i].result.timeline) gains.chip = ranks->sessions[i].result.timeline->chip;
   gains.command = ranks->command;

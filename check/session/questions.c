@@ -38,6 +38,9 @@ struct pto_export_info pto_session_info(const struct pto_session *session) {
 }
 
 bool pto_session_is_lowered(const struct pto_session *session) { return session->subject.graph != NULL; }
+bool pto_session_has_orchestration(const struct pto_session *session) {
+  return !session->subject.graph && !session->subject.capture;
+}
 
 const char *pto_session_array_at(void *context, uint64_t base) {
   const struct pto_session *session = context;
@@ -56,7 +59,9 @@ void pto_session_cover_seeds(const struct pto_session *session, struct pto_cover
 
 /* "; of node 3 gemm query and node 7 softmax", or "; both of node 3 gemm query". */
 static void say_nodes(const struct pto_finding *finding, const struct pto_export_info *info, char *text, size_t size) {
-  const char *first = pto_export_group(info, finding->tasks[0]), *second = pto_export_group(info, finding->tasks[1]);
+  const bool is_one = finding->tasks[0] == finding->tasks[1];
+  const char *first = pto_export_group(info, finding->tasks[0]);
+  const char *second = is_one ? NULL : pto_export_group(info, finding->tasks[1]);
   if (first && second && strcmp(first, second) == 0)
     snprintf(text, size, "; both of node %s", first);
   else if (first || second)

@@ -118,6 +118,8 @@ struct pto_runtime *pto_session_runtime(const struct pto_session *session);
 const char *pto_session_array_at(void *session, uint64_t base);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
+/* Whether code of a program submits its tasks, which may use memory by itself: not of graphs and captures. */
+bool pto_session_has_orchestration(const struct pto_session *session);
 
 /* Where the time of the last round went; result.timeline and result.groups are set then.  has_gains: and what would
  * make it shorter (pto_timeline_stats_init).  PTO_OK, or PTO_ENOTSUP or PTO_ENOMEM with the sentence. */

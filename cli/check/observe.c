@@ -136,7 +136,8 @@ static void print(const struct told *told) {
       printf(" in %" PRIu64 " runs, %.1f times what the kernels take alone", summary->runs, factor_of(summary));
     putchar('\n');
     if (summary->outputs_left && pto_findings_is_clean(told->findings))
-      printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
+      printf("  %" PRIu64 " output%s written in part; no task reads the rest before another writes it\n",
+             summary->outputs_left, summary->outputs_left == 1 ? " was" : "s were");
   }
   if (pto_findings_is_clean(told->findings) && !summary->calls && !summary->is_watched_by_tool &&
       told->exit_code != PTO_EXIT_FAILED)

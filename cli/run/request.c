@@ -100,32 +100,29 @@ static size_t say_nearest(const struct pto_message *message, uint64_t address, c
                           is_before ? "before" : "behind", number, name ? " " : "", name ? name : "");
 }
 
-/* ", in which its param 1 z is": of the kernel's, the last that begins in the array; or ", which has 64 bytes less
- * than its param 1 z" where that has more than the array. */
+/* ", in which its param 1 z is": of the kernel's, the last that begins in the array; or how far that ends behind it. */
 static size_t say_param(const struct pto_message *message, const struct pto_array *array, uint64_t address, char *text,
                         size_t size) {
   const struct pto_kernel *kernel = message->payload->kernels[message->role];
-  const uint64_t begin = (uintptr_t)array->data;
+  const uint64_t begin = (uintptr_t)array->data, end = begin + array->size_bytes;
+  struct pto_region region = {0};
   uint32_t found = kernel->param_count;
-  uint64_t end = begin + array->size_bytes;
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < message->tensor_count; i++) {
     if (kernel->params[i].mode == PTO_SCALAR) continue;
-    struct pto_region region;
-    pto_region_from_kernel_tensor(&message->payload->tensors[t++], &region);
-    if (region.start - begin >= pto_max_u64(array->size_bytes, 1)) continue;
+    const struct pto_kernel_tensor *tensor = &message->payload->tensors[t++];
+    if ((uintptr_t)tensor->addr - begin >= pto_max_u64(array->size_bytes, 1)) continue;
+    pto_region_from_kernel_tensor(tensor, &region);
     found = i;
-    end = region.end;
   }
   if (found == kernel->param_count) {
     const size_t used = (size_t)snprintf(text, size, ", in which the task has no parameter");
     return used < size ? used + say_nearest(message, address, "; it is", text + used, size - used) : used;
   }
   const char *name = kernel->params[found].name;
-  if (end > begin + array->size_bytes)
-    return (size_t)snprintf(text, size, ", which has %" PRIu64 " bytes less than its param %" PRIu32 "%s%s",
-                            end - begin - array->size_bytes, found, name ? " " : "", name ? name : "");
-  return (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s is", found, name ? " " : "",
-                          name ? name : "");
+  const size_t used = (size_t)snprintf(text, size, ", in which its param %" PRIu32 "%s%s %s", found, name ? " " : "",
+                                       name ? name : "", region.end > end ? "begins" : "is");
+  if (region.end <= end || used >= size) return used;
+  return used + (size_t)snprintf(text + used, size - used, " and ends %" PRIu64 " bytes behind it", region.end - end);
 }
 
 /* "4 bytes behind array x (64 bytes)", where the address is beside one. */

@@ -159,6 +159,8 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
                                                                          : "explore --schedules N");
   if (c->all) /* which orders may matter is what tasks declare */
     pto_coverage_leave(&coverage, PTO_COVERAGE_CALLS, n->calls - n->later_pieces, "check --observe");
+  if (c->all && pto_session_has_orchestration(&c->explored.session))
+    pto_coverage_leave(&coverage, PTO_COVERAGE_BY_POINTER, n->external_buffers, NULL);
   if (!c->is_threads) pto_coverage_leave(&coverage, PTO_COVERAGE_PIECES, n->later_pieces, "check --observe");
   pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts);
   pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);

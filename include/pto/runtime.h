@@ -145,7 +145,8 @@ struct pto_place {
 };
 PTO_API void pto_call_from(struct pto_runtime *rt, const struct pto_place *place);
 /* pto_submit with one argument, as there a call pays for each: the caller's, filled once, and submitted as often as it
- * likes.  Returns the task; {0} where it is refused, and why is in `status`. */
+ * likes.  Returns the task; {0} where it is refused, and why is in `status`: also PTO_EINVAL for another thread than
+ * that of the orchestration, and PTO_ESTALE for no runtime, which a caller says whose submission outlives it. */
 struct pto_submission {
   struct pto_runtime *rt; /* these as of pto_submit, borrowed for the call */
   const struct pto_launch *launch;

@@ -131,7 +131,8 @@ PTO_API uint32_t pto_findings_count(const struct pto_findings *findings);
 PTO_API uint64_t pto_findings_total(const struct pto_findings *findings);
 /* Fills what fits into found->size bytes; false past the end. */
 PTO_API bool pto_findings_at(const struct pto_findings *findings, uint32_t index, struct pto_found *found);
-/* One JSON object: `findings` (an array of kind, note, tasks, params, sentence, remedy, more) and `finding_count`. */
+/* One JSON object: `findings` (an array of kind, note, tasks, params, sentence, remedy, more), `finding_count` and
+ * `findings_lost`. */
 PTO_API PTO_MUST_CHECK int pto_findings_write(const struct pto_findings *findings, const char *path, char *sentence,
                                               size_t sentence_size);
 /* Takes NULL too. */

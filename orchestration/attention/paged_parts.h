@@ -181,6 +181,19 @@ static inline uint64_t items_of(const struct pto_kernel_args *args, bool has_tab
   return (items_of_task(args, has_table) - args->core->block_index + stride - 1) / stride;
 }
 
+/* Rows of fewer columns than 16 are taken side by side, which takes more local memory; of these the longest take most.
+ */
+enum { SHORT_TOKENS = 15 };
+
+/* The same where a cache block has so few tokens. */
+static inline uint64_t short_local_bytes(const struct pto_kernel_args *args, find_part part_of_task, enum share share) {
+  const struct step step = {.tokens = SHORT_TOKENS};
+  struct part part;
+  const struct general_call call = part_of_task(args, &step, &part);
+  if (share == HALF_OF_ROWS) take_half(&part, &call, PTO_ROLE_AIV0);
+  return general_cost(&call).local_bytes;
+}
+
 /* Told before lengths can be read: as if each item had a full cache block. */
 static inline struct pto_cost part_cost(const struct pto_kernel_args *args, find_part part_of_task, bool has_table,
                                         enum share share) {
@@ -190,6 +203,10 @@ static inline struct pto_cost part_cost(const struct pto_kernel_args *args, find
   const struct general_call call = part_of_task(args, &step, &part);
   if (share == HALF_OF_ROWS) take_half(&part, &call, PTO_ROLE_AIV0);
   struct pto_cost cost = general_cost(&call);
+  if (args->core->kind == PTO_AIV && step.tokens > SHORT_TOKENS) {
+    const uint64_t short_bytes = short_local_bytes(args, part_of_task, share);
+    if (short_bytes > cost.local_bytes) cost.local_bytes = short_bytes;
+  }
   cost.bytes_in *= items;
   cost.bytes_out *= items;
   cost.multiply_adds *= items;

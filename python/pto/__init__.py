@@ -8,6 +8,7 @@ import importlib
 
 _HOMES = {
     "library": ("Error", "errors", "version"),
+    "codes": ("decode", "encode"),
     "tensors": ("Tensor", "accumulate", "hold", "inout", "input", "output"),
     "kernel_objects": ("Kernel", "compile", "kernel", "kernels"),
     "runtime": ("Runtime",),

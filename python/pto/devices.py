@@ -10,10 +10,12 @@ write, dispatch, copy and free queue and return; read and sync wait.  A failure 
 call raises it, until clear_error().
 """
 
+import threading
+
 import numpy
 
 from .kernel_objects import failed, first_failed
-from .library import Closable, chars, config, failure, ffi, fields, interruptible, lib, text
+from .library import Closable, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
 from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
 
@@ -72,11 +74,13 @@ class DeviceTensor:
 
 
 class Context(Closable):
-    """One device.
+    """One device, until close(), which carries out what is queued, or until nothing refers to it.
 
     accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
     memory_bytes [1 GiB] and tensor_count [65536]: what it can hold.  The other settings are those of pto.Runtime.
     """
+
+    _gone, _inside = "the context is closed", None  # the thread of the orchestration that is called now
 
     def __init__(self, accelerated=True, low_power=False, memory_bytes=0, tensor_count=0, **settings):
         made, kept = config(**settings)
@@ -89,24 +93,28 @@ class Context(Closable):
         status = lib.pto_context_create(options, out, sentence, 1024)
         if status < 0:
             raise failure(status, text(sentence))
-        self.c, self._queued, self._graphs, self._exception = out[0], [], set(), None
+        self._queued, self._graphs, self._exception = [], set(), None
+        self._own(out[0])
         del kept
 
-    def close(self):
+    def _refuse_close(self):
+        if self._inside == threading.get_ident():
+            raise errors.EDEADLOCK("an orchestration of the context would wait for itself")
+
+    def _destroy(self, c):
         """Carries out what is queued, then frees the context and all its tensors."""
-        if not self.is_closed:
-            for graph in self._graphs:
-                lib.pto_graph_forget(graph.c, self.c)
-            lib.pto_context_destroy(self.c)
-            del self.c
-            self._queued.clear()
-            self._graphs.clear()
+        for graph in self._graphs:
+            lib.pto_graph_forget(graph.c, c)
+        lib.pto_context_destroy(c)
+        self._queued.clear()
+        self._graphs.clear()
 
     def _check(self, status):
         if status < 0:
             raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or first_failed()
 
     def _wait(self, call, *arguments):
+        self._refuse_close()
         with interruptible:
             status = call(self.c, *arguments)
         self._check(status)
@@ -179,7 +187,10 @@ class Context(Closable):
             tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]))
                        for each, count in ((bound.inputs, len(inputs)), (bound.outputs, len(outputs)),
                                            (bound.constants, len(constants))) for index in range(count)]
+            self._inside = threading.get_ident()
             status = runtime.called(orchestrate, *tensors)
+            self._inside = None
+            runtime.over()
             kept.append(runtime)  # what it registered, until the dispatch is done
             if runtime.exception is not None and self._exception is None:
                 self._exception = runtime.exception

@@ -7,7 +7,7 @@ import itertools
 from .library import failure, ffi, lib
 
 CPU = 1, 0  # kDLCPU, device 0
-_READ_ONLY = 1  # of DLManagedTensorVersioned.flags
+_READ_ONLY, _PADDED = 1, 4  # of DLManagedTensorVersioned.flags; padded: an element of less than 8 bits has a byte
 _python = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", _python))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
@@ -24,9 +24,14 @@ def read(array):
         capsule = array.__dlpack__()
     for name, kind in ((b"dltensor_versioned", "struct pto_dlpack_versioned *"), (b"dltensor", "struct pto_dlpack_managed *")):
         if _is_valid(id(capsule), name):
-            managed = ffi.cast(kind, _pointer(id(capsule), name))
-            read_only = name == b"dltensor_versioned" and bool(managed.flags & _READ_ONLY)
-            return ffi.addressof(managed.tensor), read_only, capsule  # whose end lets the producer go
+            managed, flags = ffi.cast(kind, _pointer(id(capsule), name)), 0
+            if name == b"dltensor_versioned":
+                if managed.major != 1:
+                    raise BufferError(f"a tensor of DLPack {managed.major}.{managed.minor}, and 1 was asked for")
+                flags = managed.flags
+            if flags & _PADDED and managed.tensor.bits < 8:
+                raise BufferError(f"elements of {managed.tensor.bits} bits with a byte each: here two share one")
+            return ffi.addressof(managed.tensor), bool(flags & _READ_ONLY), capsule  # whose end lets the producer go
     raise TypeError(f"the __dlpack__ of a {type(array).__name__} gives no tensor")
 
 

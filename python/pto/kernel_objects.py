@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import traceback
 
-from .library import Error, chosen, ffi, lib, nearest, text
+from .library import Error, chars, chosen, ffi, lib, nearest, text
 from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
@@ -36,6 +36,14 @@ def blamed(exception):
     if isinstance(exception, Error) and cause is not None:
         exception.__cause__ = cause
     return exception
+
+
+def sentence_of(exception):
+    """Its kind and words, as text(…) would have them; of one that cannot say its words the kind alone."""
+    try:
+        return f"{type(exception).__name__}: {exception}"
+    except Exception:
+        return type(exception).__name__
 
 
 def _excepted(_, exception, __):
@@ -150,8 +158,7 @@ def kernel(core="aiv", *, cost=None, name=None):
             except BaseException as exception:
                 traceback.clear_frames(exception.__traceback__)  # views, whose memory goes with the run
                 failed.append(exception)
-                sentence = ffi.new("char[]", f"{type(exception).__name__}: {exception}".encode())
-                return lib.pto_kernel_error(args, ffi.new("char[]", b"%s"), sentence)
+                return lib.pto_kernel_error(args, chars("%s"), chars(sentence_of(exception)))
 
         def price(args):
             return cost(*_arguments(args, params, lambda tensor, mode: _Shape(tensor)))

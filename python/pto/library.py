@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import types
+import weakref
 
 MAJOR = 0
 SENTENCE_BYTES = 1024
@@ -76,7 +77,7 @@ def explained(call, *arguments):
 
 def chars(words):
     """A str as a C string that lives as long as the object."""
-    return ffi.NULL if words is None else ffi.new("char[]", words.encode())
+    return ffi.NULL if words is None else ffi.new("char[]", words.encode(errors="backslashreplace"))
 
 
 def nearest(word, words):
@@ -93,11 +94,34 @@ def chosen(what, word, table):
 
 
 class Closable:
-    """What has an object of C in `c` until close(); each use of it after that is errors.ESTALE."""
+    """What has an object of C in `c` until close(), or until nothing refers to it; each use of it after that is errors.ESTALE.
+
+    A subclass has _destroy(c), and _refuse_close(), which raises while the object is in use.  A process that is forked off has
+    none: their threads are not there.
+    """
+
+    _gone = "it is closed"
+    _living = weakref.WeakSet()
+
+    def _own(self, c):
+        self.c = c
+        Closable._living.add(self)
+
+    def _refuse_close(self):
+        pass
+
+    def close(self):
+        if not self.is_closed:
+            self._refuse_close()
+            self._destroy(vars(self).pop("c"))
+
+    def __del__(self, is_ending=sys.is_finalizing):
+        if not is_ending() and not self.is_closed:
+            self._destroy(vars(self).pop("c"))
 
     def __getattr__(self, name):
         if name == "c":
-            raise errors.ESTALE(f"the {type(self).__name__.lower()} is closed")
+            raise errors.ESTALE(self._gone)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __enter__(self):
@@ -109,6 +133,16 @@ class Closable:
     @property
     def is_closed(self):
         return "c" not in vars(self)
+
+
+def _forked():
+    for each in Closable._living:
+        if not each.is_closed:
+            del each.c
+            each._gone = f"the {type(each).__name__.lower()} is of the process that this one was forked from"
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def fields(made):
@@ -134,6 +168,11 @@ with interruptible as _stop:
     pass
 
 
+def deps_rules(word):
+    """The rules that "exact" and "pto" stand for; a number of enum pto_deps_rules as it is."""
+    return chosen("deps", word, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}) if isinstance(word, str) else word
+
+
 @ffi.callback("void(void *, const char *)")
 def _timed_out(_, sentence):
     print(f"pto: {text(sentence)}", file=sys.stderr, flush=True)
@@ -154,8 +193,8 @@ def config(record=0, **settings):
             raise TypeError(f"there is no setting {name!r}: {', '.join(sorted(set(kinds) - ours))}")
         if value is None:
             continue
-        if name == "deps" and isinstance(value, str):
-            value = chosen("deps", value, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO})
+        if name == "deps":
+            value = deps_rules(value)
         if isinstance(value, str):
             kept.append(chars(value))
             value = kept[-1]

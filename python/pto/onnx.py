@@ -14,20 +14,16 @@ import sys
 
 import numpy
 import onnx
-from onnx import numpy_helper
 
 from .graphs import GraphBuilder
-from .library import Error, errors, lib
+from .library import Error, errors
 from .onnx_fold import folds
 from .onnx_loops import loop, scan
 from .onnx_open import Depends, opened
 from .onnx_operations import operations
-from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype
-from .tensors import dtype_code
+from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype, value_of
 
 OPSETS = range(1, 22)
-_SMALL_FLOATS = {17: "f8e4m3fn", 19: "f8e5m2", 23: "f4e2m1fn", 24: "f8e8m0fnu"}  # of TensorProto.DataType, newer ones by number
-_UNSIGNED_ZERO = 18, 20  # float8 e4m3fnuz and e5m2fnuz
 
 
 class Refused(errors.EINVAL):
@@ -55,28 +51,6 @@ def read(path):
     return model
 
 
-def _codes(tensor):
-    """A byte for each element of 8 or 4 bits."""
-    codes = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), numpy.uint8)
-    if tensor.data_type in (21, 22, 23):  # uint4, int4, float4: two elements a byte, the first in the low half
-        codes = numpy.stack([codes & 15, codes >> 4], -1).reshape(-1)[:int(numpy.prod(tensor.dims))]
-    return codes
-
-
-def _array(tensor):
-    """The elements of a TensorProto; those of bfloat16 and of floats of 8 and 4 bits as float32."""
-    if tensor.data_type in _SMALL_FLOATS:
-        dtype = dtype_code(_SMALL_FLOATS[tensor.data_type])
-        values = numpy.array([lib.pto_small_float_to_f32(dtype, code) for code in range(256)], numpy.float32)
-        return values[_codes(tensor)].reshape(tuple(tensor.dims))
-    if tensor.data_type in (21, 22):
-        codes = _codes(tensor)
-        if tensor.data_type == 22:
-            codes = (codes ^ 8).astype(numpy.int8) - 8
-        return codes.reshape(tuple(tensor.dims))
-    return numpy_helper.to_array(tensor)
-
-
 class Importer:
     """One model on its way to a graph.  values: by ONNX name, None where a node that was refused makes it."""
 
@@ -94,10 +68,11 @@ class Importer:
 
     def _initializers(self, graph):
         for tensor in graph.initializer:
-            if tensor.data_type in _UNSIGNED_ZERO:
-                self.reasons.append(f"initialiser {tensor.name!r}: {dtype_word(tensor.data_type)} is no dtype of graphs")
-                continue
-            self.values[tensor.name] = Value(_array(tensor), name=tensor.name, bits=4 if tensor.data_type in (21, 22) else None)
+            try:
+                self.values[tensor.name] = value_of(tensor, tensor.name)
+            except TypeError as reason:
+                self.reasons.append(f"initialiser {tensor.name!r}: {reason}")
+                self.values[tensor.name] = None
         if len(graph.sparse_initializer):
             self.reasons.append("sparse initialisers have no counterpart")
 
@@ -159,12 +134,14 @@ class Importer:
         if fold and (node.op_type in ("Shape", "Size") or all(each is None or each.array is not None for each in given)):
             arrays = given if node.op_type in ("Shape", "Size") else [None if each is None else each.array for each in given]
             made = fold(call, *arrays)
+            call.refuse_unread()
             made = made if isinstance(made, (list, tuple)) else [made]
-            return [Value(numpy.asarray(each)) for each in made]
+            return [each if isinstance(each, Value) else Value(numpy.asarray(each)) for each in made]
         if node.op_type not in operations:
             names = {each.name for each in given if each is not None and each.array is None} if fold else set()
             raise Refusal("has no counterpart, but of constants" if fold else "has no counterpart", names)
         made = operations[node.op_type](call, *given)
+        call.refuse_unread()
         return made if isinstance(made, (list, tuple)) else [made]
 
     def _branch(self, call, condition):
@@ -195,7 +172,7 @@ class Importer:
                 absent = [name for name in node.output[len(made):] if name]
                 if absent:
                     raise Refusal(f"result {absent[0]!r} has no counterpart")
-            except (Refusal, Error, TypeError, ValueError, IndexError) as reason:
+            except (Refusal, Error, TypeError, ValueError, LookupError, ArithmeticError) as reason:
                 called = node.name or next((name for name in node.output if name), "")
                 self.reasons.append(f"{node.op_type} {called!r}: {reason}")
                 self.unknown.update(getattr(reason, "unknown", ()))

@@ -5,16 +5,16 @@ A function takes the call and the arrays of the node's inputs, None for one that
 """
 
 import numpy
-from onnx import numpy_helper
 
 from .onnx_signal import mel_weight_matrix, window
-from .onnx_values import Refusal, axis_of, numpy_dtype
+from .onnx_values import Refusal, axis_of, numpy_dtype, value_of
 
 
 def _constant(call):
-    for name, value in call.attributes.items():
+    for name in call.attributes:
+        value = call.attribute(name)
         if name == "value":
-            return numpy_helper.to_array(value)
+            return value_of(value)
         if name in ("value_float", "value_floats"):
             return numpy.asarray(value, numpy.float32)
         if name in ("value_int", "value_ints"):
@@ -29,7 +29,7 @@ def _shape(call, value):
 
 def _constant_of_shape(call, shape):
     value = call.attribute("value")
-    value = numpy.zeros(1, numpy.float32) if value is None else numpy_helper.to_array(value)
+    value = numpy.zeros(1, numpy.float32) if value is None else value_of(value).array
     return numpy.full([int(each) for each in shape], value.reshape(-1)[0], value.dtype)
 
 

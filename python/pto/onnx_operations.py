@@ -16,7 +16,8 @@ from .onnx_composed import (acos, acosh, affine_grid, asin, asinh, atan, atanh, 
 from .onnx_einsum import einsum
 from .onnx_fold import new_shape, parts, slices
 from .onnx_open import Noting
-from .onnx_quantized import conv_integer, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul, quantize
+from .onnx_quantized import (conv_integer, dequantize_linear, dynamic_quantize_linear, matmul_integer, qlinear_conv, qlinear_matmul,
+                             quantize_linear)
 from .onnx_recurrent import gru, lstm, rnn
 from .onnx_values import Value, axis_of, numpy_dtype
 from .onnx_resize import resize
@@ -89,6 +90,8 @@ def prelu(call, x, slope):
 
 
 def cast(call, x, like=None):
+    if like is not None and like.was:
+        raise TypeError(f"{like.was} is no dtype of graphs")
     wanted = numpy_dtype(call.attribute("to")) if like is None else like.dtype
     return call("identity", x, dtype=x.dtype) if wanted == x.dtype else call.cast(x, wanted)
 
@@ -401,7 +404,7 @@ operations = {
     "Gather": gather("gather"), "GatherElements": gather("gather_elements"), "GatherND": gather("gather_nd"),
     "ScatterElements": scatter("scatter_elements"), "Scatter": scatter("scatter_elements"), "ScatterND": scatter("scatter_nd"),
     "Resize": resize, "Upsample": resize,
-    "QuantizeLinear": quantize("quantize_linear"), "DequantizeLinear": quantize("dequantize_linear"), 
+    "QuantizeLinear": quantize_linear, "DequantizeLinear": dequantize_linear,
     "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer, "ConvInteger": conv_integer,
     "QLinearMatMul": qlinear_matmul, "QLinearConv": qlinear_conv, "LSTM": lstm, "GRU": gru, "RNN": rnn,
     "GridSample": grid_sample, "RoiAlign": roi_align, "DFT": dft, "STFT": stft, "Det": det,

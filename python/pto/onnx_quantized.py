@@ -7,9 +7,8 @@ Products of them are computed in float32 and become int32: exact while sums stay
 import math
 
 import numpy
-import onnx
 
-from .onnx_values import Value, axis_of
+from .onnx_values import INT4, UINT4, Value, axis_of, dtype_word, numpy_dtype
 from .onnx_windows import conv
 
 
@@ -20,19 +19,45 @@ def _along(call, value, rank, axis):
     return call.reshape(value, [math.prod(value.shape) if at == axis else 1 for at in range(rank)])
 
 
-def quantize(name):
-    def quantized(call, x, scale, zero=None):
-        if zero is None:
-            words = {onnx.TensorProto.INT8: numpy.int8, onnx.TensorProto.INT32: numpy.int32}
-            wanted = x.dtype if name == "dequantize_linear" else words.get(call.attribute("output_dtype", 0), numpy.uint8)
-            zero = Value(numpy.zeros(scale.shape, wanted), bits=x.bits if name == "dequantize_linear" else None)
-        shape = [1] * x.rank
-        if call.attribute("block_size", 0):
-            shape = scale.shape
-        elif math.prod(scale.shape) > 1:
-            shape[axis_of(call.attribute("axis", 1), x.rank)] = scale.shape[0]
-        return call(name, x, call.reshape(scale, shape), call.reshape(zero, shape))
-    return quantized
+def _shape(call, x, scale):
+    """Of scale and zero point, as x has dimensions: of one element, of one a place along the axis, or of one a block."""
+    axis, blocks = call.attribute("axis", 1), call.attribute("block_size", 0)
+    shape = [1] * x.rank
+    if blocks:
+        shape = scale.shape
+    elif math.prod(scale.shape) > 1:
+        shape[axis_of(axis, x.rank)] = scale.shape[0]
+    return shape
+
+
+def quantize_linear(call, x, scale, zero=None):
+    """What comes out is as the zero point, or as output_dtype says, or uint8."""
+    code = call.attribute("output_dtype", 0)
+    bits = 4 if code in (UINT4, INT4) else None
+    if zero is not None and zero.was:
+        raise TypeError(f"{zero.was} is no dtype of graphs")
+    if zero is None:
+        dtype = {UINT4: numpy.uint8, INT4: numpy.int8}[code] if bits else numpy_dtype(code) if code else numpy.uint8
+        zero = Value(numpy.zeros(scale.shape, dtype), bits=bits)
+    elif code and (bits != zero.bits or not bits and numpy_dtype(code) != zero.dtype):
+        raise TypeError(f"output_dtype is {dtype_word(code)}, and the zero point is another")
+    shape = _shape(call, x, scale)
+    return call("quantize_linear", x, call.reshape(scale, shape), call.reshape(zero, shape))
+
+
+def dequantize_linear(call, x, scale, zero=None):
+    """Weights of float8 are float32 here, and stay so."""
+    shape = _shape(call, x, scale)
+    if x.was:
+        call.refuse_unless(scale.array is not None and (zero is None or zero.array is not None and not zero.array.any()),
+                           f"{x.was} has no counterpart, but with a constant scale and a zero point of 0")
+        shares = scale.array.reshape(shape)
+        for axis, (extent, count) in enumerate(zip(x.shape, shape)):
+            shares = numpy.repeat(shares, -(-extent // count), axis) if count > 1 else shares
+        return Value((x.array * shares[tuple(map(slice, x.shape))]).astype(scale.dtype))
+    if zero is None:
+        zero = Value(numpy.zeros(scale.shape, x.dtype), bits=x.bits)
+    return call("dequantize_linear", x, call.reshape(scale, shape), call.reshape(zero, shape))
 
 
 def _distances(call, x, zero, axis):

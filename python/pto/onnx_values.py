@@ -3,9 +3,23 @@
 
 import numpy
 import onnx
+from onnx import numpy_helper
+
+from .library import lib
+from .tensors import dtype_code
 
 _WHOLE = {"i4": numpy.int8, "u4": numpy.uint8, "f32": numpy.float32, "fp16": numpy.float16,
           **{sign + bits: numpy.dtype(("int" if sign == "i" else "uint") + bits) for sign in "iu" for bits in ("8", "32", "64")}}
+
+# Of TensorProto.DataType, by number, as onnx of before 1.14 has no names for them; what they are here, where they are anything.
+_NEWER = {17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1",
+          24: "float8e8m0"}
+_SMALL_FLOATS = {17: "f8e4m3fn", 19: "f8e5m2", 23: "f4e2m1fn", 24: "f8e8m0fnu"}
+UINT4, INT4 = 21, 22
+# Attributes that change no result: what shapes say already, what other attributes or inputs make meaningless, hints, and of training.
+_MEANINGLESS = {"activation_alpha", "activation_beta", "broadcast", "consumed_inputs", "cubic_coeff_a", "exclude_outside",
+                "extrapolation_value", "hidden_size", "is_test", "keep_aspect_ratio_policy", "kernel_shape", "momentum", "nearest_mode",
+                "noop_with_empty_axes", "output_sequence", "ratio", "saturate", "seed", "sorted", "stash_type", "storage_order"}
 
 _ELEMENTS = {onnx.TensorProto.FLOAT: numpy.dtype("float32"), onnx.TensorProto.DOUBLE: numpy.dtype("float64"),
              **{getattr(onnx.TensorProto, word.upper()): numpy.dtype(word) for word in
@@ -24,11 +38,14 @@ class Value:
     """An array that is known, or an operand of the graph, or both.  dtype: numpy's; bool is uint8 in the graph.
 
     scaled: of a convolution with constant weights, a function (factor, shift), arrays of a number a channel: its result times
-    and plus these, as one convolution; else None.
+    and plus these, as one convolution; else None.  bits: 4, or None.  was: the word of a dtype that graphs have not, of a constant that
+    has become float32; else None.
     """
 
-    def __init__(self, array=None, of=None, dtype=None, name=None, bits=None):
-        self.array, self.of, self.name, self.bits, self.scaled = array, of, name, bits, None
+    def __init__(self, array=None, of=None, dtype=None, name=None, bits=None, was=None):
+        self.array, self.of, self.name, self.bits, self.scaled, self.was = array, of, name, bits, None, was
+        if of is not None and of.dtype in ("i4", "u4"):
+            self.bits = 4
         self.is_input = of is not None and name is not None
         self.shape = tuple(array.shape if of is None else of.shape)
         self.dtype = numpy.dtype(array.dtype if array is not None else dtype or _WHOLE[of.dtype])
@@ -42,7 +59,7 @@ class Value:
         if self.of is None:
             if 0 in self.shape:
                 raise Refusal("a tensor without elements has no counterpart")
-            array = numpy.ascontiguousarray(self.array)
+            array = _known_dtype(numpy.ascontiguousarray(self.array))
             if self.bits == 4:
                 flat = array.reshape(-1).astype(numpy.uint8) & 15
                 flat = numpy.append(flat, numpy.zeros(flat.size % 2, numpy.uint8))
@@ -60,6 +77,7 @@ class Call:
         self.uses, self.build, self.opset, self.inputs, self.outputs = importer.uses, importer.build, importer.opset, list(node.input), list(node.output)
         self.label = node.name or next((name for name in node.output if name), node.op_type)
         self.attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+        self._unread = set(self.attributes)
 
     def __call__(self, name, *values, dtype=None, **options):
         """The result of an operation, or the list of them.  A number among the values is a constant of the first value's dtype."""
@@ -72,8 +90,15 @@ class Call:
         return Value(of=made, dtype=dtype)
 
     def attribute(self, name, default=None):
+        self._unread.discard(name)
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
+
+    def refuse_unread(self):
+        """Refuses the attributes that nothing has asked for: those of another version, or of ours alone."""
+        left = sorted(self._unread - _MEANINGLESS)
+        if left:
+            raise Refusal(f"attribute {', '.join(left)} has no counterpart")
 
     def refuse_unless(self, is_true, reason):
         if not is_true:
@@ -126,6 +151,7 @@ class Call:
             return self("not_equal", value, self.scalar(0, value), dtype=bool)
         if value.dtype == bool and dtype == numpy.uint8:
             return Value(of=value.of, dtype=dtype)
+        _known_dtype(numpy.empty(0, dtype))
         return self("cast", value, dtype=dtype, data_type=dtype)
 
 
@@ -137,8 +163,43 @@ def numpy_dtype(code):
 
 
 def dtype_word(code):
-    """The name of an element type of ONNX, those of newer versions by number."""
-    return next((word.lower() for word, value in onnx.TensorProto.DataType.items() if value == code), f"element type {code}")
+    """The name of an element type of ONNX; of one that is newer than this file its number."""
+    known = {**{value: word.lower() for word, value in onnx.TensorProto.DataType.items()}, **_NEWER}
+    return known.get(code, f"element type {code}")
+
+
+def _known_dtype(array):
+    """The array; TypeError where its dtype is none of graphs."""
+    if array.dtype != bool and array.dtype not in _WHOLE.values():
+        word = next((dtype_word(code) for code, dtype in _ELEMENTS.items() if dtype == array.dtype), array.dtype)
+        raise TypeError(f"{word} is no dtype of graphs")
+    return array
+
+
+# ---- constants ----
+
+
+def _codes(tensor):
+    """A byte for each element of 8 or 4 bits."""
+    codes = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), numpy.uint8)
+    if tensor.data_type in (UINT4, INT4, 23):  # two elements a byte, the first in the low half
+        codes = numpy.stack([codes & 15, codes >> 4], -1).reshape(-1)[:int(numpy.prod(tensor.dims))]
+    return codes
+
+
+def value_of(tensor, name=None):
+    """The value of a TensorProto: elements of bfloat16 and of floats of 8 and 4 bits as float32.  TypeError for those of no graph."""
+    code, shape = tensor.data_type, tuple(tensor.dims)
+    if code in _SMALL_FLOATS:
+        values = [lib.pto_small_float_to_f32(dtype_code(_SMALL_FLOATS[code]), each) for each in range(256)]
+        return Value(numpy.array(values, numpy.float32)[_codes(tensor)].reshape(shape), name=name, was=dtype_word(code))
+    if code in (UINT4, INT4):
+        codes = _codes(tensor)
+        codes = (codes ^ 8).astype(numpy.int8) - 8 if code == INT4 else codes
+        return Value(codes.reshape(shape), name=name, bits=4)
+    if code in _NEWER:
+        raise TypeError(f"{dtype_word(code)} is no dtype of graphs")
+    return Value(numpy_helper.to_array(tensor), name=name, was=dtype_word(code) if code == onnx.TensorProto.BFLOAT16 else None)
 
 
 def axis_of(axis, rank):

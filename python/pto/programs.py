@@ -16,7 +16,7 @@ import tempfile
 import numpy
 
 from .kernel_objects import blamed, failed, first_failed
-from .library import Error, chars, config, errors, explained, failure, ffi, interruptible, lib, text
+from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
 from .tensors import Tensor, dtype_code, dtype_name, like
 
@@ -89,6 +89,32 @@ class Run:
     def export(self, name, path):
         """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser."""
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
+
+    def _report(self, make, *arguments):
+        """The JSON of what the library reports."""
+        out = ffi.new("struct pto_report **")
+        explained(make, *arguments, out)
+        report = ffi.gc(out[0], lib.pto_report_destroy)
+        try:
+            return json.loads(self._written(lib.pto_report_write, report))
+        finally:
+            ffi.release(report)
+
+    def why(self, first, second, rules=None):
+        """Why one task comes after the other, or why nothing orders them: the object of `ptosim why --json`.  The tasks are numbers
+        in submission order; rules: "exact" or "pto" [both]."""
+        request = ffi.new("struct pto_why_request *", {
+            "size": ffi.sizeof("struct pto_why_request"), "tasks": [first, second], "has_rules": rules is not None,
+            "rules": deps_rules(rules) if rules is not None else 0})
+        return self._report(lib.pto_session_why, self._session, request)
+
+    def diff(self, other):
+        """What differs between the graphs of two runs, this one's first: the object of `ptosim diff --json`."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / f"{which}.json" for which in "ab"]
+            for run, path in zip((self, other), paths):
+                run.export("deps-json", path)
+            return self._report(lib.pto_tools_diff, *(chars(str(path)) for path in paths))
 
     def timeline(self):
         """What the run did when, a dict a span, as pandas.DataFrame takes them: track ("cluster 0", "AIV0 (core 1)"), name, category,
@@ -187,7 +213,8 @@ class Program:
         tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))))
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
-        self.exception = runtime.exception
+        self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this
+        runtime.over()
         return status
 
     def _expect(self, run):

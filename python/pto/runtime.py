@@ -12,10 +12,11 @@ import contextlib
 import operator
 import struct
 import sys
+import weakref
 
 import numpy
 
-from .kernel_objects import Kernel, blamed, failed, first_failed
+from .kernel_objects import Kernel, blamed, failed, first_failed, sentence_of
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .recorded import record
 from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
@@ -175,12 +176,15 @@ def _check_index(tensor, index):
         raise IndexError(f"{list(index)} is no element of {tensor!r}")
 
 
-class Orchestrating:
-    """What an orchestration does with a runtime, whoever made it.  `c` is the struct pto_runtime *."""
+class Orchestrating(Closable):
+    """What an orchestration does with a runtime, whoever made it.  `c` is the struct pto_runtime *, until over()."""
+
+    _gone = "the orchestration is over"
 
     def __init__(self, c):
         self.c = c
         self._calls = {}  # by kernel, blocks, label and core
+        self._prepared = weakref.WeakSet()  # the others
         self._held = []  # tensors of arrays, as long as they may be registered
         self.exception = None
 
@@ -276,6 +280,7 @@ class Orchestrating:
         call.fill(values, named)
         call.at(sys._getframe(1))
         submission = call.submission
+        self._prepared.add(call)
 
         def submit(_kept=(call, values, named)):
             task = _submit(submission)
@@ -314,8 +319,27 @@ class Orchestrating:
         self.check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
         if label is not None:
             lib.pto_scope_label(self.c, _label(label))
-        yield
+        try:
+            yield
+        except GeneratorExit:  # entered, left by nobody, and collected some time: the run has said so
+            raise
+        except BaseException:
+            lib.pto_scope_end(self.c)  # whoever catches it is behind the scope; what this says is not the reason
+            raise
         self.check(lib.pto_scope_end(self.c))
+
+    def poll(self):
+        """Between two looks at memory that a task will change: takes in what has completed, and lets the machine go on.  A second one
+        in a row with all tasks done is errors.EDEADLOCK."""
+        self.at(sys._getframe(1))
+        self.check(lib.pto_poll(self.c))
+
+    @property
+    def scope_stats(self):
+        """Counts of the innermost scope: depth, ring, tasks, heap_bytes, window_used, …: the fields of struct pto_scope_stats."""
+        made = ffi.new("struct pto_scope_stats *", {"size": ffi.sizeof("struct pto_scope_stats")})
+        lib.pto_scope_statistics(self.c, made)
+        return fields(made)
 
     def cores(self, kind="aiv"):
         """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
@@ -330,20 +354,34 @@ class Orchestrating:
             return lib.PTO_OK
         except BaseException as exception:
             self.exception = exception
-            sentence = f"{type(exception).__name__}: {exception}"
-            return lib.pto_report_error(self.c, chars(sentence))
+            return lib.pto_report_error(self.c, chars(sentence_of(exception)))
 
     def excepted(self, _, exception, __):
         """Keeps an exception, of Ctrl-C, that left a callback of cffi itself."""
         self.exception = exception
 
+    def over(self):
+        """Whoever kept it gets errors.ESTALE from here on.  The arrays stay alive as long as this does: tasks go on."""
+        del self.c
+        self._forget_calls()
 
-class Runtime(Closable, Orchestrating):
-    """A runtime on a chip of its own.
+    def _forget_calls(self):
+        self._calls.clear()
+        for call in self._prepared:
+            call.submission.rt = ffi.NULL
+
+    def _destroy(self, _):
+        """The runtime is its maker's."""
+
+
+class Runtime(Orchestrating):
+    """A runtime on a chip of its own, until close(), or until nothing refers to it.
 
     Settings are the fields of struct pto_config: engine "threads" or "virtual", chip, workers, deps "exact" or "pto",
     policy, window, heap_bytes, clusters, poison, …
     """
+
+    _gone, _is_running = "the runtime is closed", False
 
     def __init__(self, **settings):
         made, kept = config(**settings)
@@ -353,12 +391,16 @@ class Runtime(Closable, Orchestrating):
         if status < 0:
             raise failure(status, text(sentence))
         super().__init__(out[0])
+        self._own(out[0])
 
-    def close(self):
-        if not self.is_closed:
-            lib.pto_runtime_destroy(self.c)
-            del self.c
-            self._held.clear()
+    def _refuse_close(self):
+        if self._is_running:
+            raise errors.EINVAL("a run is going on in this runtime")
+
+    def _destroy(self, c):
+        self._forget_calls()
+        lib.pto_runtime_destroy(c)
+        self._held.clear()
 
     def run_once(self, orchestration, arguments):
         """The status of a run; self.exception is what left the orchestration."""
@@ -366,10 +408,14 @@ class Runtime(Closable, Orchestrating):
         def called(_, __):
             return self.called(orchestration, *arguments)
 
-        self.exception, before = None, len(self._held)
-        status = lib.pto_run(self.c, called, ffi.NULL)
-        del self._held[before:]
-        return status
+        if self._is_running:
+            raise errors.EINVAL("a run is going on in this runtime")
+        self.exception, before, self._is_running = None, len(self._held), True
+        try:
+            return lib.pto_run(self.c, called, ffi.NULL)
+        finally:
+            self._is_running = False
+            del self._held[before:]
 
     def run(self, orchestration, *arguments):
         """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""

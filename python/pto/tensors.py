@@ -13,6 +13,7 @@ from . import dlpack
 from .library import errors, ffi, lib, text
 
 SENTENCE_BYTES = 512
+_overlaps = {number: name[len("PTO_"):].lower() for name, number in ffi.typeof("enum pto_overlap").relements.items()}
 _as_bits = {"bf16": "uint16", **dict.fromkeys(("f8e4m3fn", "f8e5m2", "f8e8m0fnu", "i4", "u4", "f4e2m1fn"), "uint8")}
 _numpy_names = {"f32": "float32", "fp16": "float16", "bool": "bool", **_as_bits,
                 **{sign + bits: ("int" if sign == "i" else "uint") + bits for sign in "iu" for bits in ("8", "16", "32", "64")}}
@@ -168,11 +169,17 @@ class Tensor:
         """The same bytes as another dtype."""
         return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
 
+    def overlap(self, other):
+        """How its bytes are to those of another: "disjoint", "equal", "covers", "covered" or "partial"."""
+        return _overlaps[lib.pto_tensor_overlap(self.c, other.c)]
+
     # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
 
-    def __dlpack__(self, **_):
+    def __dlpack__(self, *, dl_device=None, copy=None, **_):
         if self.is_read_only:
             raise BufferError("a read-only array is shown to nobody, who could not know")
+        if copy or dl_device not in (None, dlpack.CPU):
+            raise BufferError("the memory is shown as it is: not a copy, and of no other device")
         return dlpack.show(self.c, self)
 
     def __dlpack_device__(self):

@@ -24,6 +24,8 @@
   X(ACCESSES, accesses, "", "access that a task declares", "accesses that tasks declare")                              \
   X(HOST_READS, host_reads, "", "host read", "host reads")                                                             \
   X(HOST_WRITES, host_writes, "", "host write", "host writes")                                                         \
+  X(BY_POINTER, external_buffers, "what the orchestration does by pointers to ", "external buffer",                    \
+    "external buffers")                                                                                                \
   X(CALLS, calls, "what ", "kernel call touches", "kernel calls touch")                                                \
   X(REMOTE_CALLS, remote_calls, "", "call that talks to other ranks", "calls that talk to other ranks")                \
   X(WAITING_TOUCH, waiting_calls_touch, "what ", "call that waits for other cores touches",                            \

@@ -88,11 +88,17 @@ static char *make_sentence(const char *remedy, const char *format, va_list args)
   return strdup(text);
 }
 
+/* Both are of one task, of which one place is said. */
+static bool is_within_task(const struct pto_finding *finding) {
+  const uint64_t task = finding->tasks[0];
+  return task != PTO_FINDING_NONE && task == finding->tasks[1] && finding->ranks[0] == finding->ranks[1];
+}
+
 const char *pto_finding_say_places(const struct pto_finding *finding, char *text, size_t size) {
-  const bool has_two = finding->places[1].own.file[0];
+  const bool is_one = is_within_task(finding), has_two = finding->places[1].own.file[0] && !is_one;
   char first[2 * PTO_SOURCE_FILE_SIZE], second[2 * PTO_SOURCE_FILE_SIZE];
   text[0] = '\0';
-  if (!finding->places[0].own.file[0] || (!has_two && finding->tasks[1] != PTO_FINDING_NONE)) return text;
+  if (!finding->places[0].own.file[0] || (!has_two && !is_one && finding->tasks[1] != PTO_FINDING_NONE)) return text;
   pto_source_call_name(&finding->places[0], first, sizeof first);
   if (has_two) pto_source_call_name(&finding->places[1], second, sizeof second);
   snprintf(text, size, "; submitted at %s%s%s", first, has_two ? " and " : "", has_two ? second : "");
@@ -221,7 +227,7 @@ void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint3
       lines++;
     }
   if (left_out) fprintf(stream, "and %" PRIu32 " more lines: --json has them\n", left_out);
-  if (findings->is_short) fputs("memory ran out: there are more than are told here\n", stream);
+  if (findings->is_short) fputs(PTO_FINDINGS_LOST "\n", stream);
 }
 
 static void put_number(struct pto_json_writer *w, const char *key, uint64_t value) {
@@ -270,6 +276,7 @@ static void put_texts(struct pto_json_writer *w, const char *key, const char *fi
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w) {
   char again[PTO_FINDING_COMMAND];
   pto_json_put_u64(w, "finding_count", findings->total);
+  pto_json_put_bool(w, "findings_lost", findings->is_short);
   pto_json_put_array(w, "findings");
   for (uint32_t i = 0; i < findings->count; i++) {
     const struct pto_finding *finding = &findings->items[i];

@@ -40,7 +40,7 @@ enum pto_decided {
   X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes")  \
   X(PTO_FINDING_RELEASED, "released", false, ALL_ORDERS,                                                               \
     "a tensor is used after the scope that keeps its memory has ended")                                                \
-  X(PTO_FINDING_BEYOND, "beyond", false, THIS_ORDER,                                                                   \
+  X(PTO_FINDING_BEYOND, "beyond array", false, THIS_ORDER,                                                             \
     "a tensor has bytes behind the end of the array that it is registered over")                                       \
   X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
@@ -59,6 +59,7 @@ enum pto_decided {
   X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
     "a scalar holds the address of memory that its task does not declare")                                             \
   X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says")    \
+  X(PTO_FINDING_LOCAL, "local", false, THIS_ORDER, "a kernel writes more local memory than its cost states")           \
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does")                                  \
@@ -165,7 +166,9 @@ const char *pto_decided_meaning(enum pto_decided decided);
  * that shows less than the one that was given; notes last.  At most `max_lines` findings (0: all), then how many were
  * left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
-/* Keys "findings" (an array, docs/json.md) and "finding_count" into the object that is open. */
+/* What text and SARIF say where findings.is_short. */
+#define PTO_FINDINGS_LOST "memory ran out: there are more than are told here"
+/* Keys "finding_count", "findings_lost" and "findings" (an array, docs/json.md) into the object that is open. */
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);
 
 #endif

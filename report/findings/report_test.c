@@ -11,6 +11,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include <report/findings/sarif.h>
+#include <tests/support/failing_malloc.h>
+#include <tests/support/temporary_path.h>
+
 static const struct pto_finding war = {
     .kind = PTO_FINDING_WAR, .tasks = {17, 18}, .params = {0, 2}, .rule = "base-address", .group = 7};
 static const struct pto_finding note = {.kind = PTO_FINDING_REDUNDANT,
@@ -53,19 +57,25 @@ static void test_lines_beyond_the_most_are_counted(void **state) {
   pto_findings_fini(&findings);
 }
 
-static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void **state) {
+static json_t *json_of(const struct pto_findings *findings) {
   static struct pto_json_writer w;
-  struct pto_findings findings;
   FILE *file = tmpfile();
-  add_some(&findings);
   pto_json_init(&w, fileno(file));
   pto_json_object_begin(&w);
-  pto_findings_put_json(&findings, &w);
+  pto_findings_put_json(findings, &w);
   pto_json_object_end(&w);
   assert_int_equal(pto_json_finish(&w), 0);
   rewind(file);
   json_t *root = json_loadf(file, 0, NULL);
   assert_non_null(root);
+  fclose(file);
+  return root;
+}
+
+static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void **state) {
+  struct pto_findings findings;
+  add_some(&findings);
+  json_t *root = json_of(&findings);
   assert_int_equal(json_integer_value(json_object_get(root, "finding_count")), 2);
   json_t *items = json_object_get(root, "findings");
   assert_int_equal(json_array_size(items), 3);
@@ -79,8 +89,51 @@ static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void *
   assert_string_equal(json_string_value(json_object_get(second, "remedy")), "add `after` task 17");
   assert_int_equal(json_integer_value(json_array_get(json_object_get(second, "params"), 1)), 2);
   json_decref(root);
-  fclose(file);
   pto_findings_fini(&findings);
+}
+
+/* The first of the notifications of a SARIF file; NULL: it has none. */
+static json_t *notification_of(json_t *sarif) {
+  json_t *run = json_array_get(json_object_get(sarif, "runs"), 0);
+  json_t *invocation = json_array_get(json_object_get(run, "invocations"), 0);
+  return json_array_get(json_object_get(invocation, "toolExecutionNotifications"), 0);
+}
+
+static void test_findings_that_memory_was_refused_to_are_told_as_lost_in_text_json_and_sarif(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  char path[TEMPORARY_PATH_BYTES];
+  temporary_path(path, "lost_sarif");
+  for (uint32_t refused = 0; refused <= 3; refused++) { /* sentence, remedy, list; none */
+    struct pto_findings findings;
+    struct pto_error error;
+    char *text = NULL;
+    size_t size = 0;
+    pto_findings_init(&findings);
+    fail_countdown = refused;
+    pto_findings_add(&findings, &war, "add `after` task 17", "task 17 reads, task 18 writes");
+    assert_int_equal(fail_countdown, 0);
+    FILE *stream = open_memstream(&text, &size);
+    pto_findings_print(&findings, stream, 0);
+    fclose(stream);
+    assert_int_equal(strstr(text, "memory ran out: there are more than are told here\n") != NULL, refused > 0);
+    free(text);
+    json_t *root = json_of(&findings);
+    assert_int_equal(json_integer_value(json_object_get(root, "finding_count")), 1);
+    assert_int_equal(json_array_size(json_object_get(root, "findings")), refused == 0);
+    assert_int_equal(json_is_true(json_object_get(root, "findings_lost")), refused > 0);
+    assert_int_equal(json_is_false(json_object_get(root, "findings_lost")), refused == 0);
+    json_decref(root);
+    assert_int_equal(pto_sarif_write(path, &findings, "p", true, &error), PTO_OK);
+    root = json_load_file(path, 0, NULL);
+    json_t *notification = notification_of(root);
+    assert_int_equal(notification != NULL, refused > 0);
+    if (refused)
+      assert_string_equal(json_string_value(json_object_get(json_object_get(notification, "message"), "text")),
+                          PTO_FINDINGS_LOST);
+    json_decref(root);
+    pto_findings_fini(&findings);
+  }
+  unlink(path);
 }
 
 static void test_notes_leave_the_verdict_clean(void **state) {
@@ -116,6 +169,7 @@ int main(void) {
       cmocka_unit_test(test_notes_come_last_and_a_group_is_one_line),
       cmocka_unit_test(test_lines_beyond_the_most_are_counted),
       cmocka_unit_test(test_json_has_every_finding_with_nulls_where_there_is_nothing),
+      cmocka_unit_test(test_findings_that_memory_was_refused_to_are_told_as_lost_in_text_json_and_sarif),
       cmocka_unit_test(test_notes_leave_the_verdict_clean),
       cmocka_unit_test(test_beyond_what_is_kept_findings_are_counted),
   };

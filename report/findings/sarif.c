@@ -155,6 +155,22 @@ static void put_tool(struct pto_json_writer *w) {
   pto_json_object_end(w);
 }
 
+static void put_invocation(struct pto_json_writer *w, const struct sarif *sarif) {
+  pto_json_put_array(w, "invocations");
+  pto_json_object_begin(w);
+  pto_json_put_bool(w, "executionSuccessful", sarif->has_run);
+  if (sarif->findings->is_short) {
+    pto_json_put_array(w, "toolExecutionNotifications");
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "level", "error");
+    put_text(w, "message", PTO_FINDINGS_LOST);
+    pto_json_object_end(w);
+    pto_json_array_end(w);
+  }
+  pto_json_object_end(w);
+  pto_json_array_end(w);
+}
+
 static void put(struct pto_json_writer *w, const void *context) {
   const struct sarif *sarif = context;
   pto_json_put_string(w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
@@ -162,11 +178,7 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "runs");
   pto_json_object_begin(w);
   put_tool(w);
-  pto_json_put_array(w, "invocations");
-  pto_json_object_begin(w);
-  pto_json_put_bool(w, "executionSuccessful", sarif->has_run);
-  pto_json_object_end(w);
-  pto_json_array_end(w);
+  put_invocation(w, sarif);
   pto_json_put_string(w, "columnKind", "utf16CodeUnits");
   pto_json_put_array(w, "results");
   for (size_t i = 0; i < sarif->findings->count; i++) put_result(w, sarif, &sarif->findings->items[i]);

@@ -109,14 +109,16 @@ function drawResult() {
       .text(d => `${d.what} in half the time: the run takes ${d.is_run ? "" : "about "}${timeText(d.makespan_us)}, ${timeText(d.us)} less`);
     item.filter(d => d.chip_set).append("code").text(d => d.command || `--chip-set ${d.chip_set}`);
     if (gains.length) d3.select("#advice-hint").text((gains.every(d => d.is_run) ? "Each was run, without computing; its command runs it whole." :
-      `About: with the order of events held; ${gains.some(d => d.command) ? "each command" : "ptosim run with each option"} runs it.`) + " ptosim what-if PROGRAM runs every part and every number of the chip so.");
+      `About: with the order of events held; ${gains.some(d => d.command) ? "each command" : "ptosim run with each option"} runs it.`) + " ptosim what-if PROGRAM runs every part and every number of the chip so." +
+      (stats.verdict.not_run ? ` Could not be run, without computing: ${stats.verdict.not_run.count} of ${stats.verdict.not_run.of} (${stats.verdict.not_run.why}).` : ""));
   }
   if (!stats.verdict && NAMES && !NAMES.virtual)
     d3.select("#verdict").text(`Took ${timeText(makespan)} on this machine's threads; --engine virtual tells what bounds it on the chip`);
   if (RESULT.error) d3.select("#verdict").text(RESULT.error);
   const found = documentOf("found"), verdict = d3.select("#verdict");
   if (found && found.finding_count) {
-    verdict.text([found.finding_count === 1 ? "1 finding" : `${found.finding_count} findings`, verdict.text()].filter(Boolean).join(". "));
+    const lost = found.findings_lost && "Memory ran out: there are more than are told here";
+    verdict.text([found.finding_count === 1 ? "1 finding" : `${found.finding_count} findings`, lost, verdict.text()].filter(Boolean).join(". "));
     d3.select("main").node().prepend(document.getElementById("findings"));
   }
   drawAccounts(stats.accounts || [], makespan);

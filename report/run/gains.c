@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <report/run/gains.h>
 
+#include <inttypes.h>
+
 #include <formats/units.h>
 #include <runtime/base/base.h>
 
@@ -35,6 +37,9 @@ void pto_gains_print(const struct pto_gains *gains, FILE *to) {
             is_any_held ? "\"about\": with the order of events held; the commands run it"
                         : "each was run, without computing; the commands run it whole",
             gains->has_what_if ? ", `ptosim what-if` each number" : "");
+  if (gains->untried->count)
+    fprintf(to, "             %" PRIu32 " of %" PRIu32 " proposals could not be run, without computing: %s\n",
+            gains->untried->count, gains->untried->of, gains->untried->why);
 }
 
 static void put_us(struct pto_json_writer *w, const char *key, uint64_t ps) {
@@ -59,4 +64,10 @@ void pto_gains_put(const struct pto_gains *gains, struct pto_json_writer *w) {
     pto_json_object_end(w);
   }
   pto_json_array_end(w);
+  if (!pto_json_try_key(w, "not_run", gains->untried->count > 0)) return;
+  pto_json_object_begin(w);
+  pto_json_put_u64(w, "count", gains->untried->count);
+  pto_json_put_u64(w, "of", gains->untried->of);
+  pto_json_put_string(w, "why", gains->untried->why);
+  pto_json_object_end(w);
 }

@@ -15,6 +15,7 @@
 struct pto_gains {
   const struct pto_path_gain *items; /* the first PTO_PATH_GAINS_TOLD are told */
   uint32_t count;
+  const struct pto_path_untried *untried;
   uint64_t makespan;                 /* ps */
   const struct pto_chip_sheet *chip; /* NULL: not known, as of the next */
   const char *command;               /* that does the run again */
@@ -27,7 +28,7 @@ const char *pto_gain_chip_set(const struct pto_chip_sheet *chip, const struct pt
                               size_t size);
 
 void pto_gains_print(const struct pto_gains *gains, FILE *to);
-/* The key "gains" and its array. */
+/* The keys "gains" and "not_run". */
 void pto_gains_put(const struct pto_gains *gains, struct pto_json_writer *w);
 
 #endif

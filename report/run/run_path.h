@@ -48,6 +48,12 @@ struct pto_path_gain {
   bool is_run;        /* that is of a run of its own (check/predict/gains.h); else the order of events was held */
 };
 
+/* Gains that were to be run and were not: what is told of them, if anything is, is an estimate. */
+struct pto_path_untried {
+  uint32_t count, of;
+  char why[256]; /* of the first */
+};
+
 struct pto_run_path {
   uint64_t makespan;                  /* ps; 0: there is no path */
   uint64_t times[PTO_ACTIVITY_COUNT]; /* of the path, ps: they add up to the makespan */
@@ -57,6 +63,7 @@ struct pto_run_path {
   size_t step_count, step_capacity;
   struct pto_path_gain gains[PTO_PATH_GAINS]; /* the largest first */
   uint32_t gain_count;
+  struct pto_path_untried untried;
 };
 
 /* PTO_OK or PTO_ENOMEM. */

@@ -200,6 +200,7 @@ static void print_bound(const struct pto_timeline_stats *t, FILE *to) {
 static struct pto_gains gains_of(const struct pto_timeline_stats *t) {
   return (struct pto_gains){.items = t->path.gains,
                             .count = t->path.gain_count,
+                            .untried = &t->path.untried,
                             .makespan = t->path.makespan,
                             .chip = t->chip,
                             .command = t->command,

@@ -19,6 +19,8 @@
 #ifndef PTO_RUNTIME_STATE_H
 #define PTO_RUNTIME_STATE_H
 
+#include <pthread.h>
+
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
 #include <runtime/watch/kernel_guard.h>
@@ -116,6 +118,7 @@ struct pto_runtime {
                           submit polls */
   bool is_running, has_failed;
   bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
+  pthread_t control_thread;   /* of the orchestration that was called last */
   uint16_t tag;               /* of this runtime, in every handle */
   struct pto_task_ring *ring; /* of the innermost scope */
   uint32_t scope_depth;       /* index of the innermost open scope; the run's is 0 */

@@ -309,6 +309,7 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
 
 void pto_host_begin_orchestration(struct pto_runtime *rt, const void *frame) {
   rt->frame_before = pto_call_stack_begin(frame);
+  rt->control_thread = pthread_self();
   atomic_store_explicit(&rt->port->orchestration, &rt->task_count, memory_order_release); /* the watchdog's acquire */
 }
 

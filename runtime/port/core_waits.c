@@ -9,7 +9,8 @@
 #include <runtime/port/core_port.h>
 
 #define LONGEST_WAIT 256u /* characters that one entry takes at most, names of kernels being short */
-#define COUNT_BYTES 32u   /* "; and 4294967295 more" */
+#define LONGEST_PLACE 144u
+#define COUNT_BYTES 32u /* "; and 4294967295 more" */
 
 /* "AIV0 on core 4" */
 static void add_seat(char *text, size_t size, const struct pto_core_seat *seat) {
@@ -35,10 +36,14 @@ static void add_block(char *text, size_t size, const char *before, const struct 
 static void add_barrier(char *text, size_t size, const struct pto_core_wait *wait) {
   pto_text_append(text, size, "at barrier %" PRIu32, wait->barrier);
   if (wait->expected) pto_text_append(text, size, " with %" PRIu32 " of %" PRIu32, wait->arrived, wait->expected);
-  if (wait->has_other)
-    add_block(text, size, ", without", &wait->other);
-  else
+  if (!wait->has_other) {
     pto_text_append(text, size, ", without a block that has returned");
+    return;
+  }
+  add_block(text, size, ", without", &wait->other);
+  if (wait->other.state == PTO_SEAT_RETURNED)
+    pto_text_append(text, size, " after %" PRIu32 " barrier%s", wait->other_barriers,
+                    wait->other_barriers == 1 ? "" : "s");
 }
 
 static void add_peer(char *text, size_t size, const struct pto_peer_wait *wait) {
@@ -94,17 +99,20 @@ size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size
   return strlen(text);
 }
 
-void pto_core_waits_describe(const struct pto_core_waits *waits, char *text, size_t size) {
+void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_place *place, void *context, char *text,
+                             size_t size) {
+  const size_t longest = LONGEST_WAIT + (place ? LONGEST_PLACE : 0) + COUNT_BYTES;
   const char *separator = "cores wait for ever: ";
   uint32_t more = waits->more;
   *text = '\0';
   for (uint32_t i = 0; i < waits->count; i++) {
-    if (size - strlen(text) < LONGEST_WAIT + COUNT_BYTES) {
+    if (size - strlen(text) < longest) {
       more++;
       continue;
     }
     pto_text_append(text, size, "%s", separator);
     add_wait(text, size, &waits->waits[i]);
+    if (place) place(context, &waits->waits[i], text, size);
     separator = "; ";
   }
   if (more) pto_text_append(text, size, "; and %" PRIu32 " more", more);

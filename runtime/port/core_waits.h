@@ -52,8 +52,10 @@ struct pto_core_wait {
   struct pto_core_seat
       other; /* where has_other: the first of those that keep it waiting; of a flag or memory none is known */
   uint64_t room_bytes;
-  uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
+  uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone; */
+  uint32_t other_barriers;             /* and how many `other` has come to */
   struct pto_peer_wait peer;
+  const void *call;  /* what it waits in returns to; NULL: not known */
   uint8_t waits_for; /* enum pto_waits_for */
   uint8_t flag;
   bool has_other;
@@ -68,7 +70,10 @@ struct pto_core_waits {
 /* "task 0 (add_rows) block 0 AIV1 on core 2 waits for an element from AIV0 on core 1, which has returned".  Returns how
  * many characters that is, cut to `size` > 0. */
 size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size_t size);
-/* "cores wait for ever: …; …; and 5 more", as many as there is room for. */
-void pto_core_waits_describe(const struct pto_core_waits *waits, char *text, size_t size);
+/* Adds where a wait's call stands, " (it waits at a.c:41)"; nothing where that is not known. */
+typedef void pto_core_wait_place(void *context, const struct pto_core_wait *wait, char *text, size_t size);
+/* "cores wait for ever: …; …; and 5 more", as many as there is room for.  `place` NULL: without places. */
+void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_place *place, void *context, char *text,
+                             size_t size);
 
 #endif

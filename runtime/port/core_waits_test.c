@@ -28,6 +28,8 @@ static const struct {
      "for an element from AIV1 on core 5, which has returned"},
     {{WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 6, .arrived = 1, .expected = 3, OTHER(PTO_SEAT_BEGUN)},
      "at barrier 6 with 1 of 3, without block 1 AIV1 on core 5, which waits"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 6, .other_barriers = 1, OTHER(PTO_SEAT_RETURNED)},
+     "at barrier 6, without block 1 AIV1 on core 5, which has returned after 1 barrier"},
     {{WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 6}, "at barrier 6, without a block that has returned"},
     {{WHO, .waits_for = PTO_WAITS_FOR_TURN, OTHER(PTO_SEAT_BEGUN)},
      "for its turn after block 1 AIV1 on core 5, which waits"},
@@ -54,6 +56,24 @@ static void each_kind_has_its_sentence(void **state) {
   }
 }
 
+static void add_flag(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
+  assert_int_equal(size, *(const size_t *)context);
+  snprintf(text + strlen(text), size - strlen(text), " at line %u", wait->flag);
+}
+
+static void each_wait_has_its_place(void **state) {
+  static struct pto_core_waits waits = {.count = 2};
+  char text[768];
+  size_t size = sizeof text;
+  for (uint8_t i = 0; i < 2; i++)
+    waits.waits[i] = (struct pto_core_wait){WHO, .waits_for = PTO_WAITS_FOR_CHANGE, .flag = (uint8_t)(40 + i)};
+  pto_core_waits_describe(&waits, add_flag, &size, text, size);
+  assert_string_equal(text,
+                      "cores wait for ever: task 7 (sum) block 2 AIV0 on core 4 waits for a change of memory that it "
+                      "polls at line 40; task 7 (sum) block 2 AIV0 on core 4 waits for a change of memory that it "
+                      "polls at line 41");
+}
+
 static void a_role_that_is_none_has_no_name(void **state) {
   assert_string_equal(pto_role_name(PTO_ROLE_AIV1), "AIV1");
   assert_string_equal(pto_role_name(PTO_ROLE_COUNT), "?");
@@ -62,6 +82,7 @@ static void a_role_that_is_none_has_no_name(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_kind_has_its_sentence),
+      cmocka_unit_test(each_wait_has_its_place),
       cmocka_unit_test(a_role_that_is_none_has_no_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

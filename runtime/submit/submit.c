@@ -359,8 +359,14 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
 
 struct pto_task pto_submit_from(struct pto_submission *submission) {
   struct pto_runtime *rt = submission->rt;
-  const void *place = rt->place;
   struct pto_task task = {0};
+  submission->status = PTO_ESTALE;
+  if (PTO_UNLIKELY(!rt)) return task;
+  if (PTO_UNLIKELY(rt->is_running && !pthread_equal(rt->control_thread, pthread_self()))) {
+    submission->status = PTO_REFUSE(rt, PTO_EINVAL, "a submit by another thread than that of the orchestration");
+    return task;
+  }
+  const void *place = rt->place;
   if (submission->place) rt->place = pto_place_call(submission->place);
   submission->status = pto_submit(rt, submission->launch, submission->params, submission->count, &task);
   rt->place = place;

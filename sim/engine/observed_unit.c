@@ -43,6 +43,22 @@ static uint64_t touched_bytes(const struct pto_local_memory *local) {
   return pto_min_u64(touched, local->size_bytes);
 }
 
+/* Local memory began as zeros.  Pieces of it take up whole cache lines (kernels/api/local.h). */
+static void find_over(const struct pto_message *message, const struct pto_local_memory *memory, uint64_t stated_bytes,
+                      struct pto_observed_local *local) {
+  const uint8_t *bytes = memory->addr;
+  uint64_t begin = pto_align_up(stated_bytes, PTO_CACHE_LINE), end = touched_bytes(memory);
+  if (stated_bytes == 0 || local->over.end) return;
+  while (begin < end && !bytes[begin]) begin++;
+  while (begin < end && !bytes[end - 1]) end--;
+  if (begin >= end) return;
+  local->over.begin = begin & ~UINT64_C(3);
+  local->over.end = pto_align_up(end, 4);
+  local->over.stated_bytes = stated_bytes;
+  local->over.block_index = message->block_index;
+  local->over.role = message->role;
+}
+
 void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
                                      struct pto_observed_local *local) {
   struct pto_kernel_args args;
@@ -52,6 +68,7 @@ void pto_observed_call_measure_local(const struct pto_message *message, struct p
     const uint64_t bytes = pto_max_u64(touched_bytes(memory_of(view, i)), i == PTO_OBSERVED_UB_OR_L1 ? stated : 0);
     local->bytes[i] = pto_max_u64(local->bytes[i], pto_align_up(bytes, sizeof(uint32_t)));
   }
+  find_over(message, &view->local, stated, local);
 }
 
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,

@@ -35,6 +35,12 @@ struct pto_observed_unit {
 enum { PTO_OBSERVED_UB_OR_L1, PTO_OBSERVED_L0A, PTO_OBSERVED_L0B, PTO_OBSERVED_L0C, PTO_OBSERVED_LOCALS };
 struct pto_observed_local {
   uint64_t bytes[PTO_OBSERVED_LOCALS];
+  struct {
+    uint64_t begin, end; /* of UB or L1; empty: none has */
+    uint64_t stated_bytes;
+    uint32_t block_index;
+    uint8_t role;
+  } over; /* what the first kernel that did so has written, and not with zeros, behind what its cost states */
 };
 
 /* What local memories begin with: `value` in bytes [begin, end) of each core's, zeros in the rest. */
@@ -67,6 +73,7 @@ struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
   int (*run)(struct pto_port *port, struct pto_observed_fill fill);
   void (*move)(struct pto_port *port, bool is_moved);
+  bool (*later)(struct pto_port *port, bool is_later);              /* NULL: no unit waits */
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
   const struct pto_observed_local *(*local)(struct pto_port *port);
@@ -94,6 +101,11 @@ static inline int pto_observed_unit_run(struct pto_port *port, struct pto_observ
  * says, with the same local memory.  Where the chip has no other, they see the true one. */
 static inline void pto_observed_unit_move(struct pto_port *port, bool is_moved) {
   port->ops->observed->move(port, is_moved);
+}
+/* Whether the cores of a unit that waits are told another time in its next runs (pto_core_now), which stands still in
+ * either case; whether one of them has asked for it in the runs so far. */
+static inline bool pto_observed_unit_later(struct pto_port *port, bool is_later) {
+  return port->ops->observed->later(port, is_later);
 }
 /* After a run that was left by a jump out of its kernel, and was not the first: its cores are idle again. */
 static inline void pto_observed_unit_abandon(struct pto_port *port) { port->ops->observed->abandon(port); }

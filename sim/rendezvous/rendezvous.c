@@ -26,6 +26,7 @@ static void reset_rendezvous(struct pto_rendezvous *rendezvous) {
   rendezvous->roles = rendezvous->returned = 0;
   rendezvous->broken = PTO_OK;
   rendezvous->expected = rendezvous->arrived = 0;
+  rendezvous->has_gone = false;
   rendezvous->payload = NULL;
 }
 
@@ -260,6 +261,24 @@ static void pass_turn(struct pto_rendezvous_table *table, const struct pto_paylo
   }
 }
 
+static struct pto_core_seat seat_of(const struct pto_rendezvous *rendezvous, uint32_t role) {
+  const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
+  return (struct pto_core_seat){rendezvous->block_index, seat->core, (uint8_t)role, seat->state};
+}
+
+/* Who waits at a barrier may be told which block never comes. */
+static void tell_gone(struct pto_rendezvous_table *table, const struct pto_rendezvous *gone,
+                      const struct pto_payload *payload) {
+  uint32_t role = 0;
+  while (role < PTO_ROLE_COUNT && !gone->seats[role].is_participant) role++;
+  if (!gone->is_together || role == PTO_ROLE_COUNT) return;
+  FOR_EACH_OF_TASK(i, table, payload) {
+    table->items[i].has_gone = true;
+    table->items[i].gone = seat_of(gone, role);
+    table->items[i].gone_barriers = gone->seats[role].barriers;
+  }
+}
+
 void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed) {
   struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
   const struct pto_payload *payload = rendezvous->payload;
@@ -273,6 +292,7 @@ void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendez
   if (has_turns(rendezvous)) pass_turn(table, payload);
   pto_rendezvous_change(table);
   if (rendezvous->returned != rendezvous->roles) return;
+  tell_gone(table, rendezvous, payload);
   reset_rendezvous(rendezvous);
   table->payloads[member.rendezvous] = NULL;
   table->live_count--;
@@ -430,20 +450,20 @@ void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendez
 
 /* ---- waiting for ever ---- */
 
-static struct pto_core_seat seat_of(const struct pto_rendezvous *rendezvous, uint32_t role) {
-  const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
-  return (struct pto_core_seat){rendezvous->block_index, seat->core, (uint8_t)role, seat->state};
-}
-
-/* The first core that has not come to the barrier. */
+/* A core of a block that has returned; else the first core that has not come to the barrier. */
 static void find_missing(const struct pto_rendezvous_table *table, const struct pto_rendezvous *own,
                          struct pto_core_wait *wait) {
+  wait->has_other = own->has_gone;
+  wait->other = own->gone;
+  wait->other_barriers = own->gone_barriers;
+  if (own->has_gone) return;
   FOR_EACH_OF_TASK(i, table, own->payload) {
     const struct pto_rendezvous *rendezvous = &table->items[i];
     for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
       const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
       if (!seat->is_participant || seat->at_barrier == PTO_AT_BARRIER || rendezvous->leader != own->leader) continue;
       wait->other = seat_of(rendezvous, role);
+      wait->other_barriers = seat->barriers;
       wait->has_other = true;
       return;
     }

@@ -69,6 +69,9 @@ struct pto_rendezvous {
   uint32_t leader;                     /* the rendezvous that counts the task's barriers: its own, or that of block 0 */
   uint32_t expected;                   /* leader: cores that meet */
   uint32_t arrived;                    /* leader: that have, at the barrier that is being filled */
+  bool has_gone;                       /* of a sync_start task: a block has returned, of which this core, */
+  struct pto_core_seat gone;           /* which waits, was the last */
+  uint32_t gone_barriers;              /* and had come to so many */
   struct pto_rendezvous_piece *pieces; /* memory that its kernels share */
   struct pto_rendezvous_seat seats[PTO_ROLE_COUNT];
   struct pto_rendezvous_fifo fifos[PTO_ROLE_COUNT][PTO_ROLE_COUNT]; /* [from][to] */

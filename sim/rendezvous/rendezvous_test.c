@@ -198,6 +198,11 @@ static void test_who_was_through_a_barrier_is_through_though_its_leader_is_gone(
   assert_int_equal(found.count, 1);
   assert_int_equal(found.waits[0].barrier, 2);
   assert_int_equal(found.waits[0].expected, 0); /* who counts is gone */
+  assert_true(found.waits[0].has_other);
+  assert_int_equal(found.waits[0].other.block_index, 0);
+  assert_int_equal(found.waits[0].other.core, 1);
+  assert_int_equal(found.waits[0].other.state, PTO_SEAT_RETURNED);
+  assert_int_equal(found.waits[0].other_barriers, 1);
   pto_rendezvous_break_deadlock(&table);
   assert_int_equal(ask_barrier(&table, other), PTO_RENDEZVOUS_BROKEN);
   leave(other);
@@ -429,12 +434,12 @@ static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
   assert_int_equal(found.count, 2);
   assert_int_equal(found.waits[1].other.core, 5);
   assert_int_equal(found.waits[1].other.state, PTO_SEAT_RETURNED);
-  pto_core_waits_describe(&found, text, sizeof text);
+  pto_core_waits_describe(&found, NULL, NULL, text, sizeof text);
   assert_string_equal(text,
                       "cores wait for ever: task 7 (waits) block 0 AIC on core 3 waits for a signal at flag 9; task "
                       "7 (waits) block 0 AIV0 on core 4 waits for an element from AIV1 on core 5, which has "
                       "returned");
-  pto_core_waits_describe(&found, small, sizeof small);
+  pto_core_waits_describe(&found, NULL, NULL, small, sizeof small);
   assert_true(strlen(small) < sizeof small && strstr(small, "; and 1 more") != NULL);
   pto_rendezvous_break_deadlock(&table);
   assert_int_equal(woken_count, 2);
@@ -470,7 +475,7 @@ static void test_of_more_waits_than_the_picture_holds_the_rest_is_counted(void *
   assert_int_equal(found.count, PTO_CORE_WAITS_MAX);
   assert_int_equal(found.more, more);
   for (uint32_t i = 0; i < found.count; i++) assert_int_equal(found.waits[i].waits_for, PTO_WAITS_FOR_FLAG);
-  pto_core_waits_describe(&found, text, sizeof text);
+  pto_core_waits_describe(&found, NULL, NULL, text, sizeof text);
   char end[32];
   snprintf(end, sizeof end, "; and %" PRIu32 " more", more);
   assert_string_equal(text + strlen(text) - strlen(end), end);

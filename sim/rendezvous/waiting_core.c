@@ -338,15 +338,21 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core) {
   return core->status == PTO_EDEADLOCK ? core->all->deadlock : core->sentence;
 }
 
+/* Who waits for whom now, and in which calls. */
+static void find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits) {
+  pto_rendezvous_find_waits(&cores->rendezvous, waits);
+  for (uint32_t i = 0; i < waits->count; i++) waits->waits[i].call = cores->cores[waits->waits[i].who.core].call;
+}
+
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
   if (pto_rendezvous_look_again(&cores->rendezvous)) return;
-  pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
-  pto_core_waits_describe(&cores->deadlock_waits, cores->deadlock, sizeof cores->deadlock);
+  find_waits(cores, &cores->deadlock_waits);
+  pto_core_waits_describe(&cores->deadlock_waits, NULL, NULL, cores->deadlock, sizeof cores->deadlock);
   pto_rendezvous_break_deadlock(&cores->rendezvous);
 }
 
 void pto_waiting_cores_end_waits(struct pto_waiting_cores *cores, const char *sentence) {
-  pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
+  find_waits(cores, &cores->deadlock_waits);
   snprintf(cores->deadlock, sizeof cores->deadlock, "%s", sentence);
   pto_rendezvous_break_deadlock(&cores->rendezvous);
 }
@@ -355,7 +361,7 @@ void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct 
   if (cores->deadlock[0])
     *waits = cores->deadlock_waits;
   else
-    pto_rendezvous_find_waits(&cores->rendezvous, waits);
+    find_waits(cores, waits);
 }
 
 /* ---- all of them ---- */

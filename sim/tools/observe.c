@@ -39,6 +39,8 @@ struct engine_observe {
   struct pto_observed_local local; /* of that unit */
   uint32_t run_count;
   bool is_moved; /* its next runs */
+  bool has_asked_time;
+  uint64_t now_ns; /* what its cores are told; it stands still */
   struct pto_completion *done;
   uint32_t done_count;
   struct pto_solo solo;
@@ -65,7 +67,12 @@ static bool has_steps(void *engine) {
   const struct pto_observe_schedule *schedule = ((struct engine_observe *)engine)->schedule;
   return schedule && schedule->steps;
 }
-static const struct pto_waiting_hooks hooks = {.wake = wake_core, .steps = has_steps};
+static uint64_t tell_time(struct pto_waiting_core *core) {
+  struct engine_observe *engine = core->all->engine;
+  engine->has_asked_time = true;
+  return engine->now_ns;
+}
+static const struct pto_waiting_hooks hooks = {.wake = wake_core, .steps = has_steps, .now_ns = tell_time};
 
 static void tell(const struct engine_observe *engine, const struct pto_waiting_core *core,
                  enum pto_core_event_kind kind) {
@@ -178,6 +185,13 @@ static int engine_run(struct pto_port *port, struct pto_observed_fill fill) {
 
 static void engine_move(struct pto_port *port, bool is_moved) { engine_of(port)->is_moved = is_moved; }
 
+/* A day. */
+#define LATER_NS UINT64_C(86400000000007)
+static bool engine_later(struct pto_port *port, bool is_later) {
+  engine_of(port)->now_ns = is_later ? LATER_NS : 0;
+  return engine_of(port)->has_asked_time;
+}
+
 static void engine_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
   pto_solo_leave(&engine->solo);
@@ -198,7 +212,7 @@ static void engine_abandon(struct pto_port *port) {
 
 static const struct pto_observed_local *engine_local(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
-  engine->local = (struct pto_observed_local){{0}};
+  engine->local = (struct pto_observed_local){.bytes = {0}};
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
     pto_observed_call_measure_local(message, &engine->views[message->core], &engine->local);
@@ -234,6 +248,7 @@ static void run_unit(struct engine_observe *engine) {
   engine->first = (engine->first + size) % engine->capacity;
   engine->count -= size;
   engine->run_count = 0;
+  engine->has_asked_time = false;
   engine->unit = (struct pto_observed_unit){.messages = engine->unit_messages,
                                             .count = size,
                                             .waits = (engine->unit_messages[0].flags & PTO_MESSAGE_WAITS) != 0};
@@ -320,6 +335,7 @@ static const struct pto_observed_ops observed = {.set = engine_set,
                                                  .abandon = engine_abandon,
                                                  .move = engine_move,
                                                  .give_up = engine_give_up,
+                                                 .later = engine_later,
                                                  .local = engine_local,
                                                  .schedule = engine_schedule};
 static const struct pto_port_ops ops = {.begin_run = engine_begin_run,

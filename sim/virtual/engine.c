@@ -497,7 +497,7 @@ static void engine_abandon_unit(struct pto_port *port) {
 static const struct pto_observed_local *engine_local(struct pto_port *port) {
   struct pto_virtual_cores *cores = &engine_of(port)->cores;
   struct pto_virtual_observed *its = &cores->observed;
-  its->local = (struct pto_observed_local){{0}};
+  its->local = (struct pto_observed_local){.bytes = {0}};
   pto_observed_call_measure_local(its->message, &cores->views[its->message->core], &its->local);
   return &its->local;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <check/explore/explore.h>
+#include <pto/core.h>
 #include <runtime/base/sanitizer.h>
 
 #define CELLS 4u
@@ -69,6 +70,17 @@ static int careful_run(const struct pto_kernel_args *a) {
   return copy_run(a);
 }
 
+/* One core of a block says that x is there before it writes it; the other one waits and copies it. */
+static int early_signal_run(const struct pto_kernel_args *a) {
+  const int status = pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0);
+  for (uint32_t i = 0; i < CELLS && status == 0; i++) cells(a, 0)[i] = (int32_t)(50 + i);
+  return status;
+}
+static int waiting_copy_run(const struct pto_kernel_args *a) {
+  const int status = pto_core_wait(a, 0);
+  return status ? status : copy_run(a);
+}
+
 #define CELLS_OF(mode_)                                                                                                \
   { .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1 }
 static const struct pto_kernel_param fill_params[] = {CELLS_OF(PTO_OUTPUT),
@@ -86,6 +98,11 @@ static const struct pto_kernel copy = {"copy", PTO_AIV, 0, copy_params, 2, copy_
 static const struct pto_kernel careful = {"careful", PTO_AIV, 0, copy_params, 2, careful_run, NULL, NULL, NULL};
 static const struct pto_kernel fickle = {"fickle", PTO_AIV, 0, copy_params, 2, fickle_run, NULL, NULL, NULL};
 static const struct pto_kernel step = {"step", PTO_AIV, 0, step_params, 1, step_run, NULL, NULL, NULL};
+static const struct pto_kernel_param pair_params[] = {CELLS_OF(PTO_INOUT), CELLS_OF(PTO_OUTPUT)};
+static const struct pto_kernel early_signal = {
+    "early signal", PTO_AIV, PTO_KERNEL_WAITS, pair_params, 2, early_signal_run, NULL, NULL, NULL};
+static const struct pto_kernel waiting_copy = {
+    "waiting copy", PTO_AIV, PTO_KERNEL_WAITS, pair_params, 2, waiting_copy_run, NULL, NULL, NULL};
 static const struct pto_kernel counting = {"counting", PTO_AIV, 0, step_params, 1, counting_run, NULL, NULL, NULL};
 
 /* ---- programs ---- */
@@ -230,6 +247,14 @@ static int submitting_as_it_sees(struct pto_runtime *rt, struct pto_program_run 
 }
 
 /* The third task runs where the first has written its element. */
+/* Two cores that race, and a task that has nothing to do with them. */
+static int racing_cores(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
+  const struct pto_launch launch = {.aiv0 = &early_signal, .aiv1 = &waiting_copy};
+  const int status = pto_submit(rt, &launch, (struct pto_param[]){pto_inout(&x), pto_output(&y)}, 2, NULL);
+  return status ? status : submit_fill(rt, &fill, &z, 6, NULL);
+}
+
 static int predicated(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
   const struct pto_tensor element = pto_tensor_slice(&x, 0, 0, 1, 1);
@@ -411,7 +436,7 @@ static void test_the_host_is_told_even_where_a_task_came_between(void **state) {
   const struct pto_schedule_name delay = {PTO_STRATEGY_DELAY, 1};
   open_program(&e, with_host, PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
   assert_int_equal(pto_explore_replay(&e.explore, &delay, NULL, &e.error), PTO_OK);
-  assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 2 of the orchestration");
+  assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 1 of the orchestration");
   close_program(&e);
 }
 
@@ -419,6 +444,30 @@ static void test_blocks_whose_order_matters_are_told_as_blocks(void **state) {
   struct explored e;
   explore_some(&e, in_blocks, PTO_DEPS_EXACT);
   assert_says(&e, PTO_FINDING_ORDER, "of task 0 (step); blocks of a task have no order");
+  close_program(&e);
+}
+
+/* What AIV0 does behind its signal is held until both tasks are submitted; or until AIV1 has copied, beside a hold of
+ * the orchestration that comes first in the list. */
+static void test_cores_that_race_are_told_though_the_orchestration_went_on(void **state) {
+  const struct pto_explore_event signalled = {.role = PTO_ROLE_AIV0, .piece = 2, .kind = PTO_EXPLORE_CALL};
+  const struct pto_explore_event copied = {.role = PTO_ROLE_AIV1, .piece = 1, .kind = PTO_EXPLORE_CALL};
+  const struct pto_explore_event began = {.role = PTO_ROLE_AIV0, .kind = PTO_EXPLORE_CALL};
+  struct pto_explore_hold items[] = {{.event = began, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = 1},
+                                     {.event = signalled, .until = copied}};
+  struct pto_explore_hold alone = {.event = signalled, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = 2};
+  const struct pto_explore_holds both = {.items = items, .count = 2, .capacity = 2};
+  const struct pto_explore_holds one = {.items = &alone, .count = 1, .capacity = 1};
+  struct explored e;
+  open_program(&e, racing_cores, PTO_DEPS_EXACT);
+  assert_int_equal(pto_explore_replay(&e.explore, NULL, &both, &e.error), PTO_OK);
+  assert_says(&e, PTO_FINDING_ORDER, "piece 1 of AIV1 of block 0 ran before piece 2 of AIV0 of block 0 of task 0");
+  close_program(&e);
+  open_program(&e, racing_cores, PTO_DEPS_EXACT);
+  assert_int_equal(pto_explore_replay(&e.explore, NULL, &one, &e.error), PTO_OK);
+  assert_says(
+      &e, PTO_FINDING_ORDER,
+      "piece 2 of AIV0 of block 0 of task 0 (early signal+waiting copy) ran after piece 1 of AIV1 of block 0; ");
   close_program(&e);
 }
 
@@ -433,7 +482,7 @@ static void test_an_orchestration_that_does_not_wait_is_told_so(void **state) {
 static void test_a_write_of_the_host_that_does_not_wait_for_readers_is_told_so(void **state) {
   struct explored e;
   explore_some(&e, with_host, PTO_DEPS_PTO | PTO_DEPS_SWITCH_HOST_WAITS_FOR_READERS);
-  assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 2 of the orchestration");
+  assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 1 of the orchestration");
   close_program(&e);
 }
 
@@ -628,6 +677,7 @@ int main(void) {
       cmocka_unit_test(test_an_order_that_does_not_repeat_itself_is_unstable),
       cmocka_unit_test(test_the_host_is_told_even_where_a_task_came_between),
       cmocka_unit_test(test_blocks_whose_order_matters_are_told_as_blocks),
+      cmocka_unit_test(test_cores_that_race_are_told_though_the_orchestration_went_on),
       cmocka_unit_test(test_an_orchestration_that_does_not_wait_is_told_so),
       cmocka_unit_test(test_a_write_of_the_host_that_does_not_wait_for_readers_is_told_so),
       cmocka_unit_test(test_of_tasks_in_a_row_the_two_without_an_edge_are_told),

@@ -57,6 +57,27 @@ RUN(counts_beside) { /* z; by a mistake, how often it was called in the word beh
 }
 KERNEL(counts_beside, 2, OUT);
 
+RUN(by_address) { /* z = x; by a mistake of the array whose address it knows */
+  const float *x = MISTAKE(a) ? w.b : X(a, 0);
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = x[i];
+  return 0;
+}
+KERNEL(by_address, 3, IN, OUT);
+
+RUN(here_and_there) { /* z = x, and by a mistake three elements of arrays that it knows */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
+  if (MISTAKE(a)) X(a, 1)[0] += w.a[100] + w.a[3000] + w.b[2000];
+  return 0;
+}
+KERNEL(here_and_there, 3, IN, OUT);
+
+RUN(all_of_two) { /* the same, and most of the arrays */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
+  for (uint64_t i = 500; MISTAKE(a) && i < 3500; i++) X(a, 1)[i % 16] += w.a[i] + w.b[i];
+  return 0;
+}
+KERNEL(all_of_two, 3, IN, OUT);
+
 RUN(mask) { /* loads more than it has, and drops it */
   const float x[2] = {X(a, 0)[numel(a, 0) - 1], X(a, 0)[numel(a, 0)]};
   const uint64_t lane = MISTAKE(a);
@@ -73,6 +94,19 @@ RUN(own_part) { /* each block a quarter of z; by a mistake one element of its ne
 }
 KERNEL(own_part, 2, OUT);
 
+RUN(own_part_and_sum) { /* the same, and adds to s */
+  X(a, 1)[0] += 1;
+  return own_part(a);
+}
+KERNEL(own_part_and_sum, 3, OUT, SUM);
+static const struct pto_kernel beside_sum_kernel = {
+    .name = "beside_sum",
+    .cores = PTO_AIV,
+    .params = LIST(OUT, {.name = "s", .mode = PTO_UNUSED}),
+    .param_count = 3,
+    .run = own_part,
+};
+
 RUN(neighbour) { /* y of its own part; by a mistake, plus what the next block has */
   const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
   const float more = MISTAKE(a) && a->core->block_index == 2 ? X(a, 0)[first + part] : 0;
@@ -80,6 +114,46 @@ RUN(neighbour) { /* y of its own part; by a mistake, plus what the next block ha
   return 0;
 }
 KERNEL(neighbour, 2, BOTH);
+
+RUN(after_next) { /* z of its own part; by a mistake the first as what the next block's was */
+  const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
+  const uint32_t from = MISTAKE(a) && a->core->block_index == 0 ? part : 0;
+  const float before = X(a, 0)[from];
+  for (uint64_t i = first; i < first + part; i++) X(a, 0)[i] = (float)i;
+  if (from) X(a, 0)[0] = before;
+  return 0;
+}
+KERNEL(after_next, 2, OUT);
+
+RUN(adds_and_fails) { /* the first block adds to an OUTPUT, the second fails */
+  if (a->core->block_index) return pto_kernel_error(a, "as it should");
+  for (uint64_t i = 0; i < 16; i++) X(a, 0)[i] += 1;
+  return 0;
+}
+KERNEL(adds_and_fails, 2, OUT);
+
+RUN(nibbles_of_part) { /* a quarter of z; where a quarter is an odd number, neighbours share a byte */
+  const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
+  uint8_t *z = a->tensors[0].addr;
+  for (uint64_t i = first; i < first + part; i++) z[i / 2] = i % 2 ? (z[i / 2] & 15) | 0x50 : (z[i / 2] & 240) | 5;
+  return 0;
+}
+KERNEL(nibbles_of_part, 2, OUT);
+
+RUN(read_half) { /* y = the first element of z; by a mistake of what the other core writes */
+  const uint64_t half = numel(a, 0) / 2;
+  X(a, 1)[0] = MISTAKE(a) ? X(a, 0)[half] : 3;
+  return 0;
+}
+static const struct pto_kernel_param of_read_half[] = {BOTH, OUT, {.name = "mistake", .mode = PTO_SCALAR}};
+static const struct pto_kernel read_half_kernel = {
+    .name = "read_half", .cores = PTO_AIV, .params = of_read_half, .param_count = 3, .run = read_half};
+RUN(write_half) {
+  for (uint64_t i = numel(a, 0) / 2; i < numel(a, 0); i++) X(a, 0)[i] = 2;
+  return 0;
+}
+static const struct pto_kernel write_half_kernel = {
+    .name = "write_half", .cores = PTO_AIV, .params = LIST(BOTH, {.name = "z"}), .param_count = 3, .run = write_half};
 
 RUN(half_of_lane) { /* an AIC's and an AIV's half; by a mistake both the same */
   const uint64_t half = numel(a, 0) / 2, first = a->core->lane && !MISTAKE(a) ? half : 0;
@@ -190,6 +264,20 @@ BODY(writes_in_two_places) { /* array b lies behind array a */
   return two(rt, &scatter_kernel, &x, &w.ta, w.mistake);
 }
 
+BODY(reads_an_array_of_its_own) { /* array b, 24 KiB and 20 KiB from what the task has */
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  return two(rt, &by_address_kernel, &x, &z, w.mistake);
+}
+BODY(reads_here_and_there) { /* among 12000 elements of which none is the task's */
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), y = part(&w.tb, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  FIRST(two(rt, &copy_kernel, &y, &z, 0));
+  return status ? status : two(rt, &here_and_there_kernel, &x, &z, w.mistake);
+}
+BODY(reads_all_of_two_arrays) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), y = part(&w.tb, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  FIRST(two(rt, &copy_kernel, &y, &z, 0));
+  return status ? status : two(rt, &all_of_two_kernel, &x, &z, w.mistake);
+}
 BODY(drops_what_it_loads) {
   struct pto_tensor x = part(&w.ta, 0, 16, 1), z = fresh(rt, PTO_FLOAT32, 16);
   return two(rt, &mask_kernel, &x, &z, w.mistake);
@@ -202,6 +290,21 @@ BODY(overlaps_a_block) {
   return status ? status : one(rt, &fill_kernel, &rest, 0);
 }
 BODY(reads_another_block) { return blocks(rt, &neighbour_kernel, &w.tb); }
+BODY(reads_the_next_block) { return blocks(rt, &after_next_kernel, &w.tout); }
+BODY(fails_in_a_block) {
+  struct pto_tensor z = part(&w.tout, 0, 64, 1);
+  return blocks(rt, &adds_and_fails_kernel, &z);
+}
+BODY(shares_a_byte) {
+  const uint64_t n = w.mistake ? 28 : 32;
+  struct pto_tensor z = pto_external_tensor(rt, w.out, PTO_INT4, 1, &n);
+  return blocks(rt, &nibbles_of_part_kernel, &z);
+}
+BODY(reads_what_a_core_writes) {
+  struct pto_tensor x = part(&w.tb, 0, 256, 1), z = part(&w.tout, 0, 1, 1);
+  struct pto_param params[] = {pto_inout(&x), pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &(struct pto_launch){.aiv0 = &write_half_kernel, .aiv1 = &read_half_kernel}, params, 3, NULL);
+}
 BODY(overlaps_a_core) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 256);
   struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
@@ -256,20 +359,49 @@ static const struct planted planted[] = {
      {{"read outside", "reads bytes [4, 16) of array a", "between the rows of param 0 x"}}},
     {"a write to what the other core of a MIX declares is found",
      writes_what_is_the_others,
-     {{"write outside", "AIV0 writes bytes [4, 8) of buffer 4"}, {"blocks", "[4, 8) of buffer 4"}}},
+     {{"write outside", "AIV0 writes bytes [4, 8) of buffer 4", ": in param 0 z (unused)"},
+      {"blocks", "[4, 8) of buffer 4"}}},
     {"writes behind one array and into another are told of both",
      writes_in_two_places,
      {{"write outside", "writes bytes [16384, 16388) of array a (buffer", "right behind param 1 z"},
       {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
+    {"of a read of an array that has nothing to do with the task no distance is told",
+     reads_an_array_of_its_own,
+     {{"read outside", "of array b (buffer 2), which it does not declare: far from all of its parameters;"}}},
+    {"of many bytes that are not declared the few that are read are found",
+     reads_here_and_there,
+     {{"read outside", "reads bytes [400, 404), [12000, 12004) of array a"},
+      {"read outside", "reads bytes [8000, 8004) of array b"}}},
+    {"of two arrays that are read in large the ends are exact",
+     reads_all_of_two_arrays,
+     {{"read outside", "reads some of bytes [2000, 14000) of array a"},
+      {"read outside", "reads some of bytes [2000, 14000) of array b"}}},
     {"what is loaded and dropped is no finding",
      drops_what_it_loads,
      {{"read outside", "reads bytes [64, 68) of array a"}}},
     {"blocks that write the same bytes are found",
      overlaps_a_block,
-     {{"blocks", "block 1 writes bytes [512, 516) of array out", "which its block 2 writes too"}}},
+     {{"blocks",
+       "block 1 writes bytes [512, 516) of array out (buffer 3), through param 0 z (output), which its block 2 "
+       "writes too: nothing orders the two",
+       "; let one of the two alone write them"}}},
     {"a block that reads what the next one writes is found",
      reads_another_block,
      {{"blocks", "block 3 writes bytes [12288, 12292) of array b", "which its block 2 reads"}}},
+    {"a block that reads of an OUTPUT what the next one writes is told as that alone",
+     reads_the_next_block,
+     {{"blocks", "block 1 writes bytes [4096, 4100) of array out", "; let a second task read them, with `pto_input`"}}},
+    {"blocks that share a byte of two elements are told as that alone",
+     shares_a_byte,
+     {{"blocks",
+       "block 0 writes bytes [3, 4) of array out (buffer 3), through param 0 z (output), which its block 1 "
+       "writes too",
+       "`part = (count + 2 * parts - 1) / (2 * parts) * 2`"},
+      {"blocks", "block 2 writes bytes [10, 11) of array out"}}},
+    {"a core that reads what the other one of its block writes is found",
+     reads_what_a_core_writes,
+     {{"blocks", "task 0 (write_half) AIV0 writes bytes [512, 516) of array b",
+       ", which its core AIV1 (read_half) reads"}}},
     {"cores of a task that write the same bytes are found",
      overlaps_a_core,
      {{"blocks", "AIC writes bytes [0, 1024) of buffer 4", "its core AIV0 writes too"}}},
@@ -289,6 +421,38 @@ static void the_first_run_is_the_one_that_counts(void **state) {
   for (uint64_t i = 0; i < 4096; i++)
     if (w.b[i] != (i / 1024 == 2 ? 11 : 6)) fail_msg("%d %f", (int)i, w.b[i]);
   assert_int_equal(result.findings.total, 1);
+  pto_findings_fini(&result.findings);
+}
+
+static void what_an_output_held_is_told_though_its_task_fails(void **state) {
+  const struct planted fails = {.body = fails_in_a_block};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&fails, 1, &all, &result);
+  assert_int_equal(result.status, PTO_EKERNEL);
+  assert_int_equal(result.findings.total, 1);
+  assert_non_null(strstr(result.findings.items[0].sentence, "block 0 reads bytes [0, 64) of array out"));
+  assert_string_equal(result.findings.items[0].remedy, "declare param 0 INOUT");
+  pto_findings_fini(&result.findings);
+}
+
+/* Each side of it, though both are of one task. */
+static void two_cores_of_a_finding_have_their_kernels_and_parameters(void **state) {
+  const struct planted reads = {.body = reads_what_a_core_writes};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&reads, 1, &all, &result);
+  assert_int_equal(result.findings.count, 1);
+  const struct pto_finding *finding = &result.findings.items[0];
+  assert_string_equal(finding->kernels[0], "write_half");
+  assert_string_equal(finding->kernels[1], "read_half");
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(finding->tasks[i], 0);
+    assert_int_equal(finding->params[i], 0);
+    assert_string_equal(finding->arrays[i], "array b (buffer 2)");
+  }
+  assert_non_null(strstr(finding->remedy, "`pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)` behind the write of "
+                                          "AIV0 and `pto_core_wait(args, 0)` before the read of AIV1"));
   pto_findings_fini(&result.findings);
 }
 
@@ -335,16 +499,65 @@ static void blocks_that_share_a_store_are_noted(void **state) {
     assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], parts_elems == 16);
     if (parts_elems == 16)
       assert_non_null(strstr(result.findings.items[0].sentence, "block 0 writes bytes [0, 16) of array out (buffer 3), "
-                                                                "and its block 1 (AIV0) from byte 16 on: "));
+                                                                "and its block 1 from byte 16 on: "));
     assert_int_equal(result.findings.total, 0); /* a note */
     pto_findings_fini(&result.findings);
   }
 }
 
+/* The same blocks one after another, which ACCUMULATE makes them; on one lane, or on both. */
+static bool is_on_both_lanes;
+BODY(writes_parts_in_order) {
+  struct pto_tensor z = part(&w.tout, 0, 16, 1), s = part(&w.tb, 0, 1, 1);
+  const struct pto_launch launch = {
+      .aiv0 = &own_part_and_sum_kernel, .aiv1 = is_on_both_lanes ? &beside_sum_kernel : NULL, .block_count = 4};
+  struct pto_param params[] = {pto_output(&z), pto_accumulate(&s), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &launch, params, 3, NULL);
+}
+static void blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores_of_one_may_not(void **state) {
+  const struct planted parts = {.body = writes_parts_in_order};
+  const struct pto_observe_options all = {0};
+  for (int lanes = 1; lanes <= 2; lanes++) {
+    struct run result;
+    is_on_both_lanes = lanes == 2;
+    run(&parts, 1, &all, &result); /* block 1 writes an element of block 2's too */
+    assert_int_equal(result.status, PTO_OK);
+    assert_int_equal(result.summary.calls, 4 * lanes);
+    assert_int_equal(result.findings.by_kind[PTO_FINDING_BLOCKS], lanes == 1 ? 0 : 4); /* one a block */
+    assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], 0);
+    for (uint32_t i = 0; i < result.findings.count; i++)
+      assert_non_null(strstr(result.findings.items[i].sentence, "which its core AIV1 (beside_sum) writes too"));
+    pto_findings_fini(&result.findings);
+  }
+}
+
+/* AIV0 and AIV1 a half each of six elements. */
+BODY(writes_halves) {
+  struct pto_tensor z = part(&w.tout, 0, 6, 1);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(0)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &half_of_lane_kernel, .aiv0 = &half_of_lane_kernel}, params, 2,
+                    NULL);
+}
+static void cores_that_share_a_store_are_noted_as_cores(void **state) {
+  const struct planted halves = {.body = writes_halves};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&halves, 0, &all, &result);
+  assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], 1);
+  assert_non_null(strstr(result.findings.items[0].sentence, "AIC writes bytes [0, 12) of array out (buffer 3), and its "
+                                                            "core AIV0 from byte 12 on: "));
+  pto_findings_fini(&result.findings);
+}
+
 int main(void) {
-  const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
-                                      cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
-                                      cmocka_unit_test(only_what_is_asked_for_is_observed),
-                                      cmocka_unit_test(blocks_that_share_a_store_are_noted)};
+  const struct CMUnitTest others[] = {
+      cmocka_unit_test(the_first_run_is_the_one_that_counts),
+      cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
+      cmocka_unit_test(only_what_is_asked_for_is_observed),
+      cmocka_unit_test(blocks_that_share_a_store_are_noted),
+      cmocka_unit_test(cores_that_share_a_store_are_noted_as_cores),
+      cmocka_unit_test(blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores_of_one_may_not),
+      cmocka_unit_test(what_an_output_held_is_told_though_its_task_fails),
+      cmocka_unit_test(two_cores_of_a_finding_have_their_kernels_and_parameters)};
   return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }

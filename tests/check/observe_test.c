@@ -111,6 +111,18 @@ RUN(use_far_local) { /* more than its cost says, which is nothing */
 static const struct pto_kernel use_far_local_kernel = {
     .name = "use_far_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_far_local};
 static struct pto_cost local_cost(const struct pto_kernel_args *a) { return (struct pto_cost){.local_bytes = 64}; }
+RUN(fill_local) { /* a cache line, as its cost says; by a mistake half of the next one too */
+  float *local = a->core->local.addr;
+  for (uint64_t i = 0; i < (MISTAKE(a) ? 24 : 16); i++) local[i] = (float)i + 1;
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = local[i];
+  return 0;
+}
+static const struct pto_kernel fill_local_kernel = {.name = "fill_local",
+                                                    .cores = PTO_AIV | PTO_AIC,
+                                                    .params = LIST(OUT),
+                                                    .param_count = 2,
+                                                    .run = fill_local,
+                                                    .cost = local_cost};
 static const struct pto_kernel use_local_kernel = {
     .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
 
@@ -142,13 +154,31 @@ RUN(through_the_heap) {
 }
 KERNEL(through_the_heap, 3, IN, OUT);
 
-RUN(nibbles) { /* an odd number of them: the last byte's other half stays */
+RUN(nibbles) { /* an odd number of them: the last byte's other half stays; by a mistake all of it does */
   uint8_t *z = a->tensors[0].addr;
   memset(z, 0x21, numel(a, 0) / 2);
+  if (MISTAKE(a)) return 0;
   z[numel(a, 0) / 2] = (uint8_t)((z[numel(a, 0) / 2] & 0xf0) | 1);
   return 0;
 }
 KERNEL(nibbles, 2, OUT);
+
+RUN(nibbles_of_block) { /* 14 a block, the last one's 13 */
+  uint8_t *z = (uint8_t *)a->tensors[0].addr + (uint64_t)a->core->block_index * 7;
+  const bool is_last = a->core->block_index + 1 == a->core->block_count;
+  memset(z, 0x21, is_last ? 6 : 7);
+  if (is_last) z[6] = (uint8_t)((z[6] & 0xf0) | 1);
+  return 0;
+}
+KERNEL(nibbles_of_block, 2, OUT);
+
+RUN(add_nibbles) { /* z = x + 1 of one 4-bit element; by a mistake plus what z was, which its half of a byte tells */
+  uint8_t *z = a->tensors[1].addr;
+  const uint8_t sum = (uint8_t)(*(const uint8_t *)a->tensors[0].addr + 1 + (MISTAKE(a) ? *z : 0));
+  *z = (uint8_t)((*z & 0xf0) | (sum & 15));
+  return 0;
+}
+KERNEL(add_nibbles, 3, IN, OUT);
 
 /* ---- orchestrations ---- */
 
@@ -189,6 +219,18 @@ BODY(reads_what_is_not_written) {
   FIRST(w.mistake ? pto_alloc_tensors(rt, &x, 1, NULL) : one(rt, &fill_kernel, &x, 0));
   return status ? status : two(rt, &copy_kernel, &x, &z, 0);
 }
+/* Each half of z has a task that writes it, if its predicate holds. */
+BODY(reads_what_was_skipped) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16), flag = fresh(rt, PTO_UINT64, 1), to = part(&w.tout, 0, 8, 1);
+  struct pto_tensor halves[] = {part(&z, 0, 8, 1), part(&z, 8, 16, 1)};
+  const struct pto_launch launch = {.aiv0 = &fill_kernel, .predicate = {&flag, PTO_IF_LT, 3}};
+  FIRST(pto_alloc_tensors(rt, (struct pto_tensor[]){z, flag}, 2, NULL));
+  if (!status) status = pto_write_element(rt, &flag, (uint64_t[]){0}, (uint64_t[]){w.mistake ? UINT64_MAX : 2});
+  for (int i = 0; i < 2 && !status; i++)
+    status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&halves[i]), pto_scalar_u64(0)}, 2, NULL);
+  return status ? status : two(rt, &copy_kernel, &halves[0], &to, 0);
+}
+
 BODY(reads_what_was_left) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
   FIRST(one(rt, &fill_most_kernel, &x, w.mistake));
@@ -205,6 +247,17 @@ BODY(leaves_what_no_task_reads) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), y = part(&x, 3, 256, 1), z = fresh(rt, PTO_FLOAT32, 253);
   FIRST(one(rt, &fill_most_kernel, &x, 1));
   return status ? status : two(rt, &copy_kernel, &y, &z, 0);
+}
+static struct pto_tensor nibbles_at(struct pto_runtime *rt, float *array, uint64_t n) {
+  return pto_external_tensor(rt, array, PTO_INT4, 1, &n);
+}
+BODY(leaves_half_a_byte) {
+  struct pto_tensor z = nibbles_at(rt, w.out, 77);
+  return one(rt, &nibbles_kernel, &z, w.mistake);
+}
+BODY(reads_half_a_byte) {
+  struct pto_tensor x = nibbles_at(rt, w.a, 1), z = nibbles_at(rt, w.out, 1);
+  return two(rt, &add_nibbles_kernel, &x, &z, w.mistake);
 }
 BODY(looks_up_by_an_output) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 1);
@@ -230,6 +283,15 @@ BODY(reads_far_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_far_local_kernel, &z, w.mistake);
 }
+BODY(fills_local_memory) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &fill_local_kernel, &z, w.mistake);
+}
+BODY(fills_l1) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &fill_local_kernel}, params, 2, NULL);
+}
 BODY(reads_old_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_local_kernel, &z, w.mistake);
@@ -253,13 +315,14 @@ BODY(uses_the_heap) {
 /* All that looks like a mistake and is none. */
 BODY(is_right) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 16), y = fresh(rt, PTO_FLOAT32, 16), odd = fresh(rt, PTO_INT4, 77);
-  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1);
+  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1), parts = nibbles_at(rt, w.out, 55);
   FIRST(pto_alloc_tensors(rt, &x, 1, NULL));
   for (uint64_t i = 0; i < 16 && !status; i++) status = pto_write_element(rt, &x, &i, &(float){-(float)i});
   if (!status) status = two(rt, &copy_kernel, &x, &y, 0);
   if (!status) status = two(rt, &absolute_kernel, &y, &y, 0);
   if (!status) status = two(rt, &absolute_kernel, &positive, &positive, 0); /* nothing changes */
   if (!status) status = one(rt, &nibbles_kernel, &odd, 0);
+  if (!status) status = blocks(rt, &nibbles_of_block_kernel, &parts);
   if (!status) status = blocks(rt, &accumulate_kernel, &sums);
   return status;
 }
@@ -289,6 +352,13 @@ static const struct planted planted[] = {
     {"a read of what is not written is found",
      reads_what_is_not_written,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
+    {"a read of what a task would have written that its predicate skipped is found, and the task",
+     reads_what_was_skipped,
+     {{"read unwritten",
+       "task 3 (copy) reads bytes [0, 32) of buffer 4, which nobody has written, through param 0 x (input): task 1 "
+       "(fill), which declares to write them, was skipped: its predicate, bytes [0, 8) of buffer 5 < 3, found "
+       "18446744073709551615; ",
+       "byte 0 of array out"}}},
     {"a read of what a task left out is found, and the task",
      reads_what_was_left,
      {{"read unwritten", "task 1 (copy) reads bytes [0, 12) of buffer 4, which task 0"},
@@ -300,6 +370,12 @@ static const struct planted planted[] = {
     {"what no task writes of an array is found",
      leaves_an_array,
      {{"not written", "does not write bytes [0, 12) of array out"}}},
+    {"the last element of an odd number of 4-bit ones that is left is found",
+     leaves_half_a_byte,
+     {{"not written", "does not write bytes [38, 39) of array out"}}},
+    {"a read of the last of an odd number of 4-bit elements of an OUTPUT is found",
+     reads_half_a_byte,
+     {{"read output", "reads bytes [0, 1) of array out"}}},
     {"what is left out and not read is no finding", leaves_what_no_task_reads, {{NULL}}},
     {"a read that ends in a signal is found",
      looks_up_by_an_output,
@@ -311,6 +387,10 @@ static const struct planted planted[] = {
     {"a read of old local memory is found",
      reads_old_local_memory,
      {{"read unwritten", "not written itself: bytes [28, 32) of the core's UB"}}},
+    {"local memory that the cost does not state is found",
+     fills_local_memory,
+     {{"local", "writes bytes [64, 96) of the core's UB, and its cost states 64 of it", "`.local_bytes = 96`"}}},
+    {"the same of L1", fills_l1, {{"local", "writes bytes [64, 96) of the core's L1, and its cost states 64 of it"}}},
     {"of a read of local memory that no cost states the ends are exact",
      reads_far_local_memory,
      {{"read unwritten", "some of bytes [20000, 20012) of the core's UB"}}},

@@ -102,6 +102,49 @@ static void test_twin_is_clean(void **state) {
   pto_observed_close(&observed);
 }
 
+/* What let the core pass that comes too early; and where it stands. */
+static void test_what_was_taken_is_told_and_where(void **state) {
+  static const struct {
+    const char *bug, *words[2];
+  } cases[] = {
+      {"early_signal", {"the wait of AIV1 at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
+      {"early_signal", {"which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"early_signal", {"(inout)) after its call at planted_cores.c:", "AIV1 reads them after its call at"}},
+      {"early_relay", {"(inout)) before its call at ", "AIV1 reads them after its call at planted_cores.c:"}},
+      {"early_relay", {"took signal 1 at its flag 0, which AIV0 sent at planted_cores.c:", "AIC writes bytes"}},
+      {"surplus", {"took signal 3 at its flag 0, which AIV0 sent at planted_cores.c:", " before it wrote them"}},
+      {"credits", {"the wait of AIV0 at planted_cores.c:", "took signal 3 at its flag 1, which AIV1 sent at"}},
+      {"credits", {"which AIV1 sent at planted_cores.c:", " before it read them"}},
+      {"freed_early", {"the wait of AIC at planted_cores.c:", "took signal 1 at its flag 0, which AIV0 sent at"}},
+      {"one_of_two", {"took signal 1 at its flag 0, which several cores signal", "AIC writes bytes"}},
+      {"three_ahead", {"AIV1 reads them", "nothing orders the two; submitted at"}},
+  };
+  (void)state;
+  skip_where_watched();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    const struct planted_row row = {.bug = cases[i].bug};
+    judge(&row, true);
+    const char *sentence = observed.findings.items[0].sentence;
+    if (!strstr(sentence, cases[i].words[0]) || !strstr(sentence, cases[i].words[1]))
+      fail_msg("%s: %s", row.bug, sentence);
+    pto_observed_close(&observed);
+  }
+}
+
+/* Who has waited for the write before the one that comes too early is not to read that. */
+static void test_a_way_that_is_known_is_told_alone(void **state) {
+  static const char *const bugs[] = {"credits",     "freed_early", "no_answer",   "slot_number",
+                                     "three_ahead", "late_wait",   "early_signal"};
+  (void)state;
+  skip_where_watched();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(bugs); i++) {
+    const struct planted_row row = {.bug = bugs[i]};
+    judge(&row, true);
+    if (strstr(observed.findings.items[0].remedy, " is to read what ")) fail_msg("%s: both ways", row.bug);
+    pto_observed_close(&observed);
+  }
+}
+
 /* All orders of the cores' steps: the two calls of the mistake are in different ones. */
 static void explore(const char *bug, bool is_buggy, struct pto_explored *explored) {
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
@@ -131,7 +174,7 @@ static void test_explored_at_each_call(void **state) {
   pto_explored_close(&explored);
 }
 
-static struct CMUnitTest tests[1 + 2 * PTO_ARRAY_LENGTH(rows)];
+static struct CMUnitTest tests[3 + 2 * PTO_ARRAY_LENGTH(rows)];
 static char names[PTO_ARRAY_LENGTH(tests)][96];
 
 int main(int argc, char **argv) {
@@ -147,6 +190,10 @@ int main(int argc, char **argv) {
           .name = names[count], .test_func = is_twin ? test_twin_is_clean : test_found, .initial_state = &rows[i]};
       count++;
     }
-  if (argc == 1) tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
+  if (argc == 1) {
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_what_was_taken_is_told_and_where);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_a_way_that_is_known_is_told_alone);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_explored_at_each_call);
+  }
   return _cmocka_run_group_tests("planted bugs between cores", tests, count, NULL, NULL);
 }

@@ -111,9 +111,10 @@ static void test_observe_tells_the_calls_that_it_was_not_to_look_at(void **state
 
 static void test_explore_tells_the_orders_and_whether_there_are_more(void **state) {
   EXPECT(0, "explore paged_attention --all", {"orders", 65, 0, NULL}, {"outputs", 1, 0, NULL},
-         {"calls", 0, 12, "check --observe"}, {"seeds", 1, SOME, "--seed N"});
+         {"external_buffers", 0, 4, NULL}, {"calls", 0, 12, "check --observe"}, {"seeds", 1, SOME, "--seed N"});
   EXPECT(0, "explore paged_attention --all --schedules 10", {"orders", 10, SOME, "explore --all --schedules N"},
-         {"outputs", 1, 0, NULL}, {"calls", 0, 12, "check --observe"}, {"seeds", 1, SOME, "--seed N"});
+         {"outputs", 1, 0, NULL}, {"external_buffers", 0, 4, NULL}, {"calls", 0, 12, "check --observe"},
+         {"seeds", 1, SOME, "--seed N"});
   EXPECT(0, "explore vector_example --replay newest", {"orders", 2, SOME, "explore --all"}, {"outputs", 1, 0, NULL});
   EXPECT(0, "explore vector_example --engine threads --schedules 3", {"runs", 3, 0, NULL},
          {"orders", 0, SOME, "explore --all"}, {"outputs", 1, 0, NULL});

@@ -333,6 +333,8 @@ static void test_every_verb_that_takes_a_program_takes_a_capture(void **state) {
   assert_int_equal(pto_ptosim_run("why %s 0 3", pto_ptosim_path("c.json")), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "task 2 (func_4)")); /* the way from matmul to sum */
   assert_int_equal(pto_ptosim_run("explore %s --schedules 4", pto_ptosim_path("c.json")), 0);
+  assert_int_equal(pto_ptosim_run("explore %s --all", pto_ptosim_path("c.json")), 0);
+  assert_null(strstr(pto_ptosim_last.out, "by pointers")); /* no orchestration but ptosim's own */
   assert_int_equal(pto_ptosim_run("run %s --engine threads", pto_ptosim_path("c.json")), 0);
 }
 

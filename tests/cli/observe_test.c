@@ -17,6 +17,13 @@ static void test_a_right_program_leaves_with_0_and_is_verified(void **state) {
   assert_int_equal(pto_ptosim_run("check vector_example --observe --expect f=/dev/null"), 2);
 }
 
+static void test_outputs_that_are_written_in_part_are_counted(void **state) {
+  assert_int_equal(pto_ptosim_run("check batch_paged_attention --case one --observe"), 0);
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_non_null(strstr(pto_ptosim_last.out,
+                         "  35 outputs were written in part; no task reads the rest before another writes it\n"));
+}
+
 static void test_json_has_what_was_done_and_found(void **state) {
   assert_int_equal(pto_ptosim_run("check vector_example --observe --json -"), 0);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
@@ -56,6 +63,60 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
   assert_non_null(strstr(pto_ptosim_last.out, "which its block 1 reads: nothing orders the two"));
   assert_non_null(strstr(pto_ptosim_last.out, " (and 2 more like it)\n"));
   assert_null(strstr(pto_ptosim_last.out, "read output"));
+}
+
+static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
+  static const char *const cases[][2] = {{"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
+                                         {"planted_kernels.so --case sum_lost", "add with `+=`, or declare it OUTPUT"},
+                                         {"planted_promises.so --case sum_scaled", "declare it INOUT"},
+                                         {"planted_kernels.so --case by_address", "compute with elements and offsets"},
+                                         {"planted_promises.so --case core_number", "use `args->core->block_index`"},
+                                         {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
+                                         {"planted_promises.so --case local_over", "`.local_bytes = 128`"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pto_ptosim_run("check %s/planted/%s --observe --json -", pto_ptosim_build(), cases[i][0]);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    if (json_is_false(json_object_get(root, "compared"))) skip();
+    json_t *finding = json_array_get(json_object_get(root, "findings"), 0);
+    if (!strstr(pto_json_text(finding, "remedy"), cases[i][1]))
+      fail_msg("of %s: %s", cases[i][0], pto_json_text(finding, "remedy"));
+    json_decref(root);
+  }
+}
+
+/* Of small numbers only some bytes change: their elements are one piece all the same. */
+static void test_what_two_blocks_write_is_told_whole(void **state) {
+  const int code = pto_ptosim_run("check %s/planted/planted_blocks.so --case same_row --observe", pto_ptosim_build());
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_int_equal(code, 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "block 0 writes bytes [0, 64) of array x (buffer 1) (elements [0,0] to "
+                                              "[0,15] of u32[16,16]), through param 0 x (inout), which its block 1"));
+  assert_non_null(strstr(pto_ptosim_last.out, "  2 found\n"));
+  assert_null(strstr(pto_ptosim_last.out, "near: "));
+}
+
+/* Of both: they are of one task, which is named and placed once. */
+static void test_blocks_that_share_a_byte_name_its_elements_and_a_remedy(void **state) {
+  const char *build = pto_ptosim_build();
+  const char *command = "check %s/planted/planted_blocks.so --case half_shared --observe --json -";
+  const int code = pto_ptosim_run(command, build);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *tasks, *finding = NULL;
+  if (json_is_false(json_object_get(root, "compared"))) skip();
+  assert_int_equal(code, 1);
+  assert_int_equal(pto_json_integer(root, "finding_count"), 2);
+  finding = json_array_get(json_object_get(root, "findings"), 0);
+  tasks = json_object_get(finding, "tasks");
+  const char *sentence = pto_json_text(finding, "sentence"), *place = strstr(sentence, "; submitted at ");
+  assert_non_null(strstr(sentence, "block 0 writes bytes [3, 4) of buffer 1 (elements [6] to [7] of i4[28]), through "
+                                   "param 0 z (output), which its block 1 writes too"));
+  assert_non_null(place);
+  assert_null(strstr(place, " and planted_blocks.c"));
+  assert_non_null(strstr(pto_json_text(finding, "remedy"), "begin each part at an even element"));
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(json_integer_value(json_array_get(tasks, i)), 0);
+    assert_true(json_is_object(json_array_get(json_object_get(finding, "places"), i)));
+  }
+  json_decref(root);
 }
 
 static void test_a_finding_names_parameter_bytes_and_elements(void **state) {
@@ -189,9 +250,13 @@ static void test_programs_that_come_with_it_are_clean(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_right_program_leaves_with_0_and_is_verified),
+      cmocka_unit_test(test_outputs_that_are_written_in_part_are_counted),
       cmocka_unit_test(test_json_has_what_was_done_and_found),
       cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
       cmocka_unit_test(test_what_another_block_writes_is_told_as_that_for_each_block),
+      cmocka_unit_test(test_a_promise_that_is_not_kept_has_a_remedy),
+      cmocka_unit_test(test_what_two_blocks_write_is_told_whole),
+      cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),

@@ -169,8 +169,8 @@ static void test_each_verb_tells_the_distance_to_what_the_task_has(void **state)
                     "in which the task has no parameter; it is 200004 bytes before its param 0 z");
     expect_sentence(
         judging_verbs[i], "planted_beside.so --case too_long",
-        "the address is 0 bytes behind the end of array z (64 bytes), which has 4 bytes less than its param "
-        "0 z");
+        "the address is 0 bytes behind the end of array z (64 bytes), in which its param 0 z begins and ends 4 "
+        "bytes behind it: `ptosim check --observe` tells its accesses");
   }
 }
 

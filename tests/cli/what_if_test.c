@@ -146,20 +146,29 @@ static void test_processes_change_nothing(void **state) {
   json_decref(three);
 }
 
+/* All, where the program is not run without computing, or none. */
+static void check_not_run(json_t *not_run, const char *why) {
+  assert_int_equal(json_is_null(not_run), why == NULL);
+  if (!why) return;
+  assert_true(number(not_run, "count") == number(not_run, "of"));
+  assert_non_null(strstr(pto_json_text(not_run, "why"), why));
+}
+
 /* What was run is so to the digit.  What holds the order of events is not: of a kernel, what others at the memory add
  * to its calls is halved with it, in the run only where they add less. */
 static void test_a_verdict_is_checked_by_what_it_names(void **state) {
   static const struct {
     const char *words;
     bool is_run;
-  } programs[] = {{"run bgemm", true},
-                  {"run bgemm --case 500x128x2", true},
-                  {"run moe", false},
-                  {"run paged_attention", true},
-                  {"run paged_attention --case var2 --rounds 2", true},
-                  {"run softmax_layernorm_mlp", true},
-                  {"run --model mobilenet_v2", true},
-                  {"graph --model mobilenet_v2 --run", false}}; /* with transfers */
+    const char *why_not;
+  } programs[] = {{"run bgemm", true, NULL},
+                  {"run bgemm --case 500x128x2", true, NULL},
+                  {"run moe", false, "no kernel was run"},
+                  {"run paged_attention", true, NULL},
+                  {"run paged_attention --case var2 --rounds 2", true, NULL},
+                  {"run softmax_layernorm_mlp", true, NULL},
+                  {"run --model mobilenet_v2", true, NULL},
+                  {"graph --model mobilenet_v2 --run", false, "drives contexts of its own"}}; /* with transfers */
   uint32_t checked = 0, kernels = 0;
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
     const char *program = programs[i].words;
@@ -167,6 +176,7 @@ static void test_a_verdict_is_checked_by_what_it_names(void **state) {
     snprintf(words, sizeof words, "%s --engine virtual --chip a2a3 --stats", program);
     json_t *run = ask(words), *verdict = json_object_get(json_object_get(run, "stats"), "verdict"), *gain;
     size_t k;
+    check_not_run(json_object_get(verdict, "not_run"), programs[i].why_not);
     json_array_foreach(json_object_get(verdict, "gains"), k, gain) {
       const char *command = json_string_value(json_object_get(gain, "command"));
       if (!command || strncmp(command + 7, program, strlen(program)) != 0) fail_msg("%s: no command", program);

@@ -12,6 +12,8 @@
   X(added_blocks, "all blocks add to one INOUT at once; ACCUMULATE would let them take turns")                         \
   X(halo_read, "each block reads the row of the block before it, which that one writes")                               \
   X(running_sum, "each block adds to the sum that the block before it writes, in an OUTPUT")                           \
+  X(kept_log, "blocks add to rows of their own and to one log, and no ACCUMULATE lets them run one after another")     \
+  X(half_shared, "blocks have an odd number of elements of 4 bits each, so that neighbours share a byte")              \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
   X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
@@ -86,6 +88,42 @@ static void running_sum(struct planted *p) {
                           to = pto_tensor_slice(&x, 0, 4, 8, 1);
   const struct pto_launch launch = {.aiv0 = &running_sum_kernel, .block_count = 4};
   put(p, launch, PARAMS(pto_input(&from), pto_output(&to), pto_scalar_u64(p->is_buggy)));
+}
+
+/* Row b += 1, and the log tells in which order the blocks came. */
+static int add_and_log_run(const struct pto_kernel_args *a) {
+  uint32_t *row = (uint32_t *)a->tensors[0].addr + a->core->block_index * PLANTED_COLUMNS, *log = a->tensors[1].addr;
+  for (uint64_t j = 0; j < PLANTED_COLUMNS; j++) row[j]++;
+  *log = 3 * *log + a->core->block_index;
+  return 0;
+}
+static const struct pto_kernel_param of_logged[] = {ANY("x", PTO_INOUT), ANY("log", PTO_INOUT)},
+                                     of_logged_sum[] = {ANY("x", PTO_ACCUMULATE), ANY("log", PTO_INOUT)};
+static const struct pto_kernel log_at_once = AIV_KERNEL("log_at_once", of_logged, add_and_log_run);
+static const struct pto_kernel log_in_order = AIV_KERNEL("log_in_order", of_logged_sum, add_and_log_run);
+
+static void kept_log(struct planted *p) {
+  const struct pto_tensor x = array_x(p), log = slot(p, 0);
+  const struct pto_launch launch = {.aiv0 = p->is_buggy ? &log_at_once : &log_in_order, .block_count = 4};
+  put_fill(p, &log, 0);
+  put(p, launch, PARAMS(p->is_buggy ? pto_inout(&x) : pto_accumulate(&x), pto_inout(&log)));
+}
+
+/* Each block so many elements of 4 bits as the scalar says, two a byte. */
+static int put_nibbles_run(const struct pto_kernel_args *a) {
+  uint8_t *z = a->tensors[0].addr;
+  const uint64_t first = a->core->block_index * a->scalars[0].u64;
+  for (uint64_t i = first; i < first + a->scalars[0].u64; i++)
+    z[i / 2] = i % 2 ? (uint8_t)((z[i / 2] & 15) | 0x70) : (uint8_t)((z[i / 2] & 240) | 7);
+  return 0;
+}
+static const struct pto_kernel put_nibbles = AIV_KERNEL("put_nibbles", of_out_value, put_nibbles_run);
+
+static void half_shared(struct planted *p) {
+  const uint64_t numel = p->is_buggy ? 7 : 8, shape[] = {4 * numel};
+  const struct pto_tensor z = pto_managed_tensor(p->rt, pto_create_buffer(p->rt, 2 * numel), PTO_INT4, 1, shape);
+  const struct pto_launch launch = {.aiv0 = &put_nibbles, .block_count = 4};
+  put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(numel)));
 }
 
 /* Vector core n writes half n of the first row; where the scalar says so, both write the first. */

@@ -19,18 +19,24 @@
   X(other_flag, "AIV1 reads the second row after the flag of the first")                                               \
   X(one_of_two, "AIC and AIV0 signal one flag; AIV1 reads the row of the one after the first signal")                  \
   X(early_relay, "AIV0 passes the AIC's signal on to AIV1 before it has taken it")                                     \
-  X(signal_over, "AIV0 signals twice for its first row, and not for its last")                                         \
+  X(surplus, "a signal too many before the third row, for which the last row has none")                                \
+  X(credits, "AIV1 allows three writes ahead into two rows")                                                           \
+  X(freed_early,                                                                                                       \
+    "the AIC fills two rows, AIV0 passes its signals on to AIV1; AIV0, not AIV1, says that a row is free")             \
+  X(first_row, "AIV0 writes each row after AIV1 has read it, but for the first, which AIV1 is to read then")           \
   X(no_answer, "AIV0 writes its next row over the one that AIV1 still reads")                                          \
   X(three_ahead, "a ring of two slots in shared memory, and a producer that goes three ahead")                         \
   X(slot_shared, "both vector cores keep their sum in slot 0 of shared memory")                                        \
   X(last_half, "AIV1 signals before it fills its half of shared memory, and may return before AIV0 reads")             \
   X(no_barrier, "each core reads the row of the other one without a barrier between")                                  \
   X(one_barrier, "each core writes its row again, with no second barrier behind the other's reading")                  \
+  X(last_level, "block 0 reads the row to which block 1 adds, with no barrier between")                                \
   X(both_write, "both vector cores write the first element, with the same value")                                      \
   X(one_too_many, "AIV0 writes one element of AIV1's half")                                                            \
   X(early_push, "AIV0 pushes a row that the AIC writes, before the AIC's signal")                                      \
   X(pop_over, "AIV1 pops into the row that the AIC reads")                                                             \
   X(row_number, "AIV0 pushes the number of a row, and writes the next one there at once")                              \
+  X(slot_number, "AIV0 pushes the number of one of two rows, and writes a third element without an answer")            \
   X(role_returned, "AIV1 takes it that AIV0 has returned long ago")                                                    \
   X(early_ready, "AIV0 sets the word that AIV1 polls before it writes the row")                                        \
   X(gives_up, "AIV1 polls three times, and goes on without")                                                           \
@@ -52,6 +58,7 @@
   X(no_signaller, "AIV1 waits for a signal that AIV0 sends to the AIC")                                                \
   X(too_few, "AIV0 pushes two elements, AIV1 pops three")                                                              \
   X(barrier_left, "AIV0 comes to two barriers, AIV1 to one")                                                           \
+  X(uneven_rounds, "blocks of a sync_start task take five rows in turn with a barrier a row: block 1 has one less")    \
   X(cycle, "each vector core waits for the other one's element before it pushes its own")
 
 static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
@@ -156,18 +163,85 @@ static int early_relay_run(const struct pto_kernel_args *a) {
   return status != 0 ? status : say(a, 0, sum_row(a, 0));
 }
 
-static int signal_over_run(const struct pto_kernel_args *a) {
+/* The twin is what the remedy says: flag 1 for the rows behind the signal too many. */
+static int surplus_run(const struct pto_kernel_args *a) {
   int status = 0;
   uint32_t sum = 0;
-  for (uint32_t i = 0; i < 3 && status == 0; i++)
-    if (role_of(a) == PTO_ROLE_AIV0) {
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    for (uint32_t i = 0; i < 2 && status == 0; i++) {
       write_row(a, i, 5 * i);
-      if (!BUG || i < 2) TRY(TELL(AIV1, 0));
-      if (BUG && i == 0) TRY(TELL(AIV1, 0));
+      TRY(TELL(AIV1, 0));
+    }
+    TRY(TELL(AIV1, 0));
+    for (uint32_t i = 2; i < 4 && status == 0; i++) {
+      write_row(a, i, 5 * i);
+      if (!BUG) TRY(TELL(AIV1, 1));
+      if (i == 2) TRY(TELL(AIV1, 0));
+    }
+    return status;
+  }
+  for (uint32_t i = 0; i < 4 && status == 0; i++) {
+    TRY(TAKE(0));
+    if (!BUG && i >= 2) TRY(TAKE(1));
+    if (status == 0) sum = 3 * sum + sum_row(a, i);
+  }
+  return say(a, status, sum);
+}
+
+/* Row i % 2 has element i; flag 1 of AIV0 allows a write.  The twin is what the remedy says: flag 0 too. */
+static int credits_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 6 };
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; role_of(a) == PTO_ROLE_AIV1 && i < 3; i++) TRY(TELL(AIV0, 1));
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      TRY(TAKE(1));
+      if (!BUG && i >= 2) TRY(TAKE(0));
+      if (status == 0) write_row(a, i % 2, 100 * i);
+      TRY(TELL(AIV1, 0));
     } else {
       TRY(TAKE(0));
-      if (status == 0) sum += sum_row(a, i);
+      if (status == 0) sum = 3 * sum + sum_row(a, i % 2);
+      if (!BUG && i < COUNT - 2) TRY(TELL(AIV0, 0));
+      if (i < COUNT - 3) TRY(TELL(AIV0, 1));
     }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+static int freed_early_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 4 };
+  const uint32_t frees = BUG ? PTO_ROLE_AIV0 : PTO_ROLE_AIV1;
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) != PTO_ROLE_AIC || i >= 2) TRY(TAKE(0));
+    if (role_of(a) == PTO_ROLE_AIC && status == 0) write_row(a, i % 2, 100 * i);
+    if (role_of(a) == PTO_ROLE_AIC) TRY(TELL(AIV0, 0));
+    if (role_of(a) == PTO_ROLE_AIV0) TRY(TELL(AIV1, 0));
+    if (role_of(a) == PTO_ROLE_AIV1 && status == 0) sum = 3 * sum + sum_row(a, i % 2);
+    if (role_of(a) == frees && i < COUNT - 2) TRY(TELL(AIC, 0));
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* The twin is what the remedy says: for the first row alone, as the others go the other way. */
+static int first_row_run(const struct pto_kernel_args *a) {
+  int status = 0;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < 3 && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      if (i > 0) TRY(TAKE(1));
+      if (i == 1) TRY(TAKE(1));
+      if (status == 0) write_row(a, i, 100 * i);
+      if (!BUG && i == 0) TRY(TELL(AIV1, 0));
+    } else {
+      if (!BUG && i == 0) TRY(TAKE(0));
+      if (status == 0) sum = 3 * sum + sum_row(a, i);
+      TRY(TELL(AIV0, 1));
+    }
+  }
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
 }
 
@@ -327,6 +401,26 @@ static int row_number_run(const struct pto_kernel_args *a) {
     } else {
       status = pto_core_pop(a, PTO_ROLE_AIV0, &number, sizeof number);
       if (status == 0) sum = 5 * sum + sum_row(a, number);
+    }
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* The twin is what the remedy says. */
+static int slot_number_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 5 };
+  int status = 0;
+  uint32_t sum = 0, slot;
+  for (uint32_t i = 0; i < COUNT && status == 0; i++) {
+    if (role_of(a) == PTO_ROLE_AIV0) {
+      slot = i % 2;
+      if (!BUG && i >= 2) TRY(TAKE(0));
+      if (status == 0) write_row(a, slot, 20 * i);
+      TRY(pto_core_push(a, PTO_ROLE_AIV1, &slot, sizeof slot));
+    } else {
+      TRY(pto_core_pop(a, PTO_ROLE_AIV0, &slot, sizeof slot));
+      if (status == 0) sum = 5 * sum + sum_row(a, slot);
+      if (!BUG && i < COUNT - 2) TRY(TELL(AIV0, 0));
     }
   }
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
@@ -543,6 +637,17 @@ static int next_block_run(const struct pto_kernel_args *a) {
   return status;
 }
 
+static int last_level_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index;
+  int status;
+  write_row(a, block, 10 * block);
+  status = pto_core_barrier(a);
+  if (status == 0 && block == 1) row(a, 1)[0] += sum_row(a, 0);
+  if (!BUG) TRY(pto_core_barrier(a));
+  if (status == 0 && block == 0) row(a, 8)[0] = row(a, 1)[0];
+  return status;
+}
+
 static int blocks_meet_run(const struct pto_kernel_args *a) {
   const uint32_t block = a->core->block_index, next = (block + 1) % a->core->block_count;
   write_row(a, block, 10 * block);
@@ -607,6 +712,16 @@ static int barrier_left_run(const struct pto_kernel_args *a) {
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
 }
 
+static int uneven_rounds_run(const struct pto_kernel_args *a) {
+  const uint32_t end = BUG ? 5 : 6;
+  int status = 0;
+  for (uint32_t i = a->core->block_index; i < end && status == 0; i += a->core->block_count) {
+    if (i < 5) write_row(a, i, 10 * i);
+    status = pto_core_barrier(a);
+  }
+  return status;
+}
+
 static int cycle_run(const struct pto_kernel_args *a) {
   const bool is_first = role_of(a) == PTO_ROLE_AIV0, pops_first = BUG || !is_first;
   const uint32_t other = is_first ? PTO_ROLE_AIV1 : PTO_ROLE_AIV0;
@@ -647,7 +762,10 @@ OF_CLUSTER(late_wait, false)
 OF_CLUSTER(other_flag, false)
 OF_CLUSTER(one_of_two, true)
 OF_CLUSTER(early_relay, true)
-OF_CLUSTER(signal_over, false)
+OF_CLUSTER(surplus, false)
+OF_CLUSTER(credits, false)
+OF_CLUSTER(freed_early, true)
+OF_CLUSTER(first_row, false)
 OF_CLUSTER(no_answer, false)
 OF_CLUSTER(three_ahead, false)
 OF_CLUSTER(slot_shared, false)
@@ -659,6 +777,7 @@ OF_CLUSTER(one_too_many, false)
 OF_CLUSTER(early_push, true)
 OF_CLUSTER(pop_over, true)
 OF_CLUSTER(row_number, false)
+OF_CLUSTER(slot_number, false)
 OF_CLUSTER(role_returned, false)
 OF_CLUSTER(early_ready, false)
 OF_CLUSTER(gives_up, false)
@@ -683,6 +802,9 @@ static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL
 static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
 
+static const struct pto_kernel last_level_kernel = KERNEL(last_level, PTO_KERNEL_WAITS, of_blocks);
+static const struct pto_kernel uneven_rounds_kernel = KERNEL(uneven_rounds, PTO_KERNEL_WAITS, of_blocks);
+
 static void put_sum(struct planted *p, const struct pto_kernel *kernel) {
   struct pto_tensor x = array_x(p), first = row_of(&x, 0);
   const struct pto_launch launch = {.aiv0 = kernel, .block_count = 4};
@@ -698,6 +820,8 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
 }
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
+static void last_level(struct planted *p) { put_together(p, &last_level_kernel); }
+static void uneven_rounds(struct planted *p) { put_together(p, &uneven_rounds_kernel); }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
 PLANTED_PROGRAM("planted_cores", .summary = "cores of one task that wait for each other wrongly");

@@ -110,7 +110,7 @@
   X("planted_kernels", "inout_as_output", PLANTED_OBSERVE, "read output", 1, 0, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_kernels", "tail_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_kernels", "stride_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                  \
-  X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 3, 0, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 2, 0, 3, 0)                                \
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
@@ -127,6 +127,7 @@
   X("planted_promises", "sum_scaled", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
   X("planted_promises", "sum_part", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                           \
   X("planted_promises", "sum_first", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
+  X("planted_promises", "sum_late", PLANTED_OBSERVE, "mode", 9, 1, PLANTED_ANY, PLANTED_ANY)                           \
   X("planted_promises", "sum_decays", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
   X("planted_promises", "sum_of_bf16", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                        \
   X("planted_promises", "sum_of_f8", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
@@ -136,9 +137,12 @@
   X("planted_promises", "calls_of_thread", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
   X("planted_promises", "left_by_other", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
   X("planted_promises", "scratch_kept", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_promises", "local_over", PLANTED_OBSERVE, "local", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
   X("planted_promises", "l0a_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "l0c_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
   X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BESIDE_LIST(X)                                                                                         \
@@ -148,7 +152,7 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond", 0, 0, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond array", 0, 0, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "too_long", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "own_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
@@ -159,11 +163,13 @@
   X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
-  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
-  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
-  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
-  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
-  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
+  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
+  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                              \
+  X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, 1, 0, 1)                                            \
+  X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, 1, 1, 1)                                               \
+  X("planted_blocks", "half_shared", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
+  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
@@ -199,9 +205,22 @@
   X(other_flag, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "pto_core_wait(args, 2)")     \
   X(one_of_two, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")       \
   X(early_relay, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them", "behind the write of AIC")      \
-  X(signal_over, "cores", 0, "AIV0 writes bytes [64, 128) of array x", "AIV1 reads them", "before the read of AIV1")   \
-  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")       \
-  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them", "before the write of AIV0")       \
+  X(surplus, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                                 \
+    "behind the write of AIV0 and `pto_core_wait(args, 1)` before the read of AIV1, except the first 2 times")         \
+  X(credits, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                    \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
+  X(freed_early, "cores", 0, "AIC writes bytes [0, 64) of array x", "AIV1 reads them",                                 \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 1)` before the write of AIC, except "  \
+    "the first 2 times")                                                                                               \
+  X(first_row, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the write of AIV0, except the last 2 times, and `pto_core_wait(args, 0)` before the read of AIV1, "        \
+    "except the last 2 times")                                                                                         \
+  X(no_answer, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "behind the read of AIV1, except the last time, and `pto_core_wait(args, 0)` before the write of AIV0, "           \
+    "except the first time")                                                                                           \
+  X(three_ahead, "cores", PLANTED_ANY, "AIV0 writes bytes [0, 6", "AIV1 reads them",                                   \
+    "before the write of AIV0, except the first 2 times")                                                              \
   X(slot_shared, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 1", "writes them too",                \
     "pto_core_signal(args")                                                                                            \
   X(last_half, "cores", PLANTED_ANY, "of the shared memory of key 4", "AIV0 reads them", "before the read of AIV0")    \
@@ -210,8 +229,12 @@
   X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
   X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
-  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them", "PTO_ROLE_BIT(PTO_ROLE_AIC)")      \
+  X(pop_over, "cores", 0, "AIV1 writes bytes [0, 64) of array x", "AIC reads them",                                    \
+    "; if what was there before, add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)` behind the read of AIC")  \
   X(row_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "behind the read of AIV1")      \
+  X(slot_number, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
   X(role_returned, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                           \
     "before the read of AIV1")                                                                                         \
   X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
@@ -231,6 +254,9 @@
     "pto_core_signal_block(args, 1")                                                                                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "pto_core_wait(args, 0)")                                                                                          \
+  X(last_level, "cores", 0, "AIV0 of block 1 writes bytes [64, 68) of array x", "AIV0 of block 0 reads them",          \
+    "; if what the other one writes, add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0)` behind the " \
+    "write of AIV0 of block 1")                                                                                        \
   X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
@@ -244,6 +270,8 @@
     "pto_core_push(args, PTO_ROLE_AIV1")                                                                               \
   X(barrier_left, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 2", "without block 0 AIV1",                   \
     "`pto_core_barrier(args)` to AIV1")                                                                                \
+  X(uneven_rounds, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 3 with 1 of 2, without block 1 AIV0",        \
+    "which has returned after 2 barriers (it waits at planted_cores.c:", "let each core come to as many barriers")     \
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
 

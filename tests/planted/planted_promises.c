@@ -12,6 +12,7 @@
   X(sum_scaled, "a kernel that declares ACCUMULATE doubles what is there before it adds")                              \
   X(sum_part, "a kernel that declares ACCUMULATE adds to the first half and writes over the second")                   \
   X(sum_first, "a kernel that declares ACCUMULATE takes one start value for empty and writes over it")                 \
+  X(sum_late, "a kernel that declares ACCUMULATE doubles what is there in its ninth call, where a scalar says so")     \
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(sum_of_f8, "a kernel that declares ACCUMULATE adds to floats of 8 bits, and sets them")                            \
@@ -21,9 +22,12 @@
   X(calls_of_thread, "a kernel counts its calls in a thread-local variable and writes the count")                      \
   X(left_by_other, "a kernel reads a thread-local variable that another kernel has left")                              \
   X(scratch_kept, "a kernel adds to scratch memory of the thread that it has not cleared")                             \
+  X(local_over, "a kernel has two buffers in UB, and its cost states one")                                             \
   X(l0a_stale, "an AIC kernel sums a tile of L0A that it has not filled to its end")                                   \
   X(l0c_stale, "an AIC kernel adds to a tile of L0C that it has not cleared")                                          \
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
+  X(half_left, "a kernel copies n / 2 bytes of n elements of 4 bits, and n is odd")                                    \
+  X(by_clock, "a kernel draws its noise from the time")                                                                \
   X(of_stack, "a kernel gets the address of a local variable of the orchestration")
 
 #define WORDS(tensor) ((uint32_t *)(tensor).addr)
@@ -50,6 +54,14 @@ static void put_sum(struct planted *p, uint64_t way) {
   struct pto_tensor x = array_x(p), row = row_of(&x, 3), total = fresh(p, 1, 16);
   put_fill(p, &total, 5);
   put(p, PLAIN(sum), PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy ? way : ADDS)));
+  put_digest(p, &total, 0);
+}
+static void sum_late(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), total = fresh(p, 1, 16);
+  put_fill(p, &total, 5);
+  for (uint64_t i = 0; i < 12; i++)
+    put(p, PLAIN(sum),
+        PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy && i == 8 ? SCALES : ADDS)));
   put_digest(p, &total, 0);
 }
 static void sum_scaled(struct planted *p) { put_sum(p, SCALES); }
@@ -254,6 +266,33 @@ static void put_tile(struct planted *p, uint64_t filled, uint64_t where) {
 static void l0a_stale(struct planted *p) { put_tile(p, 15, 0); }
 static void l0c_stale(struct planted *p) { put_tile(p, 0, 256); }
 
+/* z = 2 x, by way of one buffer in UB, or of a second one behind it. */
+static int double_local_run(const struct pto_kernel_args *a) {
+  const uint64_t numel = element_count(&a->tensors[0]);
+  uint32_t *from = a->core->local.addr, *to = from + (a->scalars[0].u64 ? numel : 0);
+  memcpy(from, a->tensors[0].addr, numel * sizeof *from);
+  for (uint64_t i = 0; i < numel; i++) to[i] = 2 * from[i];
+  memcpy(a->tensors[1].addr, to, numel * sizeof *to);
+  return 0;
+}
+static struct pto_cost cost_of_one_buffer(const struct pto_kernel_args *a) {
+  const uint64_t size_bytes = element_count(&a->tensors[0]) * sizeof(uint32_t);
+  return (struct pto_cost){.bytes_in = size_bytes, .bytes_out = size_bytes, .local_bytes = size_bytes};
+}
+static const struct pto_kernel_param of_double_local[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("way")};
+static const struct pto_kernel double_local = {.name = "double_local",
+                                               .cores = PTO_AIV,
+                                               .params = of_double_local,
+                                               .param_count = 3,
+                                               .run = double_local_run,
+                                               .cost = cost_of_one_buffer};
+
+static void local_over(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = fresh(p, 1, 16);
+  put(p, PLAIN(double_local), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+}
+
 /* ---- what is as it was ---- */
 
 /* z = x, with a mark in x meanwhile.  The compiler must not see that the mark goes. */
@@ -274,6 +313,48 @@ static const struct pto_kernel mark = AIV_KERNEL("mark", of_in_out_way, mark_run
 static void written_back(struct planted *p) {
   struct pto_tensor x = array_x(p), z = slot(p, 0);
   put(p, PLAIN(mark), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = x, of elements of 4 bits, two a byte. */
+static int copy_nibbles_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, (element_count(&a->tensors[0]) + !a->scalars[0].u64) / 2);
+  return 0;
+}
+static const struct pto_kernel copy_nibbles = AIV_KERNEL("copy_nibbles", of_in_out_way, copy_nibbles_run);
+
+static struct pto_tensor nibbles_of(const struct pto_tensor *t, uint64_t numel) {
+  const struct pto_tensor nibbles = pto_tensor_reinterpret(t, PTO_INT4);
+  return pto_tensor_slice(&nibbles, 0, 0, numel, 1);
+}
+static void half_left(struct planted *p) {
+  const struct pto_tensor x_array = array_x(p), z_array = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  const struct pto_tensor words = pto_tensor_reshape(&x_array, 1, (const uint64_t[]){PLANTED_ROWS * PLANTED_COLUMNS});
+  const struct pto_tensor x = nibbles_of(&words, 13), z = nibbles_of(&z_array, 13);
+  put(p, PLAIN(copy_nibbles), PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = noise that begins with 77, or, where the scalar says so, with the time. */
+static int draw_noise_run(const struct pto_kernel_args *a) {
+  uint64_t now_ns;
+  const int status = pto_core_now(a, &now_ns);
+  if (status) return status;
+  uint32_t noise = a->scalars[0].u64 ? (uint32_t)now_ns : 77;
+  for (uint64_t i = 0; i < element_count(&a->tensors[0]); i++) {
+    noise = noise * 1664525u + 1013904223u;
+    memcpy(element(&a->tensors[0], i), &noise, sizeof noise);
+  }
+  return 0;
+}
+static const struct pto_kernel draw_noise = {.name = "draw_noise",
+                                             .cores = PTO_AIV,
+                                             .flags = PTO_KERNEL_WAITS,
+                                             .params = of_out_value,
+                                             .param_count = 2,
+                                             .run = draw_noise_run};
+
+static void by_clock(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(draw_noise), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 /* z = the scalar, or what lies where it says. */

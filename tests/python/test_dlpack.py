@@ -32,9 +32,9 @@ class Versioned:
                     ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
                     ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
 
-    def __init__(self, array, count, code, bits, read_only=False, device=1):
+    def __init__(self, array, count, code, bits, read_only=False, device=1, padded=False, major=1):
         self.array, self.shape = array, (ctypes.c_int64 * 1)(count)
-        self.struct = self.Struct((1, 0), None, None, int(read_only), array.ctypes.data, (device, 0), 1, code, bits, 1,
+        self.struct = self.Struct((major, 0), None, None, int(read_only) | 4 * padded, array.ctypes.data, (device, 0), 1, code, bits, 1,
                                   self.shape, None, 0)
 
     def __dlpack__(self, max_version=None):
@@ -91,6 +91,20 @@ def test_what_numpy_lacks_comes_with_its_dtype():
             assert rt.tensor(Versioned(numpy.zeros(3, numpy.uint8), 3, code, width)).dtype == name
 
 
+def test_bf16_goes_to_torch_and_back():
+    torch = pytest.importorskip("torch", reason="no torch: scripts/deps --adopt")
+    source, result = torch.arange(8, dtype=torch.bfloat16), torch.zeros(4, dtype=torch.bfloat16)
+    with pto.Runtime() as rt:
+        x, y = rt.tensor(source[::2]), rt.tensor(result)
+        assert (x.dtype, x.strides) == ("bf16", (2,))
+        rt.run(lambda rt: rt.submit(pto.kernels.add, x, x, y))
+        assert result.tolist() == [0, 4, 8, 12]
+        back = torch.from_dlpack(x)
+        assert back.dtype == torch.bfloat16 and back.tolist() == [0, 2, 4, 6]
+        back[1] = 7
+        assert source.tolist() == [0, 1, 7, 3, 4, 5, 6, 7]
+
+
 def test_a_small_float_is_an_array_of_its_codes():
     values = numpy.array([0.3, -500, 1.0625, numpy.nan], numpy.float32)
     codes = numpy.zeros(4, numpy.uint8)
@@ -144,6 +158,14 @@ def test_what_cannot_be_taken_says_why():
                 rt.tensor(wrong)
         with pytest.raises(TypeError, match="f32"):
             rt.tensor(Other(array), "i32")
+        for wrong, sentence in ((Versioned(array, 4, 0, 4, padded=True), "elements of 4 bits with a byte each"),
+                                (Versioned(array, 4, 2, 32, major=2), r"a tensor of DLPack 2\.0, and 1 was asked for")):
+            with pytest.raises(BufferError, match=sentence):
+                rt.tensor(wrong)
+        assert rt.tensor(Versioned(array, 4, 2, 32, padded=True)).dtype == "f32"
+        for asked in ({"copy": True}, {"dl_device": (2, 0)}):
+            with pytest.raises(BufferError, match="not a copy, and of no other device"):
+                rt.tensor(array).__dlpack__(**asked)
 
         def managed(rt):
             with pytest.raises(pto.errors.EINVAL, match="manages"):

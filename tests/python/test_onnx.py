@@ -414,6 +414,65 @@ def test_weights_of_small_floats_become_float32(device):
         pto.from_onnx(model)
 
 
+def raw(name, code, dims, data):
+    """A tensor of a dtype that onnx 1.12 has no name for."""
+    return TensorProto(name=name, dims=dims, data_type=code, raw_data=bytes(data))
+
+
+@pytest.mark.parametrize("code, low, high", ((None, 0, 255), (2, 0, 255), (3, -128, 127), (21, 0, 15), (22, -8, 7)))
+def test_what_is_quantized_has_the_dtype_that_is_asked_for(device, code, low, high):
+    x = numpy.linspace(-200, 400, 601, dtype=numpy.float32)
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["q"], **({} if code is None else {"output_dtype": code})),
+             helper.make_node("DequantizeLinear", ["q", "s"], ["y"])]
+    made = pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, x.shape)}, ["y"], {"s": numpy.float32(0.5)}, 21)).compute(device, {"x": x})
+    numpy.testing.assert_array_equal(made["y"], numpy.clip(numpy.rint(x * 2), low, high) / 2)
+
+
+def test_weights_of_float8_are_dequantized_when_the_model_is_read(device):
+    codes, wanted = [0x38, 0x40, 0xB8, 0x00, 0x01, 0xFE], numpy.float32([1, 2, -1, 0, 2**-9, -448])
+    x = numpy.zeros((2, 3), numpy.float32)
+    for scales, blocks, shares in ((numpy.float32(0.5), {}, 0.5), (numpy.float32([2, 4]), {"axis": 0}, [[2], [4]]),
+                                   (numpy.float32([[2, 4], [8, 16]]), {"block_size": 2}, [[2, 2, 4], [8, 8, 16]])):
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["f"], **blocks), helper.make_node("Add", ["x", "f"], ["y"])]
+        model = model_of(nodes, {"x": (TensorProto.FLOAT, x.shape)}, ["y"], {"s": scales}, 21)
+        model.graph.initializer.append(raw("w", 17, [2, 3], codes))
+        numpy.testing.assert_array_equal(pto.from_onnx(model).compute(device, {"x": x})["y"], wanted.reshape(2, 3) * numpy.float32(shares))
+
+
+def test_constants_are_of_every_dtype_that_initialisers_have(device):
+    x = numpy.zeros(4, numpy.float32)
+    of_float8 = [helper.make_node("Constant", [], ["w"], value=raw("", 17, [4], [0x38, 0x40, 0xB8, 0])), helper.make_node("Add", ["x", "w"], ["y"])]
+    of_4_bits = [helper.make_node("Constant", [], ["w"], value=raw("", 22, [4], [0x21, 0xF8])),
+                 helper.make_node("DequantizeLinear", ["w", "s"], ["f"]), helper.make_node("Add", ["x", "f"], ["y"])]
+    for nodes, wanted in ((of_float8, [1, 2, -1, 0]), (of_4_bits, [0.5, 1, -4, -0.5])):
+        model = model_of(nodes, {"x": (TensorProto.FLOAT, [4])}, ["y"], {"s": numpy.float32(0.5)}, 21)
+        assert pto.from_onnx(model).compute(device, {"x": x})["y"].tolist() == wanted
+
+
+@pytest.mark.parametrize("node, opset, sentence", (
+    (dict(op_type="Cast", inputs=["x"], to=17), 19, "Cast 'n': float8e4m3fn is no dtype of graphs"),
+    (dict(op_type="Cast", inputs=["x"], to=11), 19, "Cast 'n': double is no dtype of graphs"),
+    (dict(op_type="CastLike", inputs=["x", "f8"]), 19, "CastLike 'n': float8e5m2 is no dtype of graphs"),
+    (dict(op_type="QuantizeLinear", inputs=["x", "s", "f8"]), 19, "QuantizeLinear 'n': float8e5m2 is no dtype of graphs"),
+    (dict(op_type="QuantizeLinear", inputs=["x", "s"], output_dtype=23), 21, "QuantizeLinear 'n': float4e2m1 is no dtype of graphs"),
+    (dict(op_type="QuantizeLinear", inputs=["x", "s"], output_dtype=5), 21, "QuantizeLinear 'n': int16 is no dtype of graphs"),
+    (dict(op_type="QuantizeLinear", inputs=["x", "s", "i8"], output_dtype=2), 21, "QuantizeLinear 'n': output_dtype is uint8, and the zero"),
+    (dict(op_type="Add", inputs=["x", "row"], broadcast=1, axis=0), 6, "Add 'n': attribute axis has no counterpart"),
+    (dict(op_type="Relu", inputs=["x"], slope=0.5), 13, "Relu 'n': attribute slope has no counterpart"),
+))
+def test_what_would_be_another_result_is_refused_by_the_node_s_name(node, opset, sentence):
+    node = dict(node)
+    made = helper.make_node(node.pop("op_type"), node.pop("inputs"), ["y"], "n", **node)
+    constants = {"s": numpy.float32(0.5), "i8": numpy.int8(0), "row": numpy.ones(2, numpy.float32)}
+    model = model_of([made], {"x": (TensorProto.FLOAT, [2, 2])}, ["y"], constants, opset)
+    model.graph.initializer.append(raw("f8", 19, [], [0]))
+    with pytest.raises(Refused, match=sentence):
+        pto.from_onnx(model)
+    of_float8 = model_of([made], {"x": (17, [2, 2])}, ["y"], constants, opset)
+    with pytest.raises(Refused, match="input 'x': float8e4m3fn is no dtype of graphs"):
+        pto.from_onnx(of_float8)
+
+
 # ---- the command, the page, a picture ----
 
 

@@ -153,6 +153,26 @@ def test_timelines_and_findings_are_rows_of_a_table():
     assert repr(findings[0]).startswith("<RAW: task 0 (add) param 2 writes")
 
 
+def test_a_run_says_why_and_how_it_differs_from_another():
+    def other(rt, a, c):
+        t = rt.empty((8, 8), label="twice")
+        rt.submit(pto.kernels.add, a, a, t)
+        rt.submit(pto.kernels.add, a, a, c)
+        rt.submit(pto.kernels.add, t, c, c)
+
+    one, two = program(twice_and_once).run(), program(other).run()
+    why = one.why(0, 1)
+    assert why["format"] == "pto-why" and [each["answer"] for each in why["rules"]] == ["edge", "edge"]
+    assert why["rules"][0]["links"][0]["reasons"][0]["kind"] == "RAW"
+    assert [(each["deps"], each["answer"]) for each in two.why(1, 0, rules="exact")["rules"]] == [("exact", "none")]
+    assert one.diff(program(twice_and_once).run())["finding_count"] == 0
+    found = one.diff(two)
+    assert (found["format"], found["tasks_only_a"], found["tasks_only_b"], found["edges_only_a"]) == ("pto-diff", 0, 1, 1)
+    assert "task 2 (add) is only in B" in [each["sentence"] for each in found["findings"]]
+    with pytest.raises(pto.errors.EINVAL, match="there is no task 7: the program's are 0 to 1"):
+        one.why(0, 7)
+
+
 def test_in_a_notebook_a_run_is_its_page():
     run = program(twice_and_once).run(engine="virtual", chip="a2a3")
     try:

@@ -54,6 +54,48 @@ def test_a_chain_of_kernels_of_three_kinds(settings):
     assert (stats["virtual_ps"] > 0) == (settings["engine"] == "virtual")
 
 
+@ENGINES
+def test_an_orchestration_polls_until_a_task_has_written(settings):
+    flag = numpy.zeros(4, numpy.int32)
+
+    def orchestrate(rt):
+        with rt.scope():
+            rt.submit(pto.kernels.fill_int, rt.tensor(flag), 7)
+            stats = rt.scope_stats
+            assert (stats["depth"], stats["tasks"]) == (1, 1) and stats["window"] >= 4
+            while flag[0] != 7:
+                rt.poll()
+        with pytest.raises(pto.errors.EDEADLOCK):
+            for _ in range(10):  # in which the scope's task is taken in
+                rt.poll()
+        raise LookupError("as far as here")
+
+    with pto.Runtime(**settings) as rt, pytest.raises(LookupError):
+        rt.run(orchestrate)
+
+
+def test_bytes_of_tensors_overlap_as_numpys_do():
+    with pto.Runtime() as rt:
+        x = rt.tensor(numpy.zeros((8, 8), numpy.float32))
+        for a, b, said in ((x, x, "equal"), (x, x[2], "covers"), (x[2], x, "covered"), (x[:4], x[4:], "disjoint"),
+                           (x[:, ::2], x[:, 1::2], "disjoint"), (x[:5], x[4:], "partial")):
+            assert a.overlap(b) == said
+
+
+def test_codes_are_what_the_library_rounds_to():
+    values = numpy.float32([[0, -1, 1 + 2**-8, 1 + 3 * 2**-8], [3e38, 500, 0.3, -numpy.inf]])
+    bits = values.view(numpy.uint32)
+    nearest = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16)
+    assert (pto.encode(values, "bf16") == nearest).all() and pto.encode(values.T, "bf16").shape == (4, 2)
+    every = numpy.arange(2**16, dtype=numpy.uint16)
+    numpy.testing.assert_array_equal(pto.decode(every, "bf16"), (every.astype(numpy.uint32) << 16).view(numpy.float32))
+    for dtype in ("f8e4m3fn", "f8e5m2", "f8e8m0fnu"):
+        codes = numpy.arange(256, dtype=numpy.uint8)
+        numbers = pto.decode(codes, dtype)
+        assert numbers.dtype == numpy.float32 and (pto.encode(numbers, dtype) == codes)[numpy.isfinite(numbers)].all()
+    assert pto.encode([], "bf16").tolist() == [] and pto.encode(1.0, "f8e4m3fn").tolist() == 0x38
+
+
 def test_every_dtype_of_numpy_goes_both_ways():
     for name in ("float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"):
         array = (rng.random(16) * 100).astype(name)
@@ -193,6 +235,52 @@ def test_settings_that_do_not_exist_are_named():
         pto.Runtime(windows=3)
     with pytest.raises(pto.errors.ESYSTEM, match="a2a4"):
         pto.Runtime(chip="a2a4")
+
+
+@ENGINES
+def test_an_exception_that_is_caught_leaves_its_scopes(settings):
+    total = numpy.zeros(4, numpy.float32)
+
+    def orchestrate(rt):
+        one, x = rt.tensor(numpy.ones(4, numpy.float32)), rt.tensor(total)
+        for error in (pto.errors.EINVAL, KeyError):
+            with pytest.raises(error):
+                with rt.scope(label="left"):
+                    kept = rt.empty(4)
+                    with rt.scope(manual=True):
+                        rt.submit(pto.kernels.add, one, x, x)
+                        if error is KeyError:
+                            raise KeyError("mine")
+                        rt.submit(pto.kernels.add, one, x, x[:2])
+        with pytest.raises(pto.errors.ESTALE, match="after its scope has ended"):
+            rt.submit(pto.kernels.fill, kept, 1)
+        rt.submit(pto.kernels.add, one, x, x)  # of no manual scope: behind the others
+
+    with pto.Runtime(**settings) as rt:
+        assert rt.run(orchestrate)["tasks"] == 3
+    assert (total == 3).all()
+
+
+def test_words_of_an_exception_that_are_no_text_are_told_all_the_same():
+    class Speechless(Exception):
+        def __str__(self):
+            raise ValueError("no words")
+
+    for exception, sentence in ((ValueError("a\ud800b é %s"), r"ValueError: a\\ud800b é %s"), (Speechless(), "Speechless")):
+        @pto.kernel()
+        def fails(y: pto.output):
+            raise exception
+
+        def orchestrate(rt):
+            raise exception
+
+        with pto.Runtime() as rt:
+            with pytest.raises(pto.errors.EKERNEL, match=sentence) as raised:
+                rt.run(lambda rt: rt.submit(fails, rt.empty(4)))
+            assert raised.value.__cause__ is exception
+            with pytest.raises(type(exception)) as raised:
+                rt.run(orchestrate)
+            assert raised.value is exception
 
 
 @ENGINES

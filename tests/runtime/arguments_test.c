@@ -7,6 +7,7 @@
  * To add one: a function that attempts it and a line in `refusals`; what it must leave alone is checked by `refused`
  * of arguments_checks.h.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,17 @@ static int nothing_in_a_submission(struct pto_runtime *rt, struct world *w) {
   struct pto_submission submission = {.rt = rt};
   const struct pto_task task = pto_submit_from(&submission);
   assert_true(task.id == 0 && task.generation == 0);
+  return submission.status;
+}
+static void *submit_it(void *submission) {
+  (void)pto_submit_from(submission);
+  return NULL;
+}
+static int by_another_thread(struct pto_runtime *rt, struct world *w) {
+  struct pto_submission submission = {.rt = rt, .launch = &(struct pto_launch){.no_kernel = true}};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, submit_it, &submission), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
   return submission.status;
 }
 static int no_kernel(struct pto_runtime *rt, struct world *w) {
@@ -348,6 +360,8 @@ static void refused_outside_a_run(struct fixture *f) {
 
 static const struct refusal refusals[] = {
     {"a submission of nothing", nothing_in_a_submission, PTO_EINVAL, "no launch"},
+    {"a submission by another thread", by_another_thread, PTO_EINVAL,
+     "a submit by another thread than that of the orchestration"},
     {"no launch", no_launch, PTO_EINVAL, "no launch"},
     {"no kernel", no_kernel, PTO_EINVAL, "a task needs a kernel"},
     {"a kernel that is in no list", unknown_kernel, PTO_EINVAL, "NULL for an unknown name"},
