@@ -61,6 +61,7 @@ struct pto_observe_area {
   const struct pto_array *array; /* the caller's; NULL: it is none */
   uint32_t owner;
   bool is_window;
+  bool is_device; /* memory of a context, in which its tensors lie */
 };
 struct pto_observe_external {
   uint64_t lo, hi, buffer_number;

@@ -363,6 +363,11 @@ void pto_observation_add_memory(struct pto_observation *o, void *addr, uint64_t 
   add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = name});
 }
 
+void pto_observation_add_device(struct pto_observation *o, void *addr, uint64_t size_bytes) {
+  const uint64_t lo = (uint64_t)(uintptr_t)addr;
+  add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = "device memory", .is_device = true});
+}
+
 void pto_observation_add_array(struct pto_observation *o, const struct pto_array *array, uint64_t margin_bytes) {
   const uint64_t lo = (uint64_t)(uintptr_t)array->data - margin_bytes;
   const uint64_t hi = lo + pto_align_up(array->size_bytes, margin_bytes) + 2 * margin_bytes;

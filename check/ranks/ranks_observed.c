@@ -72,7 +72,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   }
   const int status = observe(member, rt, error);
   if (status) return status;
-  pto_observation_add_memory(member->observation, memory, memory_bytes, "device memory");
+  pto_observation_add_device(member->observation, memory, memory_bytes);
   member->rt = rt;
   member->all->context_count++;
   return PTO_OK;

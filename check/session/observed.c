@@ -30,7 +30,7 @@ static int context_created(void *argument, struct pto_runtime *rt, void *memory,
   }
   const int status = pto_observation_create(rt, &observed->options, &observed->findings, &observed->observation, error);
   if (status) return status;
-  pto_observation_add_memory(observed->observation, memory, memory_bytes, "device memory");
+  pto_observation_add_device(observed->observation, memory, memory_bytes);
   observed->rt = rt;
   observed->context_count++;
   return PTO_OK;
