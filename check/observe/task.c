@@ -47,6 +47,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 static bool has_written(const struct pto_observe_task *task, uint32_t label, struct pto_observe_range range) {
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
+    if (task->has_block_order && access->label / 4 > label / 4) continue; /* it has not begun */
     if (!access->is_read && access->label != label && access->lo < range.hi && range.lo < access->hi) return true;
   }
   return false;

@@ -125,6 +125,12 @@ RUN(after_next) { /* z of its own part; by a mistake the first as what the next 
 }
 KERNEL(after_next, 2, OUT);
 
+RUN(after_next_and_sum) { /* the same, and adds to s, so that blocks run one after another */
+  X(a, 1)[0] += 1;
+  return after_next(a);
+}
+KERNEL(after_next_and_sum, 3, OUT, SUM);
+
 RUN(adds_and_fails) { /* the first block adds to an OUTPUT, the second fails */
   if (a->core->block_index) return pto_kernel_error(a, "as it should");
   for (uint64_t i = 0; i < 16; i++) X(a, 0)[i] += 1;
@@ -291,6 +297,12 @@ BODY(overlaps_a_block) {
 }
 BODY(reads_another_block) { return blocks(rt, &neighbour_kernel, &w.tb); }
 BODY(reads_the_next_block) { return blocks(rt, &after_next_kernel, &w.tout); }
+BODY(reads_a_later_block) {
+  struct pto_tensor s = part(&w.tb, 0, 1, 1);
+  const struct pto_launch launch = {.aiv0 = &after_next_and_sum_kernel, .block_count = 4};
+  struct pto_param params[] = {pto_output(&w.tout), pto_accumulate(&s), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &launch, params, 3, NULL);
+}
 BODY(fails_in_a_block) {
   struct pto_tensor z = part(&w.tout, 0, 64, 1);
   return blocks(rt, &adds_and_fails_kernel, &z);
@@ -391,6 +403,9 @@ static const struct planted planted[] = {
     {"a block that reads of an OUTPUT what the next one writes is told as that alone",
      reads_the_next_block,
      {{"blocks", "block 1 writes bytes [4096, 4100) of array out", "; let a second task read them, with `pto_input`"}}},
+    {"a block that reads of an OUTPUT what a later one writes, which has not begun, is told of the OUTPUT",
+     reads_a_later_block,
+     {{"read output", "block 0 reads bytes [4096, 4100) of array out", "; declare param 0 INOUT"}}},
     {"blocks that share a byte of two elements are told as that alone",
      shares_a_byte,
      {{"blocks",

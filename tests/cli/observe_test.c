@@ -74,7 +74,10 @@ static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     pto_ptosim_run("check %s/planted/%s --observe --json -", pto_ptosim_build(), cases[i][0]);
     json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
-    if (json_is_false(json_object_get(root, "compared"))) skip();
+    if (json_is_false(json_object_get(root, "compared"))) {
+      json_decref(root);
+      skip();
+    }
     json_t *finding = json_array_get(json_object_get(root, "findings"), 0);
     if (!strstr(pto_json_text(finding, "remedy"), cases[i][1]))
       fail_msg("of %s: %s", cases[i][0], pto_json_text(finding, "remedy"));
@@ -99,7 +102,10 @@ static void test_blocks_that_share_a_byte_name_its_elements_and_a_remedy(void **
   const char *command = "check %s/planted/planted_blocks.so --case half_shared --observe --json -";
   const int code = pto_ptosim_run(command, build);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *tasks, *finding = NULL;
-  if (json_is_false(json_object_get(root, "compared"))) skip();
+  if (json_is_false(json_object_get(root, "compared"))) {
+    json_decref(root);
+    skip();
+  }
   assert_int_equal(code, 1);
   assert_int_equal(pto_json_integer(root, "finding_count"), 2);
   finding = json_array_get(json_object_get(root, "findings"), 0);
