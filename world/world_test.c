@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A world: what a rank alone in it does is what it does without one; puts, gets and signals arrive when the fabric
- * says, and no earlier; what waits for ever is told.
+ * says, and no earlier.
  *
  * The fabric is that of the chip tiny, eight chips of one node: 200 ns away, 50 GB/s, a byte takes 20 ps.
  */
@@ -18,49 +18,8 @@
 #include <pto/world.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/trace/segment.h>
+#include <tests/support/world_job.h>
 #include <world/world_state.h>
-
-#define MOST_RANKS 8u
-
-static struct pto_world *world_on(uint32_t ranks, uint32_t threads, bool rank_threads) {
-  char sentence[256] = "";
-  struct pto_world *world = NULL;
-  const struct pto_world_config config = {.size = sizeof config,
-                                          .ranks = ranks,
-                                          .chip = "tiny,dies_per_package=1,nodes=1",
-                                          .threads = threads,
-                                          .rank_threads = rank_threads};
-  if (pto_world_create(&config, &world, sentence, sizeof sentence) != PTO_OK) fail_msg("%s", sentence);
-  return world;
-}
-
-static struct pto_world *world_of(uint32_t ranks, uint32_t threads) { return world_on(ranks, threads, false); }
-
-/* What the ranks of a test run, one program for all. */
-struct job {
-  int (*orchestrate)(struct pto_runtime *rt, void *context);
-  uint64_t virtual_ps[MOST_RANKS], created_ps[MOST_RANKS];
-  int status[MOST_RANKS];
-  float data[MOST_RANKS][64];
-  int32_t found[MOST_RANKS];
-  pthread_t thread[MOST_RANKS];
-};
-
-static int run_rank(struct pto_rank *rank, void *context) {
-  struct job *job = context;
-  struct pto_runtime *rt = NULL;
-  const struct pto_config config = {.size = sizeof config, .engine = "virtual", .rank = rank};
-  job->thread[pto_rank_index(rank)] = pthread_self();
-  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
-  const int status = pto_run(rt, job->orchestrate, job);
-  struct pto_stats stats = {.size = sizeof stats};
-  pto_runtime_stats(rt, &stats);
-  job->virtual_ps[pto_rank_index(rank)] = stats.virtual_ps;
-  job->status[pto_rank_index(rank)] = status;
-  if (status) pto_rank_set_error(rank, pto_last_error(rt));
-  pto_runtime_destroy(rt);
-  return status;
-}
 
 /* ---- one rank ---- */
 
@@ -107,10 +66,6 @@ static int pass_on(const struct pto_kernel_args *args) {
   if (status != 0) return status;
   memcpy(args->tensors[3].addr, args->tensors[2].addr, 4 * args->tensors[3].shape[0]);
   return 0;
-}
-static struct pto_cost costs_nothing(const struct pto_kernel_args *args) {
-  (void)args;
-  return (struct pto_cost){0};
 }
 static const struct pto_kernel_param pass_on_params[] = {{"from", PTO_INPUT, 0, 0, 0, 0},
                                                          {"to", PTO_OUTPUT, 0, 0, 0, 0},
@@ -378,69 +333,7 @@ static void test_a_rank_goes_on_when_it_has_heard_of_the_last(void **state) {
   }
 }
 
-/* ---- waiting for ever, and what is refused ---- */
-
-static int wait_only(const struct pto_kernel_args *args) {
-  return pto_core_wait_signal(args, args->scalars[0].u64, (uint32_t)args->scalars[1].u64, PTO_IF_GE, 2);
-}
-static const struct pto_kernel_param wait_params[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
-                                                      {"signal", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
-static const struct pto_kernel wait_kernel = {.name = "dispatch_meta",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_REMOTE,
-                                              .params = wait_params,
-                                              .param_count = 2,
-                                              .run = wait_only,
-                                              .cost = costs_nothing};
-
-static int submit_wait(struct pto_runtime *rt, struct pto_comm comm, uint32_t signal, bool in_group) {
-  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(signal)};
-  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel};
-  return in_group ? pto_submit_group(rt, comm, &launch, params, 2, NULL) : pto_submit(rt, &launch, params, 2, NULL);
-}
-
-static int rank_3_submits_nothing(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
-  return status || pto_runtime_rank(rt) == 3 ? status : submit_wait(rt, comm, 1, true);
-}
-/* Each tells the next one, and waits for the one before; `n` of them have come then. */
-static int meet_run(const struct pto_kernel_args *args) {
-  const uint64_t comm = args->scalars[0].u64;
-  const int status = pto_core_notify(args, comm, (uint32_t)args->scalars[1].u64, 0, PTO_NOTIFY_ADD, 1);
-  return status ? status : pto_core_wait_signal(args, comm, 0, PTO_IF_GE, (int32_t)args->scalars[2].u64);
-}
-static const struct pto_kernel_param meet_params[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
-                                                      {"next", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
-                                                      {"n", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
-static const struct pto_kernel meet_kernel = {.name = "meet",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_REMOTE,
-                                              .params = meet_params,
-                                              .param_count = 3,
-                                              .run = meet_run,
-                                              .cost = costs_nothing};
-#define GROUPS 200u
-
-/* Many, of which a few are live at once; then one that rank 3 does not submit. */
-static int groups_of_a_long_program(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint32_t rank = pto_runtime_rank(rt), next = (rank + 1) % pto_runtime_rank_count(rt);
-  int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
-  for (uint32_t i = 1; i <= GROUPS && !status; i++) {
-    const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(next), pto_scalar_u64(i)};
-    const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &meet_kernel};
-    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (!status) status = pto_submit_group(rt, comm, &launch, params, 3, NULL);
-    if (!status) status = pto_scope_end(rt);
-  }
-  const struct pto_rank_comm *own = pto_rank_comm_at(rt->config.rank, comm.id);
-  if (!status) assert_true(own->group_capacity < GROUPS);
-  if (!status) assert_int_equal(own->forgotten_groups + own->group_count, GROUPS);
-  return status || rank == 3 ? status : submit_wait(rt, comm, 1, true);
-}
+/* ---- polls ---- */
 
 static int give_run(const struct pto_kernel_args *args) {
   return pto_core_put(args, &args->tensors[1], &args->tensors[0]);
@@ -477,23 +370,6 @@ static int rank_1_polls_its_window(struct pto_runtime *rt, void *context) {
   return status;
 }
 
-static int rank_1_polls_in_vain(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  while (status == PTO_OK && pto_runtime_rank(rt) == 1) status = pto_poll(rt);
-  return status;
-}
-
-static int rank_0_waits_for_one_that_polls(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  if (status == PTO_OK && pto_runtime_rank(rt) == 0) return submit_wait(rt, comm, 1, true);
-  while (status == PTO_OK && pto_runtime_rank(rt) == 1) status = pto_poll(rt);
-  return status;
-}
-
 static void test_who_polls_sees_what_another_rank_puts(void **state) {
   (void)state;
   for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -508,147 +384,6 @@ static void test_who_polls_sees_what_another_rank_puts(void **state) {
   }
 }
 
-static int rank_1_makes_no_communicator(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  return pto_runtime_rank(rt) == 1 ? PTO_OK : pto_comm_create(rt, NULL, 0, 0, 4, &comm);
-}
-static int windows_differ(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  return pto_comm_create(rt, NULL, 0, pto_runtime_rank(rt) == 2 ? 64 : 128, 4, &comm);
-}
-static int waits_without_a_group(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
-  return status ? status : submit_wait(rt, comm, 1, false);
-}
-static int signal_out_of_range(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
-  return status ? status : submit_wait(rt, comm, 4, true);
-}
-static int put_from_a_peer(const struct pto_kernel_args *args) {
-  return pto_core_put(args, &args->tensors[0], &args->tensors[0]);
-}
-static const struct pto_kernel_param put_params[] = {{"peer", PTO_OUTPUT, 0, 0, 0, 0}};
-static const struct pto_kernel put_kernel = {.name = "put_from_a_peer",
-                                             .cores = PTO_AIV,
-                                             .flags = PTO_KERNEL_REMOTE,
-                                             .params = put_params,
-                                             .param_count = 1,
-                                             .run = put_from_a_peer,
-                                             .cost = costs_nothing};
-static int puts_from_a_peer(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint64_t shape[] = {8};
-  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  if (status) return status;
-  const struct pto_tensor peer = pto_comm_peer(rt, comm, (pto_runtime_rank(rt) + 1) % 4, PTO_FLOAT32, 1, shape);
-  const struct pto_param params[] = {pto_output(&peer)};
-  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &put_kernel},
-                          params, 1, NULL);
-}
-static int launch_of_no_struct(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  return status ? status : pto_submit_group(rt, comm, NULL, NULL, 0, NULL);
-}
-static int rank_out_of_range(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint32_t ranks[] = {0, 4};
-  return pto_comm_create(rt, ranks, 2, 0, 4, &comm);
-}
-static int not_among_them(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint32_t ranks[] = {1, 2};
-  return pto_comm_create(rt, ranks, 2, 0, 4, &comm);
-}
-static int peer_out_of_range(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint64_t shape[] = {4};
-  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  if (status) return status;
-  return pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, shape).status;
-}
-static int beyond_the_window(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const uint64_t shape[] = {17};
-  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  if (status) return status;
-  return pto_comm_window(rt, comm, PTO_FLOAT32, 1, shape).status;
-}
-static int too_large_a_group(struct pto_runtime *rt, void *context) {
-  (void)context;
-  struct pto_comm comm;
-  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
-  if (status) return status;
-  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(0)};
-  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel, .block_count = 1000};
-  return pto_submit_group(rt, comm, &launch, params, 2, NULL);
-}
-
-static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(void **state) {
-  (void)state;
-  static const struct {
-    int (*orchestrate)(struct pto_runtime *rt, void *context);
-    int status;
-    const char *sentence;
-  } cases[] = {
-      {rank_3_submits_nothing, PTO_EDEADLOCK,
-       "rank 0: 3 of 4 ranks wait for ever; rank 0 task 0 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= "
-       "2 of comm 0, which is 0: rank 3 has not submitted its task of group 0 (its orchestration is over after 0 "
-       "tasks)"},
-      {groups_of_a_long_program, PTO_EDEADLOCK,
-       "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
-       "has "
-       "not submitted its task of group 200 (its orchestration is over after 200 tasks)"},
-      {rank_1_polls_in_vain, PTO_EDEADLOCK,
-       "rank 1: the orchestration polls memory, and all of its 0 tasks have completed: nothing is left that could "
-       "change it"},
-      {rank_0_waits_for_one_that_polls, PTO_EDEADLOCK, "; rank 1 polls memory that nothing will change"},
-      {rank_1_makes_no_communicator, PTO_EDEADLOCK,
-       "waits in pto_comm_create of comm 0 for 1 of 4 ranks, first rank 1 (its orchestration is over"},
-      {windows_differ, PTO_EINVAL,
-       "rank 0: pto_comm_create: rank 0 has a window of 128 bytes and 4 signals, rank 2 one of 64 and 4"},
-      {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},
-      {signal_out_of_range, PTO_EKERNEL, "pto_core_wait_signal: signal 4, comm 0 has 4"},
-      {puts_from_a_peer, PTO_EKERNEL, "pto_core_put: `from` is in the window of rank 1, not this rank's memory"},
-      {launch_of_no_struct, PTO_EUSER, "rank 0: the orchestration returned -1"},
-      {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
-      {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
-      {peer_out_of_range, PTO_EUSER, "pto_comm_peer: peer 4 of comm 0, which has 4"},
-      {beyond_the_window, PTO_EUSER, "a tensor of more bytes than the 64 of the window"},
-      {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
-  };
-  for (size_t i = 0; i < 4 * (sizeof cases / sizeof *cases); i++) {
-    const size_t which = i / 4;
-    struct job job = {.orchestrate = cases[which].orchestrate};
-    struct pto_world *world = world_on(4, i % 4 + 1, i % 4 >= 2);
-    assert_int_equal(pto_world_run(world, run_rank, &job), cases[which].status);
-    if (!strstr(pto_world_last_error(world), cases[which].sentence)) fail_msg("%s", pto_world_last_error(world));
-    pto_world_destroy(world);
-  }
-}
-
-static void test_more_ranks_than_the_fabric_holds_are_refused(void **state) {
-  (void)state;
-  char sentence[256] = "";
-  struct pto_world *world;
-  const struct pto_world_config config = {.size = sizeof config, .ranks = 9, .chip = "tiny,dies_per_package=1,nodes=1"};
-  assert_int_equal(pto_world_create(&config, &world, sentence, sizeof sentence), PTO_EINVAL);
-  assert_non_null(strstr(sentence, "9"));
-  assert_non_null(strstr(sentence, "8"));
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_rank_that_tells_nothing_runs_as_without_a_world),
@@ -659,8 +394,6 @@ int main(void) {
       cmocka_unit_test(test_a_communicator_is_there_when_all_have_come),
       cmocka_unit_test(test_a_rank_goes_on_when_it_has_heard_of_the_last),
       cmocka_unit_test(test_who_polls_sees_what_another_rank_puts),
-      cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
-      cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),
   };
   return cmocka_run_group_tests_name("world", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sentences: a task, bytes of a buffer, the parameter nearest to them, and what to do about it.
+ * Findings of accesses: the sentence of each kind, made of the words of places.c, with its remedy; and how a finding is
+ * added to the list.
  */
 #include <check/observe/state.h>
 
@@ -10,382 +11,9 @@
 #include <string.h>
 
 #include <runtime/base/dtype.h>
-#include <runtime/base/grow.h>
 #include <runtime/port/core_port.h>
 
-/* Ranges that a sentence lists. */
-#define MOST_RANGES 4u
-/* Further from a parameter than this, how far says nothing; in another array or buffer than it, further than this many
- * times what it has in one piece. */
-#define FAR_BYTES (UINT64_C(1) << 20)
-#define FAR_PIECES 4u
-/* Parameters of tasks, from the last one back, that are asked for a buffer's shape. */
-#define MOST_PARAMS UINT64_C(65536)
-/* How far back a buffer is looked for whose room bytes of the arena may be. */
-#define MOST_ROOM_BYTES (UINT64_C(4) << 20)
-
-/* ---- bytes ---- */
-
-void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi) {
-  if (bytes->count && bytes->ranges[bytes->count - 1].hi >= lo) {
-    bytes->ranges[bytes->count - 1].hi = pto_max_u64(bytes->ranges[bytes->count - 1].hi, hi);
-    return;
-  }
-  struct pto_observe_range *range = pto_grow(&bytes->ranges, &bytes->count, &bytes->capacity, sizeof *range);
-  if (range)
-    *range = (struct pto_observe_range){lo, hi};
-  else
-    bytes->is_short = true;
-}
-
-void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes) {
-  o->summary.is_short |= bytes->is_short;
-  free(bytes->ranges);
-  memset(bytes, 0, sizeof *bytes);
-}
-
-/* ---- who left bytes out ---- */
-
-uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr) {
-  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, addr);
-  return buffer ? buffer->number : 0;
-}
-
-static bool overlaps(const struct pto_observe_left *left, struct pto_observe_range range) {
-  for (uint32_t i = 0; i < left->count; i++)
-    if (left->ranges[i].lo < range.hi && range.lo < left->ranges[i].hi) return true;
-  return false;
-}
-
-struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const uint64_t buffer_number = pto_observe_buffer_at(o, lo);
-  for (uint32_t i = o->left_count; i-- > 0;) {
-    struct pto_observe_left *left = &o->left[i];
-    if (left->buffer_number == buffer_number && overlaps(left, (struct pto_observe_range){lo, hi})) return left;
-  }
-  return NULL;
-}
-
-const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const uint64_t buffer_number = pto_observe_buffer_at(o, lo);
-  for (uint32_t i = o->skipped_count; i-- > 0;) {
-    const struct pto_observe_skipped *skipped = &o->skipped[i];
-    if (skipped->buffer_number != buffer_number) continue;
-    struct pto_region_runs runs = pto_region_runs(&skipped->param.region);
-    for (uint64_t at; pto_region_runs_next(&runs, &at);)
-      if (at < hi && lo < at + skipped->param.region.run_bytes) return skipped;
-  }
-  return NULL;
-}
-
-/* ---- text ---- */
-
 #define SAY PTO_OBSERVE_SAY
-
-void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number) {
-  if (o->rank) SAY(text, "rank %" PRIu32 " ", o->rank->index);
-  SAY(text, "task %" PRIu64, number);
-}
-
-void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label) {
-  const struct pto_payload *payload = o->call.payload;
-  const struct pto_message *first = &o->call.unit->messages[0];
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
-  const struct pto_kernel *kernel = payload->kernels[label % 4];
-  pto_observe_say_task(text, o, payload->task_number);
-  SAY(text, " (%s)", kernel && kernel->name ? kernel->name : "?");
-  if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
-      !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
-    SAY(text, " block %u", label / 4);
-  if (kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(label % 4));
-}
-
-/* ---- places ---- */
-
-/* What memory bytes lie in, and where it begins: ranges are told from there. */
-struct object {
-  char name[160];
-  uint64_t lo, hi;
-  uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
-  const struct pto_runtime *rt;
-  const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
-};
-
-/* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
-static bool is_free(const struct pto_observation *o, uint64_t addr) {
-  uint64_t position;
-  const uint32_t index = pto_gm_arena_ring_of(&o->rt->arena, addr, &position);
-  const struct pto_heap_ring *ring = &o->rt->rings.rings[index].heap;
-  const uint64_t laps_bytes = ring->lap_count * ring->size_bytes;
-  return (position + laps_bytes - ring->tail % laps_bytes) % laps_bytes >= ring->head - ring->tail;
-}
-
-static const struct pto_observe_external *find_external(const struct pto_observation *o, uint64_t lo, uint64_t margin) {
-  const struct pto_observe_external *all = o->memory->externals.memory.addr, *best = NULL;
-  uint64_t best_away = margin + 1;
-  for (uint32_t i = 0; i < o->memory->externals.count; i++) {
-    const uint64_t away = lo < all[i].lo ? all[i].lo - lo : lo >= all[i].hi ? lo - all[i].hi + 1 : 0;
-    if (all[i].owner != pto_observe_owner(o) || away > margin || away > best_away) continue;
-    if (away == best_away && best && all[i].hi - all[i].lo <= best->hi - best->lo) continue; /* the larger holds more */
-    best = &all[i];
-    best_away = away;
-  }
-  return best;
-}
-
-/* The buffer in whose room, as large as itself, `addr` lies (gm_arena.h), or NULL.  Looks 4 MiB back. */
-static const struct pto_observe_buffer *find_before(const struct pto_observation *o, uint64_t addr) {
-  const struct pto_observe_buffer *buffer = NULL;
-  for (uint64_t back = PTO_OUTPUT_ALIGN; !buffer && back <= MOST_ROOM_BYTES; back += PTO_OUTPUT_ALIGN)
-    buffer = pto_observe_shadow_find(&o->shadow, addr - back);
-  if (!buffer) return NULL;
-  const uint64_t piece_bytes = pto_align_up(buffer->hi - buffer->lo, PTO_OUTPUT_ALIGN);
-  return addr - buffer->lo < piece_bytes << o->rt->arena.spread_log2 ? buffer : NULL;
-}
-
-static void describe_arena(const struct pto_observation *o, uint64_t lo, struct object *object) {
-  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, lo);
-  if (!buffer && (buffer = find_before(o, lo)) != NULL) {
-    *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
-    snprintf(object->name, sizeof object->name, "the room behind buffer %" PRIu64, buffer->number);
-    return;
-  }
-  if (!buffer) {
-    *object = (struct object){.lo = o->arena.lo, .hi = o->arena.hi};
-    snprintf(object->name, sizeof object->name, "free memory of the arena");
-    return;
-  }
-  *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
-  if (is_free(o, lo)) {
-    snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
-    return;
-  }
-  object->buffer_number = buffer->number;
-  pto_runtime_name_bytes(o->rt, lo, object->name, sizeof object->name);
-  if (!object->name[0]) snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
-}
-
-/* An array that the caller gave, whether a task has it as a parameter or not: its margins are told from it too. */
-static void describe_array(const struct pto_observation *o, const struct pto_array *array, struct object *object) {
-  const uint64_t lo = (uint64_t)(uintptr_t)array->data;
-  const struct pto_observe_external *external = find_external(o, lo, 0);
-  const bool is_bytes = array->dtype == PTO_UINT8 && array->ndims == 1; /* a block: a parameter knows more */
-  *object = (struct object){.lo = lo, .hi = lo + array->size_bytes, .array = is_bytes ? NULL : array};
-  snprintf(object->name, sizeof object->name, "array %.100s", array->name);
-  if (!external || external->lo != lo) return;
-  object->buffer_number = external->buffer_number;
-  pto_text_append(object->name, sizeof object->name, " (buffer %" PRIu64 ")", external->buffer_number);
-}
-
-/* A device tensor, by the label that tasks have recorded with it. */
-static void describe_device(const struct pto_observation *o, const struct pto_observe_external *external,
-                            struct object *object) {
-  const struct pto_trace_log *params = &o->rt->trace.params;
-  const char *label = NULL;
-  for (uint64_t i = params->count; !label && i-- > 0 && params->count - i <= MOST_PARAMS;) {
-    const struct pto_trace_param *param = pto_trace_log_at(params, i);
-    if (!param->is_managed && param->tensor.buffer.base == external->lo) label = param->buffer_label;
-  }
-  snprintf(object->name, sizeof object->name, "device tensor%s%.100s (buffer %" PRIu64 ")", label ? " " : "",
-           label ? label : "", external->buffer_number);
-}
-
-/* Memory of the runtime that `o` is of. */
-static void describe_own(const struct pto_observation *o, uint64_t lo, struct object *object) {
-  const struct pto_observe_external *external;
-  const struct pto_observe_area *given = pto_observe_memory_given(o->memory, lo);
-  if (lo >= o->arena.lo && lo < o->arena.hi) {
-    describe_arena(o, lo, object);
-  } else if (given && given->is_window) {
-    *object = (struct object){.lo = given->lo, .hi = given->hi};
-    snprintf(object->name, sizeof object->name, "%.100s", given->name);
-  } else if (given && given->array) {
-    describe_array(o, given->array, object);
-  } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
-    given = pto_observe_memory_given(o->memory, external->lo);
-    *object = (struct object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
-    if (given && given->is_device)
-      describe_device(o, external, object);
-    else if (given && given->name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
-               external->buffer_number);
-    else
-      snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
-  } else {
-    *object = (struct object){.lo = 0, .hi = UINT64_MAX, .name = "memory at"};
-  }
-}
-
-/* Of all who are observed together. */
-static void describe(const struct pto_observation *o, uint64_t lo, struct object *object) {
-  const uint32_t owner = pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o));
-  const struct pto_observation *its = o->group->members[owner];
-  describe_own(its ? its : o, lo, object);
-  object->rt = (its ? its : o)->rt;
-  const struct pto_observe_area *given = pto_observe_memory_given(o->memory, lo);
-  if (its && its != o && !(given && given->is_window))
-    pto_text_append(object->name, sizeof object->name, " of rank %" PRIu32, owner);
-}
-
-/* Whether describe names this object, which bytes behind its end may be told of too. */
-static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct object *object) {
-  struct object other;
-  describe(o, lo, &other);
-  return other.lo == object->lo && strcmp(other.name, object->name) == 0;
-}
-
-/* What an object's elements are. */
-struct shape {
-  uint32_t dtype, ndims;
-  const uint64_t *extents;
-};
-
-/* Of a buffer: as the last parameter has it that is all of the buffer, dense.  False: not known. */
-static bool find_shape(const struct object *object, struct shape *shape) {
-  const struct pto_trace_log *params = &object->rt->trace.params;
-  if (object->array) *shape = (struct shape){object->array->dtype, object->array->ndims, object->array->shape};
-  if (object->array) return true;
-  for (uint64_t i = params->count; object->buffer_number && i-- > 0 && params->count - i <= MOST_PARAMS;) {
-    const struct pto_trace_param *param = pto_trace_log_at(params, i);
-    const struct pto_tensor *t = &param->tensor;
-    const bool is_registered_again = !param->is_managed && t->buffer.base == object->lo; /* a device tensor */
-    if (param->buffer_number != object->buffer_number && !is_registered_again) continue;
-    uint64_t count = 1;
-    bool is_whole = t->start_offset == 0;
-    for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;
-    *shape = (struct shape){t->dtype, t->ndims, t->shape};
-    if (is_whole && (count * pto_dtype_bits(t->dtype) + 7) / 8 == object->hi - object->lo) return true;
-  }
-  return false;
-}
-
-static void say_element(struct pto_observe_text *text, const struct shape *shape, uint64_t index) {
-  uint64_t at[PTO_MAX_DIMS];
-  for (uint32_t d = shape->ndims; d-- > 0; index /= shape->extents[d]) at[d] = index % shape->extents[d];
-  for (uint32_t d = 0; d < shape->ndims; d++) SAY(text, "%s%" PRIu64, d ? "," : "[", at[d]);
-  SAY(text, "]");
-}
-
-/* " (elements [4,8] to [7,8] of f32[16,16])", from the first byte to the last one. */
-static void say_elements(struct pto_observe_text *text, const struct object *object, uint64_t lo, uint64_t hi) {
-  struct shape shape;
-  uint64_t count = 1;
-  if (lo < object->lo || hi > object->hi || !find_shape(object, &shape) || shape.ndims == 0) return;
-  for (uint32_t d = 0; d < shape.ndims; d++) count *= shape.extents[d];
-  const uint64_t bits = pto_dtype_bits(shape.dtype), first = (lo - object->lo) * 8 / bits;
-  const uint64_t last =
-      pto_min_u64(((hi - object->lo) * 8 - 1) / bits, count - 1); /* not the half without an element */
-  SAY(text, last > first ? " (elements " : " (element ");
-  say_element(text, &shape, first);
-  if (last > first) SAY(text, " to ");
-  if (last > first) say_element(text, &shape, last);
-  SAY(text, " of %s[", pto_dtype_name(shape.dtype));
-  for (uint32_t d = 0; d < shape.ndims; d++) SAY(text, "%s%" PRIu64, d ? "," : "", shape.extents[d]);
-  SAY(text, "])");
-}
-
-/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5 (elements …)": those from `first` on that lie in one
- * object; the next.
- */
-static uint32_t say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
-                           const struct pto_observe_bytes *bytes, uint32_t first, const struct object *object) {
-  uint32_t count = 0, i = first;
-  uint64_t total = 0;
-  for (; i < bytes->count; i++) {
-    const struct pto_observe_range range = bytes->ranges[i];
-    if (i > first && !lies_in(o, range.lo, object)) break;
-    total += range.hi - range.lo;
-    if (count++ >= MOST_RANGES) continue;
-    SAY(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
-        (int64_t)(range.hi - object->lo));
-  }
-  if (count > MOST_RANGES) SAY(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
-  SAY(text, " of %s", object->name);
-  say_elements(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
-  return i;
-}
-
-/* 0: within; else how many bytes to the nearest, which is 1 for a neighbour. */
-static uint64_t away_from(const struct pto_region *region, uint64_t lo, uint64_t hi) {
-  if (lo >= region->end) return lo - region->end + 1;
-  return hi <= region->start ? region->start - hi + 1 : 0;
-}
-
-const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_param *best = NULL;
-  for (uint32_t i = 0; i < o->call.param_count; i++) {
-    const struct pto_observe_param *param = &o->call.params[i];
-    if (pto_region_is_empty(&param->region)) continue;
-    if (!best) best = param;
-    const uint64_t away = away_from(&param->region, lo, hi), best_away = away_from(&best->region, lo, hi);
-    /* Of those around the bytes, the narrower one is meant. */
-    if (away < best_away ||
-        (away == best_away && param->region.end - param->region.start < best->region.end - best->region.start))
-      best = param;
-  }
-  return best;
-}
-
-uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_param *nearest = pto_observe_nearest(o, lo, hi);
-  uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
-  for (uint32_t i = 0; i < o->call.param_count; i++) {
-    const struct pto_observe_param *param = &o->call.params[i];
-    if (param->region.start < hi && lo < param->region.end)
-      element_bytes = pto_min_u64(element_bytes, param->element_bytes);
-  }
-  return element_bytes;
-}
-
-void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_observation *o, uint64_t lo, uint64_t hi,
-                           char *name, size_t name_size) {
-  struct object object;
-  describe(o, lo, &object);
-  SAY(text, "bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
-      object.name);
-  snprintf(name, name_size, "%s", object.name);
-}
-
-void pto_observe_say_param(struct pto_observe_text *text, const struct pto_observe_param *param) {
-  SAY(text, "param %u", param->index);
-  if (param->name && param->name[0]) SAY(text, " %s", param->name);
-  SAY(text, " (%s)", pto_param_mode_name(param->mode));
-}
-
-/* Whether a kernel may have come to the bytes from the parameter. */
-static bool is_near(const struct pto_observation *o, const struct pto_region *region, uint64_t lo, uint64_t hi) {
-  const uint64_t away = away_from(region, lo, hi);
-  struct object own;
-  if (away > FAR_BYTES) return false;
-  describe(o, region->start, &own);
-  return lies_in(o, lo, &own) || away <= FAR_PIECES * region->run_bytes;
-}
-
-/* Whether a parameter has one of the bytes: one that the kernel does not use. */
-static bool is_inside(const struct pto_region *region, uint64_t lo, uint64_t hi) {
-  struct pto_region_runs runs = pto_region_runs(region);
-  for (uint64_t at; pto_region_runs_next(&runs, &at);)
-    if (at < hi && lo < at + region->run_bytes) return true;
-  return false;
-}
-
-/* Where bytes are from a parameter's. */
-static void say_distance(struct pto_observe_text *text, const struct pto_observation *o,
-                         const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
-  const struct pto_region *region = &param->region;
-  if (!is_near(o, region, lo, hi)) {
-    SAY(text, "far from all of its parameters");
-    return;
-  }
-  if (lo >= region->end)
-    SAY(text, lo == region->end ? "right behind " : "%" PRIu64 " bytes behind ", lo - region->end);
-  else if (hi <= region->start)
-    SAY(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
-  else
-    SAY(text, is_inside(region, lo, hi) ? "in " : "between the rows of ");
-  pto_observe_say_param(text, param);
-}
 
 /* "param 1 z (OUTPUT)", where a difference was seen. */
 static void say_effect(struct pto_observe_text *text, const struct pto_observation *o,
@@ -401,8 +29,8 @@ static void say_effect(struct pto_observe_text *text, const struct pto_observati
     SAY(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
     return;
   }
-  struct object object;
-  describe(o, effect->first_difference, &object);
+  struct pto_observe_object object;
+  pto_observe_object_at(o, effect->first_difference, &object);
   SAY(text, "with other values there, byte %" PRId64 " of %s comes out different",
       (int64_t)(effect->first_difference - object.lo), object.name);
 }
@@ -536,7 +164,7 @@ static const char *say_why(struct pto_observe_text *text, struct pto_observation
     SAY(text, "which it does not declare");
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
-    say_distance(text, o, param, lo, hi);
+    pto_observe_say_distance(text, o, param, lo, hi);
     return NULL;
   case PTO_FINDING_WRITE_INPUT:
     SAY(text, "through ");
@@ -581,13 +209,13 @@ void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struc
     const struct pto_observe_range range = bytes->ranges[i], *first = &bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
     struct pto_observe_text text = {.bytes = ""};
-    struct object object;
+    struct pto_observe_object object;
     char remedy[64];
-    describe(o, range.lo, &object);
+    pto_observe_object_at(o, range.lo, &object);
     pto_observe_say_unit(&text, o, o->call.label);
     SAY(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) SAY(&text, "some of ");
-    i = say_ranges(&text, o, bytes, i, &object);
+    i = pto_observe_say_ranges(&text, o, bytes, i, &object);
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
@@ -620,13 +248,13 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
   struct pto_observe_text text = {.bytes = ""};
-  struct object object;
+  struct pto_observe_object object;
   pto_observe_say_task(&text, o, left->task.task_number);
   SAY(&text, " (");
   name_kernels(&left->task, text.bytes, sizeof text.bytes);
   SAY(&text, ") does not write ");
-  describe(o, bytes->ranges[0].lo, &object);
-  say_ranges(&text, o, bytes, 0, &object);
+  pto_observe_object_at(o, bytes->ranges[0].lo, &object);
+  pto_observe_say_ranges(&text, o, bytes, 0, &object);
   SAY(&text, ", which ");
   pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
@@ -704,12 +332,12 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy) {
   struct pto_observe_text text = {.bytes = ""};
-  struct object object;
-  describe(o, at, &object);
+  struct pto_observe_object object;
+  pto_observe_object_at(o, at, &object);
   SAY(&text, "of ");
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, ", byte %" PRId64 " of %s", (int64_t)(at - object.lo), object.name);
-  say_elements(&text, &object, at, at + 1);
+  pto_observe_say_elements(&text, &object, at, at + 1);
   SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
@@ -736,10 +364,10 @@ void pto_observe_report_addresses(struct pto_observation *o) {
   for (uint32_t i = 0; i < first->scalar_count; i++) {
     const uint64_t addr = scalars[i].u64;
     const bool is_in_arena = addr >= o->arena.lo && addr < o->arena.hi;
-    const bool is_in_memory = is_in_arena || find_external(o, addr, 0);
+    const bool is_in_memory = is_in_arena || pto_observe_is_external(o, addr);
     if (is_declared(&o->call, addr) || (!is_in_memory && !pto_observe_memory_is_stack(o->memory, addr))) continue;
     struct pto_observe_text text = {.bytes = ""};
-    struct object object;
+    struct pto_observe_object object;
     const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
     pto_observe_say_unit(&text, o, o->call.label);
     if (!is_in_memory) {
@@ -749,7 +377,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
                       &text);
       continue;
     }
-    describe(o, addr, &object);
+    pto_observe_object_at(o, addr, &object);
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
@@ -771,8 +399,8 @@ static void say_other(struct pto_observe_text *text, const struct pto_observatio
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b) {
   struct pto_observe_text text = {.bytes = ""};
-  struct object object;
-  describe(o, a->lo, &object);
+  struct pto_observe_object object;
+  pto_observe_object_at(o, a->lo, &object);
   pto_observe_say_unit(&text, o, a->label);
   SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, and its ", (int64_t)(a->lo - object.lo),
       (int64_t)(a->hi - object.lo), object.name);
@@ -790,8 +418,8 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   else if (!effect->first_difference)
     SAY(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
   else {
-    struct object object;
-    describe(o, effect->first_difference, &object);
+    struct pto_observe_object object;
+    pto_observe_object_at(o, effect->first_difference, &object);
     SAY(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
         (int64_t)(effect->first_difference - object.lo), object.name);
   }
@@ -804,7 +432,7 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
 
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {.bytes = ""};
-  struct object object;
+  struct pto_observe_object object;
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on the time (pto_core_now): at another time, ");
   if (effect->is_caught) {
@@ -812,7 +440,7 @@ void pto_observe_report_time(struct pto_observation *o, const struct pto_observe
   } else if (!effect->first_difference) {
     SAY(&text, "it returns %d instead of %d", effect->status, o->call.status);
   } else {
-    describe(o, effect->first_difference, &object);
+    pto_observe_object_at(o, effect->first_difference, &object);
     SAY(&text, "byte %" PRId64 " of %s comes out different", (int64_t)(effect->first_difference - object.lo),
         object.name);
   }
@@ -849,7 +477,7 @@ static bool find_touched(const struct pto_observation *o, const struct pto_obser
   *found = declared_by(o, access->label, nearest);
   for (uint32_t i = 0; i < o->call.param_count && !(found->mode & needed); i++) {
     const struct pto_observe_param other = declared_by(o, access->label, &o->call.params[i]);
-    if ((other.mode & needed) && away_from(&other.region, bytes.lo, bytes.hi) == 0) *found = other;
+    if ((other.mode & needed) && bytes.lo < other.region.end && bytes.hi > other.region.start) *found = other;
   }
   return true;
 }
@@ -892,14 +520,14 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   struct together both = {.units = {a->is_read ? b : a, a->is_read ? a : b}, .bytes = {lo, hi}};
   struct pto_observe_param *params = both.params;
   struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
-  struct object object;
-  describe(o, lo, &object);
+  struct pto_observe_object object;
+  pto_observe_object_at(o, lo, &object);
   both.has_params =
       find_touched(o, both.units[0], both.bytes, &params[0]) && find_touched(o, both.units[1], both.bytes, &params[1]);
   pto_observe_say_unit(&text, o, both.units[0]->label);
   SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
       object.name);
-  say_elements(&text, &object, lo, hi);
+  pto_observe_say_elements(&text, &object, lo, hi);
   if (both.has_params) SAY(&text, ", through ");
   if (both.has_params) pto_observe_say_param(&text, &params[0]);
   SAY(&text, ", which its ");

@@ -174,7 +174,7 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
                                              "declared PTO_KERNEL_IN_PLACE"
                                            : "comes out different when the input lies there too, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE",
-                               "take PTO_KERNEL_IN_PLACE out of its flags");
+                               is_in_place ? NULL : "take PTO_KERNEL_IN_PLACE out of its flags");
   pto_reserve_fini(&moved.memory);
 }
 
@@ -208,21 +208,30 @@ static uint64_t find_other_value(const struct pto_observation *o, const uint8_t 
   return 0;
 }
 
+/* The same of a run at this place. */
+static uint64_t find_at_place(struct pto_observation *o, const uint8_t *written_before, enum pto_observed_place place) {
+  pto_observed_unit_move(o->port, place);
+  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+  pto_observed_unit_move(o->port, PTO_OBSERVED_OWN);
+  return outcome.differs && !outcome.is_caught ? find_other_value(o, written_before) : 0;
+}
+
 static void judge_core(struct pto_observation *o) {
   struct pto_observe_kept kept;
   if (!pto_observe_keep(o, &kept)) return;
   pto_observe_select(o, pto_observe_must_not_matter); /* so that also what leaves the value that was there is seen */
-  pto_observed_unit_move(o->port, true);
-  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  pto_observed_unit_move(o->port, false);
-  const uint64_t at = outcome.differs && !outcome.is_caught ? find_other_value(o, kept.written) : 0;
+  const uint64_t at = find_at_place(o, kept.written, PTO_OBSERVED_OTHER);
+  const bool is_of_lane = at && find_at_place(o, kept.written, PTO_OBSERVED_ITS_LANE);
   pto_observe_give_back(o, &kept); /* what another core writes is not this one's */
   const struct pto_observe_param *param = at ? pto_observe_nearest(o, at, at + 1) : NULL;
   if (param)
     pto_observe_report_promise(o, PTO_FINDING_PLACEMENT, param, at,
-                               "comes out different on another core: the result depends on the core's number, and "
-                               "which core runs a block is left to the scheduler",
-                               "use `args->core->block_index`");
+                               is_of_lane ? "comes out different on another core: the result depends on the core's "
+                                            "lane, and which lane runs a block is left to the scheduler"
+                                          : "comes out different on another core: the result depends on the core's "
+                                            "number, and which core runs a block is left to the scheduler",
+                               is_of_lane ? "launch a kernel for each lane, as aiv0 and aiv1"
+                                          : "take `args->core->block_index` in its place");
 }
 
 /* ---- another time ---- */

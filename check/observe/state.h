@@ -14,6 +14,7 @@
  *   check/observe/search.c  which bytes are read
  *   check/observe/cores.c   what orders the cores of a unit
  *   check/observe/task.c    what all units of a task come to
+ *   check/observe/places.c  what memory and tasks are called
  *   check/observe/findings.c    sentences
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
@@ -355,7 +356,11 @@ void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_
 void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
-/* check/observe/findings.c: findings. */
+/* check/observe/places.c */
+/* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
+void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
+/* Also notes for the summary whether memory ended. */
+void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
 #define PTO_OBSERVE_SAY(text, ...) pto_text_append((text)->bytes, sizeof(text)->bytes, __VA_ARGS__)
 /* "task 17", of several ranks "rank 2 task 17". */
 void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observation *o, uint64_t number);
@@ -366,19 +371,45 @@ void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_obser
                            char *object, size_t object_size);
 /* "param 2 z (output)". */
 void pto_observe_say_param(struct pto_observe_text *text, const struct pto_observe_param *param);
-/* Adds a finding of the payload's task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
-void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text);
 /* The number of the buffer at an address; 0 where there is none. */
 uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
 /* The last task that left one of these bytes out; NULL where none did. */
 struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The last task whose predicate kept it from writing one of these bytes; NULL where none did. */
 const struct pto_observe_skipped *pto_observe_skipped_find(const struct pto_observation *o, uint64_t lo, uint64_t hi);
-/* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
-void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
-/* Also notes for the summary whether memory ended. */
-void pto_observe_bytes_fini(struct pto_observation *o, struct pto_observe_bytes *bytes);
+/* Whether the byte is of external memory that is registered. */
+bool pto_observe_is_external(const struct pto_observation *o, uint64_t addr);
+/* What memory bytes lie in, and where it begins: ranges are told from there. */
+struct pto_observe_object {
+  char name[160];
+  uint64_t lo, hi;
+  uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
+  const struct pto_runtime *rt;
+  const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
+};
+/* Also of another rank that is observed with `o`. */
+void pto_observe_object_at(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object);
+/* "bytes [64, 80), [96, 112) and 14 more, 400 bytes in all, of buffer 5 (elements …)": those from `first` on that lie
+ * in the object.  The next. */
+uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
+                                const struct pto_observe_bytes *bytes, uint32_t first,
+                                const struct pto_observe_object *object);
+/* " (elements [4,8] to [7,8] of f32[16,16])", from the first byte to the last one; nothing where they are not known. */
+void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
+                              uint64_t hi);
+/* "right behind param 0 x (input)". */
+void pto_observe_say_distance(struct pto_observe_text *text, const struct pto_observation *o,
+                              const struct pto_observe_param *param, uint64_t lo, uint64_t hi);
+/* The parameter that is nearest to these bytes; NULL where the unit has none with bytes. */
+const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi);
+/* Of what size its elements are: the smallest one's where parameters of several sizes reach into the bytes, as another
+ * block may have the rest of the larger element. */
+uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
+
+/* check/observe/findings.c */
+/* Adds a finding of the payload's task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
+void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
+                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
 /* The same, and what would be told goes to `take`, of ranges in one object; where the bytes were not searched for, it
@@ -400,7 +431,7 @@ void pto_observe_report_over(struct pto_observation *o);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
-/* "byte 4 of z … WORDS", of a byte of this parameter. */
+/* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy);
 /* Scalars of the unit's task that are addresses of what it does not declare. */
@@ -412,11 +443,5 @@ void pto_observe_report_time(struct pto_observation *o, const struct pto_observe
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
-
-/* The parameter that is nearest to these bytes; NULL where the unit has none with bytes. */
-const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi);
-/* Of what size its elements are: the smallest one's where parameters of several sizes reach into the bytes, as another
- * block may have the rest of the larger element. */
-uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 #endif

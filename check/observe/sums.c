@@ -67,7 +67,8 @@ static uint64_t from_float(const struct element *e, double value) {
   return raw;
 }
 
-static bool is_float(uint32_t dtype) { return dtype == PTO_FLOAT32 || dtype == PTO_FLOAT16 || dtype == PTO_BFLOAT16; }
+static bool is_narrow(uint32_t dtype) { return dtype == PTO_FLOAT16 || dtype == PTO_BFLOAT16; }
+static bool is_float(uint32_t dtype) { return dtype == PTO_FLOAT32 || is_narrow(dtype); }
 
 static bool is_judged(uint32_t dtype) {
   return is_float(dtype) || (!pto_dtype_is_real(dtype) && dtype != PTO_BOOL && pto_dtype_bits(dtype) >= 8);
@@ -101,7 +102,7 @@ static bool grows_alike(const struct element *e, uint64_t before, uint64_t after
   const double a = as_float(e, before), b = as_float(e, after), c = as_float(e, other), d = as_float(e, then);
   const double most = fmax(fmax(fabs(a), fabs(b)), fmax(fabs(c), fabs(d)));
   if (!isfinite(a) || !isfinite(b) || !isfinite(c) || !isfinite(d)) return true;
-  return fabs((b - a) - (d - c)) <= most * (e->dtype == PTO_FLOAT32 ? tolerance_f32 : tolerance_f16);
+  return fabs((b - a) - (d - c)) <= most * (is_narrow(e->dtype) ? tolerance_f16 : tolerance_f32);
 }
 
 /* ---- lost ---- */
@@ -162,12 +163,16 @@ static void judge_scaled(struct pto_observation *o, const struct pto_observe_par
   if (!pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL).is_caught)
     each_element(o, param, dtype, compare_growth, &growth);
   pto_observe_give_back(o, &growth.kept);
-  if (growth.first)
-    pto_observe_report_promise(
-        o, PTO_FINDING_MODE, param, growth.first,
-        "grows by another amount from another start value, though the kernel declares ACCUMULATE, "
-        "which adds",
-        "declare it INOUT");
+  if (!growth.first) return;
+  char remedy[160] = "";
+  if (is_narrow(dtype))
+    pto_text_append(remedy, sizeof remedy,
+                    "if it adds in small steps, which %s loses, add these up in float32 first; if it does not add, ",
+                    pto_dtype_name(dtype));
+  pto_text_append(remedy, sizeof remedy, "declare param %u INOUT", param->index);
+  pto_observe_report_promise(
+      o, PTO_FINDING_MODE, param, growth.first,
+      "grows by another amount from another start value, though the kernel declares ACCUMULATE, which adds", remedy);
 }
 
 void pto_observe_judge_sums(struct pto_observation *o) {

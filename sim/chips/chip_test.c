@@ -13,43 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_SIZE 16384
-
-static void shipped_text(const char *name, char *text) {
-  struct pto_chip_file file;
-  for (uint32_t i = 0; pto_chip_file_at(i, &file); i++) {
-    if (strcmp(file.name, name) != 0) continue;
-    assert_true(file.size_bytes < TEXT_SIZE);
-    memcpy(text, file.text, file.size_bytes);
-    text[file.size_bytes] = '\0';
-    return;
-  }
-  fail_msg("no shipped chip %s", name);
-}
-
-/* Loads `text` as a file of its own; *path (64 bytes) is its name while it lasted. */
-static int load_sheet(const char *text, size_t size, struct pto_chip *chip, struct pto_chip_sheet *sheet,
-                      struct pto_error *error, char *path) {
-  strcpy(path, "/tmp/pto-chip-XXXXXX");
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, text, size), size);
-  close(fd);
-  int status = pto_chip_load_sheet(path, chip, sheet, error);
-  unlink(path);
-  return status;
-}
+#include <tests/support/chip_text.h>
 
 static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
   return load_sheet(text, size, chip, NULL, error, path);
-}
-
-/* `text` with its first `from` replaced by `to`. */
-static void replace(char *text, const char *from, const char *to) {
-  char *at = strstr(text, from);
-  assert_non_null(at);
-  memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-  memcpy(at, to, strlen(to));
 }
 
 static void test_the_shipped_chips_have_the_shapes_of_the_hardware(void **state) {
@@ -499,120 +466,6 @@ static void test_damaged_files_are_refused_or_mean_what_they_say(void **state) {
   }
 }
 
-static void test_a_sheet_has_each_number_with_its_tag_and_source(void **state) {
-  char text[TEXT_SIZE], path[64];
-  struct pto_chip_sheet sheet;
-  struct pto_chip chip;
-  struct pto_error error;
-  char tiny[TEXT_SIZE];
-  shipped_text("tiny", tiny);
-  snprintf(text, sizeof text,
-           "; a head\n; of two lines\n[chip]\n; no head\nname = x ; assumed\nclusters = 1\n"
-           "schedulers = 1 ;measured:  a clock, 2026 \nslots_per_core = 2 ; public: a page\n%s",
-           strstr(tiny, "[memory]"));
-  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
-  assert_string_equal(sheet.about, "; a head\n; of two lines\n");
-  static const struct {
-    const char *key, *value, *source;
-    enum pto_chip_tag tag;
-  } expected[] = {{"name", "x", "", PTO_CHIP_ASSUMED},
-                  {"clusters", "1", "", PTO_CHIP_UNTAGGED},
-                  {"schedulers", "1", "a clock, 2026", PTO_CHIP_MEASURED},
-                  {"slots_per_core", "2", "a page", PTO_CHIP_VENDOR},
-                  {"kernel_start_ps", "100000", "100 ns", PTO_CHIP_UNTAGGED}};
-  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
-    const struct pto_chip_note *note = pto_chip_sheet_find(&sheet, expected[i].key);
-    assert_non_null(note);
-    assert_string_equal(note->value, expected[i].value);
-    assert_string_equal(note->source, expected[i].source);
-    assert_int_equal(note->tag, expected[i].tag);
-  }
-  assert_null(pto_chip_sheet_find(&sheet, "era"));
-}
-
-/* What is written is the same chip and the same sheet; a key that is set stands in its section. */
-static void test_a_written_sheet_is_the_same_chip(void **state) {
-  struct pto_chip_sheet sheet, again;
-  struct pto_chip chip, loaded;
-  struct pto_error error;
-  const char *name;
-  char path[64];
-  for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
-    for (uint32_t set = 0; set < 2; set++) {
-      char text[TEXT_SIZE] = "";
-      assert_int_equal(pto_chip_load_sheet(name, &chip, &sheet, &error), PTO_OK);
-      const struct pto_chip_note note = {
-          .key = "first_submit", .value = "6900000", .tag = PTO_CHIP_MEASURED, .source = "a capture, 2026"};
-      if (set) assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_OK);
-      FILE *stream = fmemopen(text, sizeof text - 1, "w");
-      assert_true(pto_chip_sheet_write(&sheet, stream));
-      fclose(stream);
-      assert_int_equal(load_sheet(text, strlen(text), &loaded, &again, &error, path), PTO_OK);
-      if (set) chip.work_ps[PTO_WORK_FIRST_SUBMIT] = 6900000;
-      assert_memory_equal(&chip, &loaded, sizeof chip);
-      assert_memory_equal(&sheet, &again, sizeof sheet);
-      assert_int_equal(pto_chip_sheet_load(&sheet, name, &loaded, &error), PTO_OK);
-      assert_memory_equal(&chip, &loaded, sizeof chip);
-    }
-  }
-  assert_int_equal(pto_chip_sheet_set(&sheet, &(struct pto_chip_note){.key = "speed", .value = "1"}, &error),
-                   PTO_EINVAL);
-  assert_string_equal(error.sentence, "a chip file has no key speed");
-}
-
-static void test_kernels_in_half_the_time_add_up(void **state) {
-  struct pto_chip chip;
-  struct pto_error error;
-  assert_int_equal(pto_chip_load("tiny,half_kernel=add,submit=1,half_kernel=mul,half_kernel=add", &chip, &error),
-                   PTO_OK);
-  assert_string_equal(chip.half_kernel, "add+mul+add");
-  assert_int_equal(pto_chip_load("tiny,half_kernel=abcdefghijklmnopqrstuvwxyz0123456789,"
-                                 "half_kernel=abcdefghijklmnopqrstuvwxyz0123456789",
-                                 &chip, &error),
-                   PTO_EINVAL);
-  assert_string_equal(error.sentence, "half_kernel = abcdefghijklmnopqrstuvwxyz0123456789+"
-                                      "abcdefghijklmnopqrstuvwxyz0123456789: longer than 63 characters");
-  assert_int_equal(pto_chip_load("tiny,half_kernl=a", &chip, &error), PTO_EINVAL);
-  assert_string_equal(error.sentence, "a chip file has no key half_kernl; did you mean \"half_kernel\"?");
-}
-
-static void test_what_is_set_behind_commas_is_key_and_value(void **state) {
-  static const char *const wrong[] = {"submit", "submit,poll=1", "",
-                                      "a_key_that_is_longer_than_any_that_a_chip_file_can_have_at_all_in_it=1",
-                                      "submit=a_value_that_is_longer_than_any_that_a_chip_file_can_have_at_all_in_it_"};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(wrong); i++) {
-    char text[256], said[256];
-    struct pto_chip chip;
-    struct pto_error error;
-    snprintf(text, sizeof text, "tiny,%s", wrong[i]);
-    snprintf(said, sizeof said, "chip: '%.*s' is not KEY=VALUE", (int)strcspn(wrong[i], ","), wrong[i]);
-    assert_int_equal(pto_chip_load(text, &chip, &error), PTO_EINVAL);
-    assert_string_equal(error.sentence, said);
-  }
-}
-
-static void test_a_source_that_fits_no_line_is_refused(void **state) {
-  struct pto_chip_sheet sheet;
-  struct pto_chip chip;
-  struct pto_error error;
-  struct pto_chip_note note = {.key = "submit", .value = "1"};
-  memset(note.source, 'x', sizeof note.source - 1);
-  assert_int_equal(pto_chip_load_sheet("tiny", &chip, &sheet, &error), PTO_OK);
-  assert_int_equal(pto_chip_sheet_set(&sheet, &note, &error), PTO_EINVAL);
-  assert_non_null(strstr(error.sentence, "is too long for a line"));
-}
-
-static void test_semicolons_within_a_value_begin_no_comment(void **state) {
-  struct pto_chip_sheet sheet;
-  struct pto_chip chip;
-  struct pto_error error;
-  char text[TEXT_SIZE], path[64];
-  shipped_text("tiny", text);
-  replace(text, "clusters = 1 ", "clusters = 1 ; measured: a;b;c ");
-  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
-  assert_memory_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "a;b;c", 5);
-}
-
 static void test_a_cache_of_lines_has_a_size_and_a_table_a_path_that_fits(void **state) {
   char text[TEXT_SIZE], path[64], file[sizeof(struct pto_chip)];
   struct pto_chip chip;
@@ -656,13 +509,7 @@ int main(void) {
       cmocka_unit_test(test_lines_of_blanks_say_nothing),
       cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
-      cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
-      cmocka_unit_test(test_a_written_sheet_is_the_same_chip),
       cmocka_unit_test(test_a_cache_of_lines_has_a_size_and_a_table_a_path_that_fits),
-      cmocka_unit_test(test_semicolons_within_a_value_begin_no_comment),
-      cmocka_unit_test(test_a_source_that_fits_no_line_is_refused),
-      cmocka_unit_test(test_what_is_set_behind_commas_is_key_and_value),
-      cmocka_unit_test(test_kernels_in_half_the_time_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,11 +68,18 @@ struct pto_observe_schedule {
   struct pto_core_watch watch;
 };
 
+/* Where a call that is run again sees itself. */
+enum pto_observed_place {
+  PTO_OBSERVED_OWN,     /* on its core */
+  PTO_OBSERVED_OTHER,   /* on another core of its kind: of another cluster, and in the other lane if it may be there */
+  PTO_OBSERVED_ITS_LANE /* in that core's lane, with the cluster and the number of its own: to tell what it looks at */
+};
+
 /* What such an engine does; the functions below say it. */
 struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
   int (*run)(struct pto_port *port, struct pto_observed_fill fill);
-  void (*move)(struct pto_port *port, bool is_moved);
+  void (*move)(struct pto_port *port, enum pto_observed_place place);
   bool (*later)(struct pto_port *port, bool is_later);              /* NULL: no unit waits */
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
@@ -97,10 +104,10 @@ static inline void pto_observed_unit_schedule(struct pto_port *port, const struc
 static inline int pto_observed_unit_run(struct pto_port *port, struct pto_observed_fill fill) {
   return port->ops->observed->run(port, fill);
 }
-/* Whether the next runs of a unit that does not wait see themselves on another core of their kind than the message
- * says, with the same local memory.  Where the chip has no other, they see the true one. */
-static inline void pto_observed_unit_move(struct pto_port *port, bool is_moved) {
-  port->ops->observed->move(port, is_moved);
+/* Where the next runs of a unit that does not wait see themselves, with the same local memory.  Where the chip has no
+ * other core, they see the true one. */
+static inline void pto_observed_unit_move(struct pto_port *port, enum pto_observed_place place) {
+  port->ops->observed->move(port, place);
 }
 /* Whether the cores of a unit that waits are told another time in its next runs (pto_core_now), which stands still in
  * either case; whether one of them has asked for it in the runs so far. */
@@ -130,9 +137,9 @@ static inline const struct pto_observed_local *pto_observed_unit_local(struct pt
 /* The local memory of the message's core as a run begins with it. */
 void pto_observed_call_fill_local(const struct pto_message *message, const struct pto_core *view,
                                   const struct pto_observed_local *local, struct pto_observed_fill fill);
-/* The core as a call that is moved sees it: in the next cluster, and in the other lane if its kernel may be there. */
+/* The core as a call sees it at this place, which is not its own. */
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
-                                       uint32_t core_count);
+                                       uint32_t core_count, enum pto_observed_place place);
 /* What one call states or has touched, into `local` where that is less. */
 void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
                                      struct pto_observed_local *local);

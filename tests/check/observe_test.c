@@ -143,6 +143,25 @@ RUN(accumulate) {
 }
 KERNEL(accumulate, 2, SUM);
 
+RUN(adds_or_sets) {
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = (MISTAKE(a) ? 0 : X(a, 0)[i]) + 1;
+  return 0;
+}
+KERNEL(adds_or_sets, 2, SUM);
+
+RUN(tell_time) { /* z = 1, or 1 more than the time */
+  uint64_t now_ns;
+  const int status = pto_core_now(a, &now_ns);
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = 1 + (MISTAKE(a) ? (float)now_ns : 0);
+  return status;
+}
+static const struct pto_kernel tell_time_kernel = {.name = "tell_time",
+                                                   .cores = PTO_AIV,
+                                                   .flags = PTO_KERNEL_WAITS,
+                                                   .params = LIST(OUT),
+                                                   .param_count = 2,
+                                                   .run = tell_time};
+
 RUN(through_the_heap) {
   const uint64_t bytes = numel(a, 0) * sizeof(float);
   float *tile = malloc(bytes);
@@ -275,6 +294,16 @@ BODY(looks_up_beside_a_core_that_waits) {
   return status;
 }
 
+BODY(sets_a_sum_late) { /* in the ninth of twelve calls that are alike but for a scalar */
+  struct pto_tensor sum = part(&w.tb, 0, 16, 1);
+  int status = PTO_OK;
+  for (int i = 0; i < 12 && !status; i++) status = one(rt, &adds_or_sets_kernel, &sum, i == 8 ? w.mistake : 0);
+  return status;
+}
+BODY(tells_the_time) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &tell_time_kernel, &z, w.mistake);
+}
 BODY(counts_its_calls) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &count_kernel, &z, w.mistake);
@@ -384,6 +413,12 @@ static const struct planted planted[] = {
      looks_up_beside_a_core_that_waits,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
+    {"a sum that one call of many sets is found where a scalar says so",
+     sets_a_sum_late,
+     {{"mode", "of task 8 (adds_or_sets), byte 0 of array b"}}},
+    {"a result that is made of the time is found",
+     tells_the_time,
+     {{"unstable", "task 0 (tell_time) depends on the time (pto_core_now): at another time, byte"}}},
     {"a read of old local memory is found",
      reads_old_local_memory,
      {{"read unwritten", "not written itself: bytes [28, 32) of the core's UB"}}},

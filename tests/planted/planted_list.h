@@ -129,6 +129,7 @@
   X("planted_promises", "sum_first", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
   X("planted_promises", "sum_late", PLANTED_OBSERVE, "mode", 9, 1, PLANTED_ANY, PLANTED_ANY)                           \
   X("planted_promises", "sum_decays", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                         \
+  X("planted_promises", "sum_of_steps", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                       \
   X("planted_promises", "sum_of_bf16", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                        \
   X("planted_promises", "sum_of_f8", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                          \
   X("planted_promises", "core_number", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                   \

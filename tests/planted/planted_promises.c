@@ -14,6 +14,7 @@
   X(sum_first, "a kernel that declares ACCUMULATE takes one start value for empty and writes over it")                 \
   X(sum_late, "a kernel that declares ACCUMULATE doubles what is there in its ninth call, where a scalar says so")     \
   X(sum_decays, "a kernel that declares ACCUMULATE halves a sum of floats before it adds")                             \
+  X(sum_of_steps, "many small steps are added to bfloat16, and not up in float32 before")                              \
   X(sum_of_bf16, "the same by a tenth, of bfloat16")                                                                   \
   X(sum_of_f8, "a kernel that declares ACCUMULATE adds to floats of 8 bits, and sets them")                            \
   X(core_number, "a block writes the number of its core in the place of its own")                                      \
@@ -98,6 +99,26 @@ static void put_float_sum(struct planted *p, uint32_t dtype, uint64_t per_mille)
 }
 static void sum_decays(struct planted *p) { put_float_sum(p, PTO_FLOAT32, 990); }
 static void sum_of_bf16(struct planted *p) { put_float_sum(p, PTO_BFLOAT16, 500); }
+
+/* sum[i] += 400 · 1/64: one by one in bfloat16, where a step is lost in a large sum, or once. */
+static int sum_steps_run(const struct pto_kernel_args *a) {
+  uint16_t *total = a->tensors[1].addr;
+  for (uint64_t i = 0; i < element_count(&a->tensors[1]); i++) {
+    for (uint32_t k = 0; k < (a->scalars[0].u64 ? 400 : 0); k++)
+      total[i] = pto_bf16_from_f32(pto_bf16_to_f32(total[i]) + 1.0f / 64);
+    if (!a->scalars[0].u64) total[i] = pto_bf16_from_f32(pto_bf16_to_f32(total[i]) + 400.0f / 64);
+  }
+  return 0;
+}
+static const struct pto_kernel sum_steps = AIV_KERNEL("sum_steps", of_sum_way, sum_steps_run);
+
+static void sum_of_steps(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), bits = fresh(p, 1, 16);
+  struct pto_tensor total = pto_tensor_reinterpret(&bits, PTO_BFLOAT16);
+  put_fill(p, &bits, 0x3f003f00); /* 1/2 */
+  put(p, PLAIN(sum_steps), PARAMS(pto_input(&row), pto_accumulate(&total), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &bits, 0);
+}
 
 /* Adds 1, or leaves 5. */
 static int sum_f8_run(const struct pto_kernel_args *a) {
