@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <report/findings/findings.h>
 #include <runtime/tensor/region.h>
 #include <runtime/tensor/tensor_make.h>
 #include <runtime/trace/trace_words.h>
@@ -45,18 +44,17 @@ static void add(const struct pto_trace_task *task, const struct pto_trace_param 
       array->name, array->size_bytes, pto_finding_say_places(&finding, place, sizeof place));
 }
 
-void pto_session_add_beyond(const struct pto_session *session, struct pto_findings *findings) {
-  const struct pto_trace *trace = pto_session_trace(session);
+void pto_bounds_check(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {
   struct pto_source_lines *lines = NULL;
   const struct pto_array *array = NULL;
-  for (uint64_t t = 0; trace && session->run && t < trace->tasks.count; t++) {
+  for (uint64_t t = 0; trace && run && t < trace->tasks.count; t++) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, t);
     for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
       struct pto_region region;
       if (param->is_managed || pto_tensor_is_empty(&param->tensor)) continue;
       pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
-      if (!array || !has_byte(array, region.start)) array = array_of(session->run, region.start);
+      if (!array || !has_byte(array, region.start)) array = array_of(run, region.start);
       if (!array || region.end - (uint64_t)(uintptr_t)array->data <= array->size_bytes) continue;
       if (!lines) lines = pto_source_lines_create();
       add(task, param, array, &region, lines, findings);
