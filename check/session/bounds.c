@@ -45,8 +45,8 @@ static void add(const struct pto_trace_task *task, const struct pto_trace_param 
       array->name, array->size_bytes, pto_finding_say_places(&finding, place, sizeof place));
 }
 
-void pto_session_add_beyond(const struct pto_session *session, struct pto_findings *findings) {
-  const struct pto_trace *trace = pto_session_trace(session);
+void pto_session_add_beyond(const struct pto_session *session, const struct pto_trace *trace,
+                            struct pto_findings *findings) {
   struct pto_source_lines *lines = NULL;
   const struct pto_array *array = NULL;
   for (uint64_t t = 0; trace && session->run && t < trace->tasks.count; t++) {

@@ -14,6 +14,7 @@
 #include <check/session/session.h>
 
 /* Of each task of the record that has one: PTO_FINDING_BEYOND. */
-void pto_session_add_beyond(const struct pto_session *session, struct pto_findings *findings);
+void pto_session_add_beyond(const struct pto_session *session, const struct pto_trace *trace,
+                            struct pto_findings *findings);
 
 #endif

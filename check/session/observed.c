@@ -96,7 +96,7 @@ static int check_range(struct pto_observed *observed) {
 
 int pto_observed_run(struct pto_observed *observed) {
   int code = pto_session_execute(&observed->session);
-  pto_session_add_beyond(&observed->session, &observed->findings);
+  pto_session_add_beyond(&observed->session, pto_session_trace(&observed->session), &observed->findings);
   pto_session_name_nodes(&observed->session, &observed->findings);
   pto_session_add_refusals(&observed->session, &observed->findings);
   pto_session_add_remarks(&observed->session, &observed->findings);

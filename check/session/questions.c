@@ -105,7 +105,7 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   if (status == PTO_OK) {
-    pto_session_add_beyond(session, findings);
+    pto_session_add_beyond(session, question.trace, findings);
     pto_session_add_refusals(session, findings);
     pto_session_add_remarks(session, findings);
   }
