@@ -124,7 +124,7 @@ again() { # what a finding tells to ask next is answered
 }
 holds 'the question that a finding tells has an answer' again
 holds '- on several ranks too' again --ranks 2
-holds 'a finding at many tasks is one line' adopts 1 'WAW task 0 .*manual-enters-nothing.* \(and [12] more like it\)$' manual
+holds 'a finding at many tasks is one line' adopts 1 'WAW task 0 .*; no path under rules pto; add .* \(and [12] more like it\)$' manual
 holds 'without kernels, what a manual scope declares is counted alone' \
   adopts 0 '^    not judged: [23] conflicts of manual scopes, as declared' manual --no-compute
 holds 'an output that is wrong' adopts 1 '^wrong .*|output out\[0\]: 4 instead of 5' wrong
