@@ -153,7 +153,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .found = rt->hazards.found,
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
-  pto_deps_table_init(&rt->recorded_rules, config->recorded_deps);
+  pto_deps_table_init(&rt->recorded_rules, config->recorded_deps ? config->recorded_deps : config->deps);
   rt->hazards.is_reduced = rt->hazards.table.named & PTO_DEPS_NAMED_REDUCE_IMPLIED;
   rt->buffers.by_base = rt->hazards.table.named & PTO_DEPS_NAMED_BASE_ADDRESS;
   if (config->record) rt->port->trace = &rt->trace;

@@ -60,7 +60,6 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   pto_config_set_defaults(config);
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
-  if (!config->recorded_deps) config->recorded_deps = config->deps;
   if (!engine_find(config->engine))
     return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\"; there are %s", config->engine,
                          &PTO_ENGINE_NAMES[2]);
