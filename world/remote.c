@@ -144,13 +144,14 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
   return false;
 }
 
-/* The own side of a put or a get, which is recorded as `kind`: not within a peer's window, where there is no memory. */
+/* The own side of a put or a get, which is recorded as `kind`, by its address where it is in no window: not within a
+ * peer's window, where there is no memory. */
 static int take_own(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank, const char *name,
                     struct pto_remote_layout layout, uint8_t kind) {
   struct window window;
-  if (!find_window(rank, &layout, &window)) return 0;
-  if (window.peer == rank->index) {
-    pto_rank_record_access(rank, core_of(args), kind, window.comm->uid, window.peer, &layout);
+  const bool is_window = find_window(rank, &layout, &window);
+  if (!is_window || window.peer == rank->index) {
+    pto_rank_record_access(rank, core_of(args), kind, is_window ? window.comm->uid : 0, rank->index, &layout);
     return 0;
   }
   return pto_kernel_error(args, "%s: `%s` is in the window of rank %" PRIu32 ", not this rank's memory", call, name,

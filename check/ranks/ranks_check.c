@@ -233,7 +233,7 @@ static struct declared declared_of(const struct pto_trace *trace, const struct p
 }
 
 static bool is_of_mode(uint32_t mode, bool is_write) {
-  return mode == PTO_INOUT || mode == (is_write ? PTO_OUTPUT : PTO_INPUT);
+  return mode == PTO_HOLD || (mode & (is_write ? PTO_OUTPUT : PTO_INPUT));
 }
 
 /* The first of the bytes lo … hi − 1 that no declared region of that mode has, up to the next that one may have. */
@@ -256,14 +256,34 @@ static bool find_undeclared(const struct declared *declared, bool is_write, stru
   return find_undeclared(declared, is_write, bytes);
 }
 
+/* The same bytes and those behind them, to the next that a declared region of that mode has. */
+static void extend_undeclared(const struct declared *declared, bool is_write, uint64_t end, struct pto_region *bytes) {
+  for (uint64_t step = UINT64_C(1) << 63; step > 0; step /= 2) {
+    if (step > end - bytes->end) continue;
+    const struct pto_region more = {.start = bytes->end, .end = bytes->end + step, .run_bytes = step};
+    bool is_free = true;
+    for (uint32_t i = 0; is_free && i < declared->count; i++)
+      is_free = !is_of_mode(declared->modes[i], is_write) || !pto_region_intersects(&declared->regions[i], &more, NULL);
+    if (is_free) bytes->end += step;
+  }
+  bytes->run_bytes = bytes->end - bytes->start;
+}
+
 static bool has_any(const struct declared *declared, const struct pto_region *bytes) {
   for (uint32_t i = 0; i < declared->count; i++)
     if (pto_region_intersects(&declared->regions[i], bytes, NULL)) return true;
   return false;
 }
 
+/* What a put or a get touches: a window of a rank, or a buffer of its own. */
+struct touched {
+  uint64_t begin;
+  char name[80]; /* as struct pto_finding has it */
+};
+
 static void report_undeclared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
-                              const struct declared *declared, const struct pto_region *bytes) {
+                              const struct declared *declared, const struct touched *touched,
+                              const struct pto_region *bytes) {
   const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
   const bool is_other = has_any(declared, bytes);
   struct pto_finding finding = {
@@ -274,44 +294,89 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
   set_side(t, &finding, 0, rank, record->task);
   finding.ranks[1] = PTO_FINDING_NONE;
   finding.group = key_of(&finding, 0) ^ (uint64_t)is_own;
-  snprintf(finding.arrays[0], sizeof finding.arrays[0], "window of rank %" PRIu32 " in comm %" PRIu32, record->peer,
-           number_of(t, rank, record->comm));
+  snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", touched->name);
   if (finding.places[0].own.file[0])
     snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
-  pto_findings_add(t->findings, &finding,
-                   is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
-                   "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of the %s, which it %s",
-                   name_side(&finding, 0, side, sizeof side), place,
-                   pto_window_verb_name(is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                                 : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)),
-                   bytes->start, bytes->end, finding.arrays[0],
-                   !is_other  ? "does not declare"
-                   : is_write ? "declares as an INPUT"
-                              : "declares as an OUTPUT");
+  pto_findings_add(
+      t->findings, &finding,
+      is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
+      "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s", name_side(&finding, 0, side, sizeof side), place,
+      pto_window_verb_name(is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
+                                    : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)),
+      bytes->start - touched->begin, bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
+      record->comm ? ""
+      : is_write   ? " by a get"
+                   : " for a put",
+      !is_other  ? "does not declare"
+      : is_write ? "declares as an INPUT"
+                 : "declares as an OUTPUT");
 }
 
-/* By the byte.  A kernel may ask for a peer's window itself (pto_core_window): a task that declares nothing of it says
- * nothing of it. */
-static void check_declared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record) {
-  const struct pto_trace *trace = trace_of(t, rank);
-  const struct pto_trace_task *task = task_of(t, rank, record->task);
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), record->comm);
-  const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
+/* The parameter whose buffer has that byte; NULL: the task says nothing of it. */
+static const struct pto_trace_param *find_buffer(const struct pto_trace *trace, const struct pto_trace_task *task,
+                                                 uint64_t byte) {
+  for (uint32_t i = 0; i < task->param_count; i++) {
+    const struct pto_trace_param *param = pto_trace_param_of(trace, task, i);
+    const struct pto_buffer *buffer = &param->tensor.buffer;
+    if (byte >= buffer->base && byte - buffer->base < buffer->size_bytes) return param;
+  }
+  return NULL;
+}
+
+/* The first bytes that the task does not declare so are a finding. */
+static void check_declared_bytes(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
+                                 const struct declared *declared, const struct touched *touched) {
+  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
   struct pto_region_runs runs = pto_region_runs(region);
   struct pto_region run = {.run_bytes = region->run_bytes};
-  uint32_t place = 0;
-  if (!task || !comm) return;
-  while (comm->ranks[place] != record->peer) place++;
-  const struct declared declared =
-      declared_of(trace, task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place), comm->window_bytes);
-  if (record->peer != rank && declared.count == 0) return;
   while (pto_region_runs_next(&runs, &run.start)) {
     struct pto_region bytes = run;
     bytes.end = run.start + run.run_bytes;
-    if (!find_undeclared(&declared, record->kind == PTO_REMOTE_WRITE, &bytes)) continue;
-    report_undeclared(t, rank, record, &declared, &bytes);
+    if (!find_undeclared(declared, record->kind == PTO_REMOTE_WRITE, &bytes)) continue;
+    extend_undeclared(declared, record->kind == PTO_REMOTE_WRITE, run.start + run.run_bytes, &bytes);
+    report_undeclared(t, rank, record, declared, touched, &bytes);
     return;
   }
+}
+
+/* A kernel may ask for a peer's window itself (pto_core_window): a task that declares nothing of it says nothing of
+ * it. */
+static void check_window(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
+                         const struct pto_trace_task *task) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), record->comm);
+  struct touched touched = {0};
+  uint32_t place = 0;
+  if (!comm) return;
+  while (comm->ranks[place] != record->peer) place++;
+  const struct declared declared =
+      declared_of(trace_of(t, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place), comm->window_bytes);
+  if (record->peer != rank && declared.count == 0) return;
+  snprintf(touched.name, sizeof touched.name, "window of rank %" PRIu32 " in comm %" PRIu32, record->peer,
+           comm->number);
+  check_declared_bytes(t, rank, record, &declared, &touched);
+}
+
+/* The own side, where it begins in a buffer of the task; a kernel may also put from its core's memory. */
+static void check_buffer(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
+                         const struct pto_trace_task *task) {
+  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
+  const struct declared declared = declared_of(trace_of(t, rank), task, 0, UINT64_MAX);
+  const struct pto_trace_param *param = find_buffer(trace_of(t, rank), task, region->start);
+  if (!param) return;
+  struct touched touched = {.begin = param->tensor.buffer.base};
+  const char *label = param->buffer_label;
+  if (!label && !param->is_managed) label = pto_session_array_at(&t->ranks->sessions[rank], touched.begin);
+  snprintf(touched.name, sizeof touched.name, label ? "buffer %" PRIu64 " (%.40s)" : "buffer %" PRIu64,
+           param->buffer_number, label);
+  check_declared_bytes(t, rank, record, &declared, &touched);
+}
+
+static void check_declared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record) {
+  const struct pto_trace_task *task = task_of(t, rank, record->task);
+  if (task && record->comm)
+    check_window(t, rank, record, task);
+  else if (task)
+    check_buffer(t, rank, record, task);
 }
 
 static void check_all_declared(struct reporter *t) {

@@ -158,7 +158,7 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
   for (uint64_t i = 0; i < records_of(m, rank)->count; i++) {
     const struct pto_trace_remote *record = record_at(m, rank, i);
     const uint32_t kind = record->kind;
-    const bool is_access = kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE;
+    const bool is_access = (kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE) && record->comm; /* of a window */
     const bool has_waited = kind == PTO_REMOTE_WAIT || kind == PTO_REMOTE_FOUND || kind == PTO_REMOTE_TEST;
     const bool tells = kind == PTO_REMOTE_NOTIFY;
     m->record_at[rank][i] = PTO_GRAPH_NONE;

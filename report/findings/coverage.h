@@ -35,8 +35,8 @@
   X(WITHOUT_TENSORS, tasks_without_tensors, "", "task that declares no tensor", "tasks that declare no tensor")        \
   X(ADDRESSES, addresses, "", "scalar that is an address", "scalars that are addresses")                               \
   X(WAITING_TASKS, waiting_tasks, "the order between cores of ", "task", "tasks")                                      \
-  X(BETWEEN_WAITS, tasks_between_waits, "between which of its waits ",                                                 \
-    "task that talks to other ranks touches memory", "tasks that talk to other ranks touch between their waits")       \
+  X(BETWEEN_WAITS, tasks_between_waits, "what ", "task that talks to other ranks touches between its waits",           \
+    "tasks that talk to other ranks touch between their waits")                                                        \
   X(WAITING_CALLS, waiting_calls, "the order between cores of ", "call", "calls")                                      \
   X(PIECES, pieces, "the order within ", "later piece of kernels that wait", "later pieces of kernels that wait")      \
   X(HELD, held_params, "", "held parameter", "held parameters")                                                        \

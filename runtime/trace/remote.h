@@ -7,8 +7,8 @@
  * ranks and communicators the world's; so records of two ranks belong together by the number of a message and by what a
  * communicator is.
  *
- * Always true: records stand in the order in which things happened.  A put or a get has a READ, a WRITE or both where
- * it was called, of what lies in a window, and its own record where it was over.  A PUT, a GET, a WAIT, and a MAKE that
+ * Always true: records stand in the order in which things happened.  A put or a get has a READ and a WRITE where it
+ * was called, and its own record where it was over.  A PUT, a GET, a WAIT, and a MAKE that
  * waited, stand behind their segment, which is the last of the core, or of the orchestrator, before `segment`; a WAIT
  * may have two: the peer was late, the signal on its way.  A
  * signal comes to its rank at the end of its NOTIFY, before that rank does anything else of that picosecond.
@@ -19,7 +19,7 @@
 #include <runtime/trace/trace.h>
 
 enum pto_remote_kind {
-  PTO_REMOTE_READ,   /* bytes of the peer's window, or of the own one */
+  PTO_REMOTE_READ,   /* bytes of the peer's window, or of the own one; comm 0: of other memory of the rank */
   PTO_REMOTE_WRITE,  /* the same */
   PTO_REMOTE_PUT,    /* until it has landed */
   PTO_REMOTE_GET,    /* until the bytes are here */

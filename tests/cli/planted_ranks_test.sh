@@ -83,6 +83,8 @@ window wait_without_group 'failed: rank 0: .*pto_core_wait_signal: signal 0 of c
 window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 of the window of rank 1 in comm 0; rank 3 task 40 \(talk "barrier"\) puts'
 window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at $line.*, writes bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 window put_beyond "write outside: rank 0 task 0 \(talk \"give\"\), submitted at $line.*, puts bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
+window source_beyond "read outside: rank 0 task 0 \(talk \"exchange\"\), submitted at $line.*, reads bytes 32:64 of buffer [0-9]+ \(x\) for a put, which it does not declare; declare them as an INPUT"
+window target_beyond "write outside: rank 0 task 1 \(fetch \"bring\"\), submitted at $line.*, writes bytes 32:64 of buffer [0-9]+ by a get, which it does not declare; declare them as an OUTPUT"
 # What kernels touch of windows and of other ranks' memory, and their tasks do not declare.
 of_window='of the window of rank [0-3] in comm 0'
 touches peer_slot "read outside: rank [0-3] task 1 \(digest_more\) reads bytes \[128, 192\) $of_window, which it does not declare: right behind param 0 x .*and 3 more"

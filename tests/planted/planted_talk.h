@@ -18,13 +18,14 @@
 
 /* ---- steps ---- */
 
-enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_ADD, DO_SET, DO_WAIT };
+enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT };
 /* `what` is a slot, or a signal. */
 static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uint32_t value) {
   return (uint64_t)kind | (uint64_t)peer << 8 | (uint64_t)what << 16 | (uint64_t)value << 32;
 }
 #define PUT(peer, slot) step_of(DO_PUT, peer, slot, 0)
 #define GET(peer, slot) step_of(DO_GET, peer, slot, 0)
+#define FETCH(peer, slot) step_of(DO_FETCH, peer, slot, 0) /* a get into x */
 #define ADD(peer, signal, value) step_of(DO_ADD, peer, signal, value)
 #define SET(peer, signal, value) step_of(DO_SET, peer, signal, value)
 #define WAIT(signal, value) step_of(DO_WAIT, 0, signal, value)
@@ -56,6 +57,9 @@ static inline int do_step(const struct pto_kernel_args *a, uint64_t word) {
     status = slot_at(a, peer, what, &slot);
     if (!status) status = slot_at(a, (uint32_t)a->scalars[1].u64, what, &own);
     return status ? status : pto_core_get(a, &own, &slot);
+  case DO_FETCH:
+    status = slot_at(a, peer, what, &slot);
+    return status ? status : pto_core_get(a, &x, &slot);
   case DO_ADD:
     return pto_core_notify(a, comm, peer, what, PTO_NOTIFY_ADD, value);
   case DO_SET:
@@ -74,18 +78,20 @@ static inline int steps_run(const struct pto_kernel_args *a) {
   return status;
 }
 
-#define STEP_PARAMS                                                                                                    \
-  ANY("x", PTO_INPUT), U64("comm"), U64("place"), U64("s0"), U64("s1"), U64("s2"), U64("s3"), U64("s4"), U64("s5"),    \
+#define STEP_PARAMS(x_mode)                                                                                            \
+  ANY("x", x_mode), U64("comm"), U64("place"), U64("s0"), U64("s1"), U64("s2"), U64("s3"), U64("s4"), U64("s5"),       \
       U64("s6")
-static const struct pto_kernel_param of_tell[] = {STEP_PARAMS};
-static const struct pto_kernel_param of_talk[] = {ANY("own", PTO_INOUT), STEP_PARAMS};
+static const struct pto_kernel_param of_tell[] = {STEP_PARAMS(PTO_INPUT)};
+static const struct pto_kernel_param of_talk[] = {ANY("own", PTO_INOUT), STEP_PARAMS(PTO_INPUT)};
+static const struct pto_kernel_param of_fetch[] = {ANY("own", PTO_INOUT), STEP_PARAMS(PTO_OUTPUT)};
 #define REMOTE(name_, list)                                                                                            \
   {                                                                                                                    \
     .name = name_, .cores = PTO_AIV, .params = list, .param_count = sizeof(list) / sizeof *(list), .run = steps_run,   \
     .flags = PTO_KERNEL_REMOTE                                                                                         \
   }
-static const struct pto_kernel tell_kernel = REMOTE("tell", of_tell); /* it waits for nothing in its window */
-static const struct pto_kernel talk_kernel = REMOTE("talk", of_talk); /* it declares what it waits for */
+static const struct pto_kernel tell_kernel = REMOTE("tell", of_tell);    /* it waits for nothing in its window */
+static const struct pto_kernel talk_kernel = REMOTE("talk", of_talk);    /* it declares what it waits for */
+static const struct pto_kernel fetch_kernel = REMOTE("fetch", of_fetch); /* the same, and writes x */
 
 /* ---- submits ---- */
 
@@ -111,12 +117,12 @@ static inline struct pto_tensor own_slots(const struct talk *t, uint32_t first, 
   return box(&window, first, 0, count, SLOT_ELEMS);
 }
 
-/* The parameters of `own`, which may be NULL, and steps. */
-static inline uint32_t set_params(const struct talk *t, const struct pto_tensor *own, const struct pto_tensor *x,
+/* The parameters of `own`, which may be NULL, of x, and steps. */
+static inline uint32_t set_params(const struct talk *t, const struct pto_tensor *own, struct pto_param x,
                                   const uint64_t *steps, struct pto_param *params) {
   uint32_t count = 0;
   if (own) params[count++] = pto_inout(own);
-  params[count++] = pto_input(x);
+  params[count++] = x;
   params[count++] = pto_scalar_u64(t->comm.id);
   params[count++] = pto_scalar_u64(t->rank);
   for (uint32_t i = 0; i < STEPS; i++) params[count++] = pto_scalar_u64(steps[i]);
@@ -124,23 +130,30 @@ static inline uint32_t set_params(const struct talk *t, const struct pto_tensor 
 }
 #define DO(...) ((const uint64_t[STEPS]){__VA_ARGS__})
 
-/* A group's task that waits for something in these slots; `after` may be NULL. */
-static inline struct pto_task talk(const struct talk *t, const char *label, struct pto_tensor own,
-                                   const struct pto_task *after, const uint64_t *steps) {
+/* A group's task that waits for something in these slots, with its own x; `after` may be NULL. */
+static inline struct pto_task talk_of(const struct talk *t, const char *label, struct pto_tensor own,
+                                      struct pto_param x, const struct pto_task *after, const uint64_t *steps) {
   struct pto_param params[4 + STEPS];
   struct pto_task task = {0};
-  const struct pto_tensor grid = array_x(t->p), x = row_of(&grid, 0);
-  const uint32_t count = set_params(t, &own, &x, steps, params);
-  const struct pto_launch launch = {
-      .size = sizeof launch, .aiv0 = &talk_kernel, .label = label, .after = after, .after_count = after ? 1 : 0};
+  const uint32_t count = set_params(t, &own, x, steps, params);
+  const struct pto_launch launch = {.size = sizeof launch,
+                                    .aiv0 = x.mode == PTO_INPUT ? &talk_kernel : &fetch_kernel,
+                                    .label = label,
+                                    .after = after,
+                                    .after_count = after ? 1 : 0};
   if (t->p->status == PTO_OK) note(t->p, pto_submit_group(t->p->rt, t->comm, &launch, params, count, &task));
   return task;
+}
+static inline struct pto_task talk(const struct talk *t, const char *label, struct pto_tensor own,
+                                   const struct pto_task *after, const uint64_t *steps) {
+  const struct pto_tensor grid = array_x(t->p), x = row_of(&grid, 0);
+  return talk_of(t, label, own, pto_input(&x), after, steps);
 }
 /* A task that only tells others, after `after`, which may be NULL. */
 static inline void tell(const struct talk *t, const char *label, const struct pto_task *after, const uint64_t *steps) {
   struct pto_param params[4 + STEPS];
   const struct pto_tensor grid = array_x(t->p), x = row_of(&grid, 0);
-  const uint32_t count = set_params(t, NULL, &x, steps, params);
+  const uint32_t count = set_params(t, NULL, pto_input(&x), steps, params);
   const struct pto_launch launch = {
       .size = sizeof launch, .aiv0 = &tell_kernel, .label = label, .after = after, .after_count = after ? 1 : 0};
   (void)put(t->p, launch, params, count);

@@ -30,7 +30,9 @@
   X(wait_without_group, "a kernel waits outside a group")                                                              \
   X(barrier_twice, "a rank counts itself twice at a barrier")                                                          \
   X(get_beyond, "a get goes to the slot behind the one that the task declares")                                        \
-  X(put_beyond, "a put goes to the slot behind the one that the task declares")
+  X(put_beyond, "a put goes to the slot behind the one that the task declares")                                        \
+  X(source_beyond, "a put takes more than the task declares to read")                                                  \
+  X(target_beyond, "a get brings more than the task declares to write")
 
 /* ---- the mistakes ---- */
 
@@ -249,6 +251,24 @@ static void put_beyond(struct planted *p) {
   const struct talk t = begin_talk(p);
   const struct pto_tensor window = pto_comm_peer(p->rt, t.comm, t.next, PTO_UINT32, 2, DO(16, SLOT_ELEMS));
   talk(&t, "give", box(&window, p->is_buggy ? 0 : 1, 0, 1, SLOT_ELEMS), NULL, DO(PUT(t.next, 1)));
+}
+
+/* Of x a put takes a row, and the task declares half of it. */
+static void source_beyond(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor grid = array_x(p), x = box(&grid, 0, 0, 1, p->is_buggy ? SLOT_ELEMS / 2 : SLOT_ELEMS);
+  talk_of(&t, "exchange", own_slots(&t, 0, 1), pto_input(&x), NULL, DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+/* A get writes a row of a buffer, and the task declares half of it. */
+static void target_beyond(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor copied = fresh(p, 2, SLOT_ELEMS), half = box(&copied, 0, 0, 1, SLOT_ELEMS / 2),
+                          row = row_of(&copied, 0);
+  put_fill(p, &copied, 1);
+  talk_of(&t, "bring", own_slots(&t, 0, 1), pto_output(p->is_buggy ? &half : &row), NULL, DO(FETCH(t.next, 1)));
+  put_digest(p, &half, 0);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
