@@ -360,9 +360,11 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
 static void check_buffer(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                          const struct pto_trace_task *task) {
   const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
-  const struct declared declared = declared_of(trace_of(t, rank), task, 0, UINT64_MAX);
+  struct declared declared = declared_of(trace_of(t, rank), task, 0, UINT64_MAX);
   const struct pto_trace_param *param = find_buffer(trace_of(t, rank), task, region->start);
   if (!param) return;
+  for (uint32_t i = 0; i < declared.count; i++) /* what it reads of an output it may have written before */
+    if (declared.modes[i] & PTO_OUTPUT) declared.modes[i] |= PTO_INPUT;
   struct touched touched = {.begin = param->tensor.buffer.base};
   const char *label = param->buffer_label;
   if (!label && !param->is_managed) label = pto_session_array_at(&t->ranks->sessions[rank], touched.begin);
