@@ -318,7 +318,7 @@ $(B)/bench/peers/fabric: bench/peers/fabric_simgrid.cpp $(B)/flags
 $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"
-	$(Q)$(PEER_CC) $(PEER_FLAGS) -o $@ $(filter bench/peers/%.c bench/peers/%.cpp,$^) $(PEER_COMMON) $(PEER_LIBS)
+	$(Q)$(PEER_CC) $(PEER_FLAGS) -o $@ $(filter bench/peers/%.c bench/peers/%.cpp,$^) $(PEER_COMMON) $(PEER_LIBS) -lm
 
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC) $(MPI_HOME)))
 

@@ -5,11 +5,13 @@
  *
  * First one JSON line a number of ranks and rules: task_bench's stencil on a2a3, 15 971 tasks a rank (as DeepSeek's
  * decode step has), nothing recorded, nothing computed, no messages.  The samples are the processor time of all ranks'
- * runs, in nanoseconds, without the making of runtimes; ns_per_task is their median by tasks, and over_one how much
- * that is over one rank.  peak_mb is the most memory that the process has had so far.
+ * runs, in nanoseconds, without the making of runtimes; step_ms is their median, ns_per_task that by tasks, and
+ * over_one how much that is over one rank.  peak_mb is the most memory that the process has had so far.  The aims are
+ * those of 16 ranks. A last line has a million tasks on one rank.
  *
  * Then one line a program whose kernels compute, and threads of the world; the samples are the wall time of all ranks'
- * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one; windows says
+ * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one (the aim is of
+ * this); windows says
  * how often all threads met.  On a loaded machine wall time says little.  So cpu_over_one is the same of processor
  * time: between two visits that of the thread that took longest, which is what the run takes where each thread has a
  * CPU of its own.  cpu_total is the processor time of all threads over that of one thread, and balance what of the
@@ -31,10 +33,13 @@
 
 #define REPEATS 7
 #define CHIP "a2a3"
-#define TASKS 15971u
+#define TASKS "15971"
+#define MANY_TASKS "1000000"
 #define MOST_RANKS PTO_MAX_RANKS
 #define MOST_SETTINGS 3u
 #define MOST_THREADS 2u
+#define AIM_RANKS 16u
+#define GAIN_AIM 1.7 /* of two threads */
 
 struct workload {
   const char *program;
@@ -148,21 +153,27 @@ static double run(struct job *job, const struct pto_program *program) {
 
 /* ---- what a task costs ---- */
 
-static bool measure_tasks(struct job *job, const struct pto_program *program, double *one_ns) {
+static bool measure_tasks(struct job *job, const struct pto_program *program, const char *tasks, double *one_ns) {
+  static const double aims_ms[] = {[PTO_DEPS_EXACT] = 60, [PTO_DEPS_PTO] = 100};
+  char setting[32];
   struct pto_samples samples = {0};
   struct rusage usage;
+  snprintf(setting, sizeof setting, "tasks=%s", tasks);
+  job->workload.settings[1] = setting;
   for (uint32_t i = 0; i < pto_bench_repeats(REPEATS); i++) {
     const double ns = run(job, program);
     if (ns < 0) return false;
     pto_samples_add(&samples, ns);
   }
-  const double ns_per_task = pto_samples_median(&samples) / TASKS / job->workload.ranks;
-  if (job->workload.ranks == 1) *one_ns = ns_per_task;
+  const double ns_per_task = pto_samples_median(&samples) / strtod(tasks, NULL) / job->workload.ranks;
+  if (job->workload.ranks == 1 && *one_ns == 0) *one_ns = ns_per_task;
   getrusage(RUSAGE_SELF, &usage);
   struct pto_bench_line *line = pto_bench_line_begin("world", PTO_BENCH_SYSTEM);
   pto_bench_line_text(line, "deps", job->workload.deps == PTO_DEPS_EXACT ? "exact" : "pto");
   pto_bench_line_count(line, "ranks", job->workload.ranks);
-  pto_bench_line_count(line, "tasks", TASKS);
+  pto_bench_line_count(line, "tasks", strtoul(tasks, NULL, 10));
+  pto_bench_line_real(line, "step_ms", pto_samples_median(&samples) / 1e6);
+  pto_bench_line_real(line, "step_aim_ms", job->workload.ranks == AIM_RANKS ? aims_ms[job->workload.deps] : 0);
   pto_bench_line_real(line, "ns_per_task", ns_per_task);
   if (*one_ns > 0) pto_bench_line_real(line, "over_one", ns_per_task / *one_ns);
   pto_bench_line_count(line, "peak_mb", (uint64_t)usage.ru_maxrss / 1024);
@@ -188,13 +199,15 @@ static bool measure_world_sizes(int argc, char **argv) {
     double one_ns = 0;
     for (uint32_t i = 0; i < count; i++) {
       job.workload = (struct workload){.program = "task_bench",
-                                       .settings = {"pattern=stencil_1d", "tasks=15971"},
+                                       .settings = {"pattern=stencil_1d"},
                                        .ranks = argc > 1 ? (uint32_t)strtoul(argv[i + 1], NULL, 10) : usual[i],
                                        .deps = rules[r],
                                        .is_priced = true};
       const uint32_t ranks = job.workload.ranks;
-      is_good &= ranks >= 1 && ranks <= MOST_RANKS && measure_tasks(&job, loaded->program, &one_ns);
+      is_good &= ranks >= 1 && ranks <= MOST_RANKS && measure_tasks(&job, loaded->program, TASKS, &one_ns);
     }
+    job.workload.ranks = 1;
+    if (argc == 1) is_good &= measure_tasks(&job, loaded->program, MANY_TASKS, &one_ns);
   }
   pto_program_unload(loaded);
   return is_good;
@@ -219,6 +232,7 @@ static void print_gains(const struct workload *workload, const struct gains *gai
     pto_bench_line_real(line, "cpu_ns", pto_samples_median(&gains->critical_ns[i]));
     pto_bench_line_real(line, "over_one",
                         pto_samples_median(&gains->wall_ns[0]) / pto_samples_median(&gains->wall_ns[i]));
+    pto_bench_line_real(line, "over_one_aim", i > 0 ? GAIN_AIM : 0);
     pto_bench_line_real(line, "cpu_over_one",
                         pto_samples_median(&gains->critical_ns[0]) / pto_samples_median(&gains->critical_ns[i]));
     pto_bench_line_real(line, "cpu_total",
@@ -257,6 +271,7 @@ static bool measure_threads(const struct workload *workload) {
 int main(int argc, char **argv) {
   static const struct workload workloads[] = {
       {.program = "bgemm", .ranks = 4},
+      {.program = "tensor_parallel_mlp", .settings = {"tokens=64", "dim=1024", "hidden=4096"}, .ranks = 4},
       {.program = "paged_attention", .settings = {"batch=8", "ctx=2048", "dim=128"}, .ranks = 4},
       {.program = "all_reduce", .settings = {"algorithm=ring", "elems=1000000"}, .ranks = 8},
       {.program = "all_reduce", .settings = {"algorithm=two_phase", "elems=1000000"}, .ranks = 8},
