@@ -28,8 +28,11 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
+/* Never to the task itself: two of its accesses that a rule would order are one access, or the submit is refused;
+ * ranges that meet where bytes do not are wired before any is entered. */
 static inline void connect(struct pto_hazards *hazards, uint32_t producer_slot) {
   struct pto_task_slot *producer = &hazards->slots[producer_slot];
+  PTO_ASSERT(producer_slot != consumer_slot(hazards));
   hazards->edges++;
   if (pto_task_state_has_finished(producer->state)) return;
   hazards->task_live_edges++;
@@ -115,8 +118,7 @@ static PTO_COLD void notify_listener(const struct pto_hazards *hazards, const st
     edge.producer = refs[k] & hazards->slot_mask;
     edge.producer_tag = tags[k];
     edge.reasons = pto_deps_reasons(&hazards->table, tags[k], access->tag);
-    /* another access of the task itself is no edge */
-    if (edge.reasons && edge.producer != edge.consumer && hazards->slots[edge.producer].ref.bits == refs[k])
+    if (edge.reasons && hazards->slots[edge.producer].ref.bits == refs[k])
       hazards->listener(hazards->listener_context, &edge);
   }
 }

@@ -109,7 +109,6 @@ PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
 
 static inline void pto_hazards_begin(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
-  hazards->marks[consumer - hazards->slots] = hazards->serial;
   hazards->consumer = consumer->ref;
   hazards->task_live_edges = 0;
 }
