@@ -59,8 +59,9 @@ static void find_places(const struct reporter *t, const uint32_t nodes[2], const
     pto_text_find(&t->text, nodes[i], &finding->places[i]);
     if (!t->graph.nodes[nodes[i]].is_host)
       pto_trace_task_name(pto_graph_task(&t->graph, nodes[i]), finding->kernels[i], sizeof finding->kernels[i]);
-    if (accesses[i] != PTO_GRAPH_NONE)
-      pto_text_buffer(&t->text, accesses[i], finding->arrays[i], sizeof finding->arrays[i]);
+    if (accesses[i] == PTO_GRAPH_NONE) continue;
+    pto_text_buffer(&t->text, accesses[i], finding->arrays[i], sizeof finding->arrays[i]);
+    pto_text_view(&t->text, accesses[i], finding->extents[i], sizeof finding->extents[i]);
   }
 }
 

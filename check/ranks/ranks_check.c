@@ -142,20 +142,21 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
   set_access(t, &finding, 1, later);
   finding.group =
       pto_mix64(key_of(&finding, 0) ^ pto_mix64(key_of(&finding, 1)) ^ (uint64_t)earlier->verb << 8 ^ later->verb);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; i++) {
+    const struct pto_region *region = i ? &later->region : &earlier->region;
     snprintf(finding.arrays[i], sizeof finding.arrays[i], "window of rank %" PRIu32 " in comm %" PRIu32, window->owner,
              window->number);
+    snprintf(finding.extents[i], sizeof finding.extents[i], "bytes %" PRIu64 ":%" PRIu64, region->start, region->end);
+  }
   name_access(t, &finding, 0, earlier, first, sizeof first);
   name_access(t, &finding, 1, later, second, sizeof second);
   char remedy[160];
   snprintf(remedy, sizeof remedy,
            "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
            later->rank, earlier->rank);
-  pto_findings_add(t->findings, &finding, remedy,
-                   "%s bytes %" PRIu64 ":%" PRIu64 " of the %s; %s bytes %" PRIu64 ":%" PRIu64
-                   " of it%s; no notify and wait orders the two",
-                   first, earlier->region.start, earlier->region.end, finding.arrays[0], second, later->region.start,
-                   later->region.end, pto_finding_say_places(&finding, place, sizeof place));
+  pto_findings_add(t->findings, &finding, remedy, "%s %s of the %s; %s %s of it%s; no notify and wait orders the two",
+                   first, finding.extents[0], finding.arrays[0], second, finding.extents[1],
+                   pto_finding_say_places(&finding, place, sizeof place));
 }
 
 static void meet_list(struct reporter *t, uint32_t list, const struct pto_window_access *later) {

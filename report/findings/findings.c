@@ -273,6 +273,15 @@ static void put_texts(struct pto_json_writer *w, const char *key, const char *fi
   pto_json_array_end(w);
 }
 
+void pto_finding_put_accesses(const struct pto_finding *finding, struct pto_json_writer *w) {
+  if (finding->has_ranks) put_numbers(w, "ranks", finding->ranks);
+  put_numbers(w, "tasks", finding->tasks);
+  put_numbers(w, "params", finding->params);
+  put_texts(w, "kernels", finding->kernels[0], finding->kernels[1]);
+  put_texts(w, "arrays", finding->arrays[0], finding->arrays[1]);
+  put_texts(w, "extents", finding->extents[0], finding->extents[1]);
+}
+
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w) {
   char again[PTO_FINDING_COMMAND];
   pto_json_put_u64(w, "finding_count", findings->total);
@@ -285,14 +294,10 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_put_string(w, "kind", pto_finding_kind_name(finding->kind));
     pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
     pto_json_put_string(w, "decided", pto_decided_name(pto_finding_kind_decided(finding->kind)));
-    if (finding->has_ranks) put_numbers(w, "ranks", finding->ranks);
-    put_numbers(w, "tasks", finding->tasks);
-    put_numbers(w, "params", finding->params);
+    pto_finding_put_accesses(finding, w);
     pto_json_put_array(w, "places");
     for (int k = 0; k < 2; k++) put_place(w, NULL, &finding->places[k].own, &finding->places[k].callee);
     pto_json_array_end(w);
-    put_texts(w, "kernels", finding->kernels[0], finding->kernels[1]);
-    put_texts(w, "arrays", finding->arrays[0], finding->arrays[1]);
     pto_json_put_string(w, "rule", finding->rule);
     pto_json_put_string(w, "sentence", finding->sentence);
     pto_json_put_string(w, "remedy", finding->remedy);

@@ -112,6 +112,7 @@ struct pto_finding {
   struct pto_source_call places[2]; /* where tasks[i] was submitted */
   char kernels[2][48];              /* what tasks[i] runs; "": not known */
   char arrays[2][80];               /* what they touch, as the sentence says it: "buffer 5 (x)"; "": not known */
+  char extents[2][64];              /* which part of that: "[0:16]", "bytes 0:64"; "": not known */
   const char *rule;                 /* the named rule of dependencies that looks away; a constant, NULL: none does */
   uint64_t group;                   /* equal: the same mistake */
   bool has_ranks;                   /* of a world, and then: */
@@ -168,6 +169,8 @@ const char *pto_decided_meaning(enum pto_decided decided);
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
 /* What text and SARIF say where findings.is_short. */
 #define PTO_FINDINGS_LOST "memory ran out: there are more than are told here"
+/* Keys "ranks" (where it has them), "tasks", "params", "kernels", "arrays", "extents" into the object that is open. */
+void pto_finding_put_accesses(const struct pto_finding *finding, struct pto_json_writer *w);
 /* Keys "finding_count", "findings_lost" and "findings" (an array, docs/json.md) into the object that is open. */
 void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_writer *w);
 

@@ -103,6 +103,7 @@ static void test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_
   assert_string_equal(pto_json_text(first, "remedy"), "add `after` task 0");
   assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "tasks"), 1)), 1);
   assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "params"), 1)), 1);
+  assert_string_equal(json_string_value(json_array_get(json_object_get(first, "extents"), 0)), "[0:4096]");
   json_decref(root);
 }
 

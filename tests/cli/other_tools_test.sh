@@ -30,7 +30,8 @@ for finding, result in zip(findings, run["results"]):
     assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]]["id"]
     assert result["message"]["text"] == finding["sentence"]
     assert (result["level"] == "note") == finding["note"]
-    assert result["properties"].get("rule") == finding["rule"]
+    for key in "rule", "remedy": assert result["properties"].get(key) == finding[key]
+    for key in "tasks", "params", "kernels", "arrays", "extents": assert result["properties"][key] == finding[key]
     assert result["properties"]["decided"] == finding["decided"]
     assert not finding["rule"] or f": rule {finding['rule']} (" in finding["sentence"]
     shown = [(p["physicalLocation"]["artifactLocation"]["uri"], p["physicalLocation"].get("region", {}).get("startLine"))
