@@ -92,9 +92,9 @@ holds 'an unknown name is an error' leaves_with 2 mutants --only task/most.c:99:
 holds 'a comment holds no operator' leaves_with 2 mutants --only task/most.c:6:relational.2
 
 mutants --count all --list >"$work/all"
-mutants --count 36 --list >"$work/first"
-mutants --count 36 --list >"$work/again"
-mutants --count 36 --seed 2 --list >"$work/other"
+mutants --count 40 --list >"$work/first"
+mutants --count 40 --list >"$work/again"
+mutants --count 40 --seed 2 --list >"$work/other"
 holds 'a sample is the same each time' cmp "$work/first" "$work/again"
 differs() { ! cmp -s "$1" "$2"; }
 holds 'another seed takes others' differs "$work/first" "$work/other"
@@ -102,7 +102,7 @@ all_in() { ! grep -vxFf "$2" "$1"; }
 holds 'a sample is part of all' all_in "$work/first" "$work/all"
 
 # One that is known to be equivalent is not run, and printed with its reason; named ones run with any count.
-few='--count 36 --seed 8'
+few='--count 40 --seed 8'
 mutants $few >"$work/run" 2>&1
 holds 'what is equivalent is told with its reason' grep -q '^    an equal one is as good' "$work/run"
 is_absent() { ! grep -q "^killed.*$1\|^survived.*$1" "$work/run"; }
@@ -120,7 +120,7 @@ if [ -x build/ptosim ]; then
   holds 'three shards tell what one run tells' same_but_times "$work/run" "$work/merged"
   holds 'a shard that is missing is an error' leaves_with 2 mutants $few --merge build/mutants/[12]-of-3.jsonl
   holds 'it is told which' grep -q 'no file has shard 3/3' "$work/out"
-  holds 'shards of other mutants are an error' leaves_with 2 mutants --count 36 --seed 2 --merge build/mutants/*-of-3.jsonl
+  holds 'shards of other mutants are an error' leaves_with 2 mutants --count 40 --seed 2 --merge build/mutants/*-of-3.jsonl
 fi
 shared() { mutants --count all --list "$@"; }
 for shard in 1/3 2/3 3/3; do shared --shard $shard; done >"$work/shares"
