@@ -85,7 +85,7 @@ static void add_of_rank(struct reporter *t, uint32_t rank, const struct pto_find
 
 static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error) {
   const struct pto_session *session = &t->ranks->sessions[rank];
-  struct pto_order_counts counts;
+  struct pto_order_counts counts = {0}; /* stays so where the call fails early */
   struct pto_findings own;
   pto_findings_init(&own);
   const int status = pto_session_check_order(session, session->rules, &own, &counts, error);
