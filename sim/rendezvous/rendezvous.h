@@ -107,7 +107,7 @@ uint32_t pto_rendezvous_join(struct pto_rendezvous_table *table, const struct pt
 /* Whether a message of each of the block's roles is. */
 bool pto_rendezvous_is_complete(const struct pto_rendezvous_table *table, uint32_t rendezvous);
 void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
-/* The kernel has returned; `has_failed` breaks all table of its task. */
+/* The kernel has returned; `has_failed` breaks all rendezvous of its task. */
 void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed);
 
 void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t block_index,
@@ -156,9 +156,9 @@ bool pto_rendezvous_can_look_again(const struct pto_rendezvous_table *table);
 void *pto_rendezvous_shared(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, uint64_t key,
                             uint64_t size_bytes);
 
-/* Every seat that waits, in order of table and roles, and what it waits for. */
+/* Every seat that waits, in order of the table and of roles, and what it waits for. */
 void pto_rendezvous_find_waits(const struct pto_rendezvous_table *table, struct pto_core_waits *waits);
-/* Where every seat that waits does so for ever: breaks all their table, so that each wait is answered. */
+/* Where every seat that waits does so for ever: breaks all their rendezvous, so that each wait is answered. */
 void pto_rendezvous_break_deadlock(struct pto_rendezvous_table *table);
 
 #endif
