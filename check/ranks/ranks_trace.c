@@ -153,17 +153,11 @@ static bool add_part(const struct pto_trace_events *events, const struct pto_tra
                      struct pto_exchange_bytes *out) {
   const int fd = memfd_create("pto-trace", MFD_CLOEXEC);
   if (fd < 0) return false;
-  bool is_well = (format->write_part ? format->write_part : format->write)(events, fd) == 0;
-  const uint64_t bytes = (uint64_t)lseek(fd, 0, SEEK_END);
-  struct part *part = is_well ? pto_exchange_bytes_add(out, pto_align_up(sizeof *part + bytes, 8)) : NULL;
-  is_well = part != NULL;
-  for (uint64_t at = 0; at < bytes && is_well;) {
-    const ssize_t now = pread(fd, part->text + at, bytes - at, (off_t)at);
-    is_well = now > 0;
-    at += is_well ? (uint64_t)now : 0;
-  }
+  const bool is_written = (format->write_part ? format->write_part : format->write)(events, fd) == 0;
+  uint64_t bytes;
+  struct part *part = is_written ? pto_ranks_add_file(out, fd, offsetof(struct part, text), &bytes) : NULL;
   close(fd);
-  if (!is_well) return false;
+  if (!part) return false;
   part->bytes = bytes;
   part->tasks = events->trace ? events->trace->tasks.count : 0;
   part->dropped = events->trace ? pto_trace_dropped(events->trace) : 0;
@@ -243,7 +237,7 @@ static size_t find_parts(const struct pto_exchange_bytes *told, struct pto_trace
   for (size_t at = 0; at < told->count && count <= PTO_MAX_RANKS; count++) {
     const struct part *part = (const struct part *)(const void *)(told->data + at);
     parts[count] = (struct pto_trace_part){part->text, part->bytes, part->tasks, part->dropped};
-    at += pto_align_up(sizeof *part + part->bytes, 8);
+    at += pto_align_up(offsetof(struct part, text) + part->bytes, 8);
   }
   return count;
 }
