@@ -18,6 +18,7 @@
 #include <runtime/base/closest.h>
 #include <runtime/base/grow.h>
 #include <runtime/base/process.h>
+#include <runtime/base/text.h>
 
 #define SUFFIX ".so"
 #define SUFFIX_LENGTH 3u
@@ -37,10 +38,7 @@ struct listing {
   int status;
 };
 
-static bool ends_in_suffix(const char *text) {
-  size_t length = strlen(text);
-  return length > SUFFIX_LENGTH && strcmp(text + length - SUFFIX_LENGTH, SUFFIX) == 0;
-}
+static bool ends_in_suffix(const char *text) { return pto_text_ends_with(text, SUFFIX); }
 
 /* Calls `visit` with each folder that programs are looked for in, existing or not, until it answers true. */
 static bool each_folder(bool (*visit)(void *context, const char *folder), void *context) {
