@@ -25,13 +25,9 @@ struct reporter {
   uint64_t conflicts;
 };
 
-static const struct pto_trace *trace_of(const struct reporter *t, uint32_t rank) {
-  return pto_session_trace(&t->ranks->sessions[rank]);
-}
-
 /* NULL: the rank has not submitted it. */
 static const struct pto_trace_task *task_of(const struct reporter *t, uint32_t rank, uint64_t number) {
-  const struct pto_trace *trace = rank < t->ranks->rank_count ? trace_of(t, rank) : NULL;
+  const struct pto_trace *trace = rank < t->ranks->rank_count ? pto_ranks_trace(t->ranks, rank) : NULL;
   return trace && number < trace->tasks.count ? pto_trace_log_at(&trace->tasks, number) : NULL;
 }
 
@@ -326,7 +322,8 @@ static const struct pto_trace_param *find_buffer(const struct pto_trace *trace, 
 /* The first bytes that the task does not declare so are a finding. */
 static void check_declared_bytes(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                                  const struct declared *declared, const struct touched *touched) {
-  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
+  const struct pto_region *region =
+      pto_trace_log_at(&pto_ranks_trace(t->ranks, rank)->remote_regions, record->sequence);
   struct pto_region_runs runs = pto_region_runs(region);
   struct pto_region run = {.run_bytes = region->run_bytes};
   while (pto_region_runs_next(&runs, &run.start)) {
@@ -349,7 +346,8 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
   if (!comm) return;
   while (comm->ranks[place] != record->peer) place++;
   const struct declared declared =
-      declared_of(trace_of(t, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place), comm->window_bytes);
+      declared_of(pto_ranks_trace(t->ranks, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place),
+                  comm->window_bytes);
   if (record->peer != rank && declared.count == 0) return;
   snprintf(touched.name, sizeof touched.name, "window of rank %" PRIu32 " in comm %" PRIu32, record->peer,
            comm->number);
@@ -359,9 +357,10 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
 /* The own side, where it begins in a buffer of the task; a kernel may also put from its core's memory. */
 static void check_buffer(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                          const struct pto_trace_task *task) {
-  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
-  struct declared declared = declared_of(trace_of(t, rank), task, 0, UINT64_MAX);
-  const struct pto_trace_param *param = find_buffer(trace_of(t, rank), task, region->start);
+  const struct pto_region *region =
+      pto_trace_log_at(&pto_ranks_trace(t->ranks, rank)->remote_regions, record->sequence);
+  struct declared declared = declared_of(pto_ranks_trace(t->ranks, rank), task, 0, UINT64_MAX);
+  const struct pto_trace_param *param = find_buffer(pto_ranks_trace(t->ranks, rank), task, region->start);
   if (!param) return;
   for (uint32_t i = 0; i < declared.count; i++) /* what it reads of an output it may have written before */
     if (declared.modes[i] & PTO_OUTPUT) declared.modes[i] |= PTO_INPUT;
@@ -383,7 +382,7 @@ static void check_declared(struct reporter *t, uint32_t rank, const struct pto_t
 
 static void check_all_declared(struct reporter *t) {
   for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
-    const struct pto_trace_log *remotes = &trace_of(t, r)->remotes;
+    const struct pto_trace_log *remotes = &pto_ranks_trace(t->ranks, r)->remotes;
     for (uint64_t i = 0; i < remotes->count; i++) {
       const struct pto_trace_remote *record = pto_trace_log_at(remotes, i);
       if (record->kind == PTO_REMOTE_READ || record->kind == PTO_REMOTE_WRITE) check_declared(t, r, record);
@@ -435,7 +434,7 @@ struct said {
 
 /* The next of that communicator, from *at on. */
 static struct said next_said(const struct reporter *t, uint32_t rank, uint64_t uid, uint64_t *at) {
-  struct said said = {.trace = trace_of(t, rank)};
+  struct said said = {.trace = pto_ranks_trace(t->ranks, rank)};
   while (*at < said.trace->remotes.count && !said.group) {
     const struct pto_trace_remote *remote = pto_trace_log_at(&said.trace->remotes, (*at)++);
     if (remote->kind == PTO_REMOTE_GROUP && remote->comm == uid) said.group = remote;
@@ -593,7 +592,7 @@ int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings, stru
   struct reporter t = {.ranks = ranks, .findings = findings, .counts = counts};
   *counts = (struct pto_order_counts){0};
   for (uint32_t r = 0; r < ranks->rank_count; r++)
-    if (!pto_session_trace(&ranks->sessions[r]))
+    if (!pto_ranks_trace(ranks, r))
       return pto_error_set(error, PTO_ENOTSUP,
                            "%s drives contexts of its own: check judges ranks whose program is an orchestration alone",
                            ranks->program);

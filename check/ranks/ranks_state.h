@@ -6,6 +6,11 @@
 #include <check/ranks/ranks.h>
 #include <world/world_state.h>
 
+/* What a rank recorded; NULL: nothing, or it is of another process, whose sessions stay zeroed here. */
+static inline const struct pto_trace *pto_ranks_trace(const struct pto_ranks *ranks, uint32_t rank) {
+  return pto_session_trace(&ranks->sessions[rank]);
+}
+
 /* After init: where it went wrong in one process it did in all, as in the first of them.  Returns the exit code. */
 int pto_ranks_agree(struct pto_ranks *ranks);
 /* After the run: each has all ranks' results, the links and the last rank's end.  False: no memory, in all. */

@@ -16,11 +16,6 @@
 #include <report/page/run_blocks.h>
 #include <runtime/base/grow.h>
 
-/* The trace of a rank of this process; NULL: it is another one's, or recorded nothing. */
-static const struct pto_trace *trace_of(const struct pto_ranks *ranks, uint32_t rank) {
-  return pto_world_rank(ranks->world, rank) ? pto_session_trace(&ranks->sessions[rank]) : NULL;
-}
-
 /* ---- what parts need of all ranks ---- */
 
 /* What went over the fabric. */
@@ -115,7 +110,7 @@ static bool find_all(const struct pto_ranks *ranks, struct all *all) {
   bool is_well = true;
   all->fabric = pto_world_part(ranks->world)->fabric;
   for (uint32_t rank = 0; rank < ranks->rank_count && is_well; rank++) {
-    const struct pto_trace *trace = trace_of(ranks, rank);
+    const struct pto_trace *trace = pto_ranks_trace(ranks, rank);
     for (uint64_t i = 0; trace && i < trace->remotes.count && is_well; i++) {
       const struct pto_trace_remote *remote = pto_trace_log_at(&trace->remotes, i);
       is_well = tell_moved(ranks, rank, remote, &moved) && tell_awaited(remote, &awaited);
@@ -166,7 +161,7 @@ static bool add_part(const struct pto_trace_events *events, const struct pto_tra
 
 static bool add_rank(const struct pto_ranks *ranks, uint32_t rank, const struct all *all,
                      const struct pto_trace_format *format, struct pto_exchange_bytes *out) {
-  const struct pto_trace *trace = trace_of(ranks, rank);
+  const struct pto_trace *trace = pto_ranks_trace(ranks, rank);
   char name[32];
   const struct pto_export_rank about = {.index = rank,
                                         .count = ranks->rank_count,
@@ -249,7 +244,7 @@ static int tell_parts(const struct pto_ranks *ranks, const struct pto_trace_form
   struct all all = {0};
   bool is_well = find_all(ranks, &all);
   for (uint32_t rank = 0; rank < ranks->rank_count && is_well; rank++)
-    if (trace_of(ranks, rank)) is_well = add_rank(ranks, rank, &all, format, &out);
+    if (pto_ranks_trace(ranks, rank)) is_well = add_rank(ranks, rank, &all, format, &out);
   is_well = pto_ranks_share(ranks, &out, told, is_well);
   if (is_well && format->write_part) is_well = add_between(ranks, &all, format, told);
   pto_exchange_bytes_fini(&out);
@@ -282,7 +277,7 @@ int pto_ranks_write_graphs(const struct pto_ranks *ranks, const char *const path
   char names[2][4096];
   for (uint32_t rank = 0; rank < ranks->rank_count; rank++) {
     const char *its[PTO_EXPORT_COUNT] = {NULL};
-    if (!trace_of(ranks, rank)) continue; /* of another process */
+    if (!pto_ranks_trace(ranks, rank)) continue; /* of another process */
     for (uint32_t i = 0; i < 2; i++) {
       const enum pto_export what = i ? PTO_EXPORT_deps_json : PTO_EXPORT_dot;
       if (!paths[what]) continue;
@@ -290,7 +285,7 @@ int pto_ranks_write_graphs(const struct pto_ranks *ranks, const char *const path
       its[what] = names[i];
     }
     const struct pto_export_info info = pto_session_info(&ranks->sessions[rank]);
-    const int status = pto_exports_write(its, trace_of(ranks, rank), &info, error);
+    const int status = pto_exports_write(its, pto_ranks_trace(ranks, rank), &info, error);
     if (status) return status;
   }
   return PTO_OK;

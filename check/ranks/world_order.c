@@ -34,7 +34,7 @@ static const struct pto_rank *rank_at(const struct maker *m, uint32_t rank) {
 }
 
 static const struct pto_trace_log *records_of(const struct maker *m, uint32_t rank) {
-  return &pto_session_trace(&m->order->ranks->sessions[rank])->remotes;
+  return &pto_ranks_trace(m->order->ranks, rank)->remotes;
 }
 
 static const struct pto_trace_remote *record_at(const struct maker *m, uint32_t rank, uint64_t index) {
@@ -63,7 +63,7 @@ static int make_graphs(struct maker *m, uint32_t rules) {
   m->record_at = calloc(rank_count, sizeof *m->record_at);
   if (!order->graphs || !m->base || !m->record_at) return no_memory(m);
   for (uint32_t r = 0; r < rank_count; r++) {
-    const struct pto_trace *trace = pto_session_trace(&order->ranks->sessions[r]);
+    const struct pto_trace *trace = pto_ranks_trace(order->ranks, r);
     const int status = pto_access_graph_init(&order->graphs[r], trace, rules, m->error);
     if (status) return status;
     m->base[r + 1] = m->base[r] + order->graphs[r].node_count;
@@ -90,7 +90,7 @@ static int make_graphs(struct maker *m, uint32_t rules) {
 
 /* When tasks began. */
 static void take_times(struct maker *m, uint32_t rank) {
-  const struct pto_trace *trace = pto_session_trace(&m->order->ranks->sessions[rank]);
+  const struct pto_trace *trace = pto_ranks_trace(m->order->ranks, rank);
   const struct pto_access_graph *graph = &m->order->graphs[rank];
   for (uint32_t log = 0; log < trace->span_log_count; log++)
     for (uint64_t i = 0; i < trace->spans[log].count; i++) {
@@ -133,7 +133,7 @@ static struct pto_window_access *add_access(struct maker *m) {
 /* What the record reads or writes. */
 static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_remote *record, uint32_t node,
                         uint32_t point) {
-  const struct pto_trace *trace = pto_session_trace(&m->order->ranks->sessions[rank]);
+  const struct pto_trace *trace = pto_ranks_trace(m->order->ranks, rank);
   const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
   const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
   if (pto_region_is_empty(region)) return true;

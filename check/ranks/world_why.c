@@ -30,10 +30,6 @@ struct world_why {
   struct way ways[2]; /* from the first to the second, and back */
 };
 
-static const struct pto_trace *trace_of(const struct world_why *why, uint32_t rank) {
-  return pto_session_trace(&why->ranks->sessions[rank]);
-}
-
 /* ---- ways ---- */
 
 /* All of one before all of the other, else a part before a part. */
@@ -58,7 +54,7 @@ static int find_way(struct world_why *why, int from, struct way *way) {
 static const struct pto_trace_remote *find_notify(const struct world_why *why, const struct pto_order_place *from,
                                                   const struct pto_order_place *to,
                                                   const struct pto_trace_remote *wait) {
-  const struct pto_trace_log *records = &trace_of(why, from->rank)->remotes;
+  const struct pto_trace_log *records = &pto_ranks_trace(why->ranks, from->rank)->remotes;
   const uint32_t task = why->order.graphs[from->rank].nodes[from->node].index;
   for (uint64_t i = from->record == PTO_GRAPH_NONE ? 0 : from->record; i < records->count; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
@@ -70,7 +66,8 @@ static const struct pto_trace_remote *find_notify(const struct world_why *why, c
 }
 
 static const struct pto_trace_remote *find_wait(const struct world_why *why, const struct pto_order_place *to) {
-  return to->record == PTO_GRAPH_NONE ? NULL : pto_trace_log_at(&trace_of(why, to->rank)->remotes, to->record);
+  return to->record == PTO_GRAPH_NONE ? NULL
+                                      : pto_trace_log_at(&pto_ranks_trace(why->ranks, to->rank)->remotes, to->record);
 }
 
 static bool is_one_task(const struct pto_order_place *a, const struct pto_order_place *b) {
@@ -187,7 +184,8 @@ static void print_heading(const struct world_why *why, FILE *to) {
   char name[256], place[256];
   for (int i = 0; i < 2; i++) {
     const uint32_t rank = why->asked.ranks[i];
-    const struct pto_trace_task *task = pto_trace_log_at(&trace_of(why, rank)->tasks, why->asked.tasks[i]);
+    const struct pto_trace_task *task =
+        pto_trace_log_at(&pto_ranks_trace(why->ranks, rank)->tasks, why->asked.tasks[i]);
     struct pto_source_call found;
     pto_source_lines_find(why->lines, task->call, task->outer_call, &found);
     pto_source_call_name(&found, place, sizeof place);
@@ -334,9 +332,9 @@ static int check_range(const struct world_why *why, struct pto_error *error) {
     const uint32_t rank = why->asked.ranks[i], last = why->ranks->rank_count - 1;
     if (rank > last)
       return pto_error_set(error, PTO_EINVAL, "there is no rank %" PRIu32 ": they are 0 to %" PRIu32, rank, last);
-    if (!trace_of(why, rank))
+    if (!pto_ranks_trace(why->ranks, rank))
       return pto_error_set(error, PTO_ENOTSUP, "rank %" PRIu32 " has no record of its run", rank);
-    const uint64_t count = trace_of(why, rank)->tasks.count;
+    const uint64_t count = pto_ranks_trace(why->ranks, rank)->tasks.count;
     if (why->asked.tasks[i] >= count)
       return pto_error_set(error, PTO_EINVAL, "rank %" PRIu32 " has no task %" PRIu64 ": it submitted %" PRIu64, rank,
                            why->asked.tasks[i], count);
