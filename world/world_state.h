@@ -332,6 +332,13 @@ bool pto_part_take_told(struct pto_part *part);
 struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number);
 /* Of a message; the rank knows it. */
 struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid);
+/* The place of one of its ranks. */
+static inline uint32_t pto_comm_place_of(const struct pto_rank_comm *comm, uint32_t rank) {
+  uint32_t place = 0;
+  while (place < comm->size && comm->ranks[place] != rank) place++;
+  PTO_ASSERT(place < comm->size);
+  return place;
+}
 /* Where the window of the rank at that place is, for this rank: only its own has memory. */
 void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place);
 pto_rank_take pto_rank_take_join;
@@ -393,5 +400,10 @@ void pto_remote_scatter(const struct pto_remote_layout *layout, unsigned char *b
 
 /* Why no rank of the world goes on.  All parts call it at once, and get the same sentence. */
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size);
+/* What it has found, of all parts. */
+static inline const struct pto_stuck_wait *pto_stuck_waits(const struct pto_part *part, size_t *count_out) {
+  *count_out = part->stuck.count / sizeof(struct pto_stuck_wait);
+  return (const struct pto_stuck_wait *)(const void *)part->stuck.data;
+}
 
 #endif

@@ -342,9 +342,8 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
                          const struct pto_trace_task *task) {
   const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), record->comm);
   struct touched touched = {0};
-  uint32_t place = 0;
   if (!comm) return;
-  while (comm->ranks[place] != record->peer) place++;
+  const uint32_t place = pto_comm_place_of(comm, record->peer);
   const struct declared declared =
       declared_of(pto_ranks_trace(t->ranks, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place),
                   comm->window_bytes);
@@ -394,11 +393,11 @@ static void check_all_declared(struct reporter *t) {
 
 /* A wait for the signal goes on for ever: what came of it is told there. */
 static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
-    if (wait->rank == unheard->rank && wait->comm == unheard->comm && wait->signal == unheard->signal) return true;
-  }
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
+  for (size_t i = 0; i < count; i++)
+    if (waits[i].rank == unheard->rank && waits[i].comm == unheard->comm && waits[i].signal == unheard->signal)
+      return true;
   return false;
 }
 
@@ -548,9 +547,10 @@ static void check_all_participation(struct reporter *t) {
 /* ---- what waits for ever ---- */
 
 static void report_stuck(struct reporter *t) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
+  for (size_t i = 0; i < count; i++) {
+    const struct pto_stuck_wait *wait = &waits[i];
     struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_WAITS), .has_ranks = true};
     if (wait->blamed != UINT32_MAX) set_side(t, &finding, 0, wait->blamed, wait->its_task);
     if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;

@@ -189,12 +189,11 @@ bool pto_task_is_collective(const struct pto_trace_task *task) {
 
 /* Of a run that failed: what never ran, or did not come back, has touched nothing that could be told. */
 static bool has_ended(const struct maker *m, uint32_t rank, const struct pto_graph_node *node) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(m->order->ranks->world)->stuck;
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(m->order->ranks->world), &count);
   if (node->is_host) return true;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
-    if (wait->rank == rank && wait->task == node->index) return false;
-  }
+  for (size_t i = 0; i < count; i++)
+    if (waits[i].rank == rank && waits[i].task == node->index) return false;
   return m->has_run[m->base[rank] + m->order->graphs[rank].node_of_task[node->index]];
 }
 
