@@ -34,6 +34,11 @@ struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid
   return NULL;
 }
 
+uint32_t pto_rank_comm_number(const struct pto_rank *rank, uint64_t uid) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(rank, uid);
+  return comm ? comm->number : 0;
+}
+
 uint32_t pto_comm_place(const struct pto_runtime *rt, struct pto_comm comm) {
   const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
   return its ? its->place : UINT32_MAX;

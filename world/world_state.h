@@ -332,6 +332,8 @@ bool pto_part_take_told(struct pto_part *part);
 struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number);
 /* Of a message; the rank knows it. */
 struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid);
+/* What its kernels call that; 0: the rank does not know it. */
+uint32_t pto_rank_comm_number(const struct pto_rank *rank, uint64_t uid);
 /* The place of one of its ranks. */
 static inline uint32_t pto_comm_place_of(const struct pto_rank_comm *comm, uint32_t rank) {
   uint32_t place = 0;

@@ -59,11 +59,6 @@ static const char *name_side(const struct pto_finding *finding, int i, char *tex
   return text;
 }
 
-static uint32_t number_of(const struct reporter *t, uint32_t rank, uint64_t uid) {
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), uid);
-  return comm ? comm->number : 0;
-}
-
 /* ---- a rank by itself ---- */
 
 /* Its findings, with the rank in front. */
@@ -280,7 +275,7 @@ struct touched {
 static void report_undeclared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                               const struct declared *declared, const struct touched *touched,
                               const struct pto_region *bytes) {
-  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  const bool is_write = record->kind == PTO_REMOTE_WRITE;
   const bool is_other = has_any(declared, bytes);
   struct pto_finding finding = {
       PTO_FINDING_OF_RUN(is_write ? (is_other ? PTO_FINDING_WRITE_INPUT : PTO_FINDING_WRITE_OUTSIDE)
@@ -289,23 +284,22 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
   char side[160], place[256] = "", text[300];
   set_side(t, &finding, 0, rank, record->task);
   finding.ranks[1] = PTO_FINDING_NONE;
-  finding.group = key_of(&finding, 0) ^ (uint64_t)is_own;
+  finding.group = key_of(&finding, 0) ^ (uint64_t)(record->peer == rank);
   snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", touched->name);
   if (finding.places[0].own.file[0])
     snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
-  pto_findings_add(
-      t->findings, &finding,
-      is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
-      "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s", name_side(&finding, 0, side, sizeof side), place,
-      pto_window_verb_name(is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                    : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)),
-      bytes->start - touched->begin, bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
-      record->comm ? ""
-      : is_write   ? " by a get"
-                   : " for a put",
-      !is_other  ? "does not declare"
-      : is_write ? "declares as an INPUT"
-                 : "declares as an OUTPUT");
+  pto_findings_add(t->findings, &finding,
+                   is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
+                   "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s",
+                   name_side(&finding, 0, side, sizeof side), place,
+                   pto_window_verb_name(pto_window_verb_of(record, rank)), bytes->start - touched->begin,
+                   bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
+                   record->comm ? ""
+                   : is_write   ? " by a get"
+                                : " for a put",
+                   !is_other  ? "does not declare"
+                   : is_write ? "declares as an INPUT"
+                              : "declares as an OUTPUT");
 }
 
 /* The parameter whose buffer has that byte; NULL: the task says nothing of it. */
@@ -418,7 +412,7 @@ static void report_unheard(struct reporter *t) {
                      "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
                      ", and no wait of that rank was for it",
                      name_side(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
-                     number_of(t, unheard->rank, unheard->comm));
+                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm));
   }
 }
 

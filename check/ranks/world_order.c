@@ -135,7 +135,7 @@ static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_r
                         uint32_t point) {
   const struct pto_trace *trace = pto_ranks_trace(m->order->ranks, rank);
   const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
-  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  const bool is_write = record->kind == PTO_REMOTE_WRITE;
   if (pto_region_is_empty(region)) return true;
   struct pto_window_access *access = add_access(m);
   if (!access) return false;
@@ -147,8 +147,7 @@ static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_r
                                        .its_node = node,
                                        .reads = !is_write,
                                        .writes = is_write,
-                                       .verb = is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                                        : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS),
+                                       .verb = pto_window_verb_of(record, rank),
                                        .region = *region};
   return true;
 }
@@ -555,5 +554,10 @@ static const char *const verb_names[] = {[PTO_WINDOW_PUTS] = "puts",
                                          [PTO_WINDOW_READS] = "reads",
                                          [PTO_WINDOW_WRITES] = "writes",
                                          [PTO_WINDOW_UPDATES] = "reads and writes"};
+
+enum pto_window_verb pto_window_verb_of(const struct pto_trace_remote *record, uint32_t rank) {
+  if (record->kind == PTO_REMOTE_WRITE) return record->peer == rank ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS;
+  return record->peer == rank ? PTO_WINDOW_READS : PTO_WINDOW_GETS;
+}
 
 const char *pto_window_verb_name(uint32_t verb) { return verb_names[verb]; }

@@ -90,6 +90,8 @@ void pto_world_order_fini(struct pto_world_order *order);
 /* Whether it is one of pto/collectives.h. */
 bool pto_task_is_collective(const struct pto_trace_task *task);
 
+/* Of a READ or a WRITE that the rank has recorded. */
+enum pto_window_verb pto_window_verb_of(const struct pto_trace_remote *record, uint32_t rank);
 /* "puts", "reads and writes". */
 const char *pto_window_verb_name(uint32_t verb);
 

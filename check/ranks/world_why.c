@@ -110,9 +110,9 @@ static void print_message(const struct world_why *why, FILE *to, const struct pt
   const struct pto_trace_remote *wait = find_wait(why, b);
   const struct pto_trace_remote *notify = wait ? find_notify(why, a, b, wait) : NULL;
   if (!notify) return;
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(why->ranks->world, b->rank), wait->comm);
+  const uint32_t comm = pto_rank_comm_number(pto_world_rank(why->ranks->world, b->rank), wait->comm);
   fprintf(to, "    notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32 " (%s %" PRId32 "), ",
-          wait->signal, b->rank, comm ? comm->number : 0, notify->is_set ? "set to" : "add", notify->value);
+          wait->signal, b->rank, comm, notify->is_set ? "set to" : "add", notify->value);
   if (wait->kind == PTO_REMOTE_TEST)
     fprintf(to, "that tests it and finds %" PRId32 "\n", wait->value);
   else
@@ -241,8 +241,7 @@ static void put_step(const struct world_why *why, struct pto_json_writer *w, con
   put_place(why, w, "to", b);
   pto_json_put_string(w, "kind", is_message ? "notify" : a->rank == b->rank ? "edge" : "communicator");
   if (wait) {
-    const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(why->ranks->world, b->rank), wait->comm);
-    pto_json_put_u64(w, "comm", comm ? comm->number : 0);
+    pto_json_put_u64(w, "comm", pto_rank_comm_number(pto_world_rank(why->ranks->world, b->rank), wait->comm));
     pto_json_put_u64(w, "signal", wait->signal);
   }
   pto_json_object_end(w);
