@@ -59,8 +59,8 @@ static bool honour(struct pto_rank *rank, struct pto_remote_ticket ticket) {
     return false;
   struct pto_waiting_core *core = &rank->clock.cores->solo.waiting.cores[ticket.core];
   rank->tickets[ticket.core].serial = 0;
-  pto_rendezvous_answer(&core->all->rendezvous,
-                        (struct pto_rendezvous_member){core->message.rendezvous, core->message.role});
+  pto_rendezvous_answer_peer(&core->all->rendezvous,
+                             (struct pto_rendezvous_member){core->message.rendezvous, core->message.role});
   return true;
 }
 

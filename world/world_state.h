@@ -293,7 +293,7 @@ uint64_t pto_rank_now(const struct pto_rank *rank);
 /* A message of the rank `source`, with room for `bytes`; NULL: no memory. */
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes);
 /* Takes the message, which comes to the rank at message->at.  False: no memory, and it is freed. */
-bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message);
+bool pto_rank_push_message(struct pto_rank *rank, struct pto_world_message *message);
 /* The same for the rank that is its target, perhaps of another part. */
 bool pto_part_send(struct pto_part *part, struct pto_world_message *message);
 /* Lets the rank run, up to `horizon`; one that is over takes what comes first. */

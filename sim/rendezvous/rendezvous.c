@@ -442,7 +442,7 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
   return PTO_RENDEZVOUS_WAIT;
 }
 
-void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+void pto_rendezvous_answer_peer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
   struct pto_rendezvous_seat *seat = seat_at(table, member);
   seat->is_answered = true;
   if (seat->waits_for == PTO_WAITS_FOR_PEER) wake(table, seat);

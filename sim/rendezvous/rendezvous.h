@@ -120,7 +120,7 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
  *   BARRIER   that all have come; the first question is its own coming
  *   TURN      its turn
  *   CHANGE    that something has changed since it asked last
- *   PEER      that pto_rendezvous_answer was called for it; `peer` says what it waits for */
+ *   PEER      that pto_rendezvous_answer_peer was called for it; `peer` says what it waits for */
 struct pto_rendezvous_question {
   enum pto_waits_for what;
   uint32_t subject;
@@ -144,7 +144,7 @@ void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *d
 void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes);
 
 /* What the core waits for of another rank is there. */
-void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
+void pto_rendezvous_answer_peer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
 /* Something may have changed memory. */
 void pto_rendezvous_change(struct pto_rendezvous_table *table);
 /* Every seat that waits does so for ever, unless memory has changed unnoticed: true where some poll, and look again. */

@@ -89,7 +89,7 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core);
  * left.  Async-signal-safe. */
 bool pto_waiting_core_is_beyond_stack(uintptr_t address);
 
-/* On the fiber: until pto_rendezvous_answer is called for it.  What the kernel's call answers. */
+/* On the fiber: until pto_rendezvous_answer_peer is called for it.  What the kernel's call answers. */
 int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct pto_peer_wait *wait);
 
 /* Nothing runs, and cores wait.  Under the lock: wakes those that poll once more; where that has led to nothing, all
