@@ -61,7 +61,7 @@ PTO_MUST_CHECK int pto_exchange_join(struct pto_exchange **exchange_out, struct 
 #define PTO_EXCHANGE_OF_MPI "pto_exchange_of_mpi"
 typedef struct pto_exchange *pto_exchange_of_mpi_function(uint32_t process_count, const char **sentence);
 
-static inline void pto_exchange_destroy(struct pto_exchange *exchange) { /* takes NULL */
+static inline void pto_exchange_destroy(struct pto_exchange *exchange) { /* NULL is allowed */
   if (exchange) exchange->destroy(exchange);
 }
 /* False where a part is not well, or is out of memory: the same for all. */

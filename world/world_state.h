@@ -309,7 +309,7 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
 /* One that calls `its` at its first turn; NULL: no memory, or no thread. */
 struct pto_rank_thread *pto_rank_thread_create(void (*its)(void *context), void *context);
-/* After `its` has returned, or without it having begun.  Takes NULL too. */
+/* After `its` has returned, or without it having begun.  NULL is allowed. */
 void pto_rank_thread_destroy(struct pto_rank_thread *thread, bool has_ended);
 /* Its turn: until it suspends, or `its` returns. */
 void pto_rank_thread_resume(struct pto_rank_thread *thread);

@@ -62,7 +62,7 @@ struct pto_ranks;
 /* Of a run that has ended; each process calls it.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_comm_stats_init(const struct pto_ranks *ranks, struct pto_comm_stats *stats,
                                        struct pto_error *error);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_comm_stats_fini(struct pto_comm_stats *stats);
 
 void pto_comm_stats_print(const struct pto_comm_stats *stats, FILE *to);

@@ -84,7 +84,7 @@ struct pto_world_order {
  * case.  `rules` as config.deps. */
 PTO_MUST_CHECK int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks, uint32_t rules,
                                         struct pto_error *error);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_world_order_fini(struct pto_world_order *order);
 
 /* Whether it is one of pto/collectives.h. */

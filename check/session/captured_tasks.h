@@ -12,7 +12,7 @@
 
 struct pto_captured_tasks;
 
-/* Takes NULL too; before the runtime is destroyed. */
+/* Before the runtime is destroyed; NULL is allowed. */
 void pto_captured_tasks_destroy(struct pto_captured_tasks *captured);
 
 #endif

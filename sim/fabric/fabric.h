@@ -64,7 +64,7 @@ uint32_t pto_fabric_capacity(const struct pto_chip *chip);
  * so many; PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_fabric_create(const struct pto_chip *chip, uint32_t rank_count, struct pto_fabric **fabric,
                                      struct pto_error *error);
-void pto_fabric_destroy(struct pto_fabric *fabric); /* takes NULL */
+void pto_fabric_destroy(struct pto_fabric *fabric); /* NULL is allowed */
 
 /* What lies between a begin on one rank and all that another rank may see of it, at least: start_ps + latency · hops.
  * Two different ranks. */

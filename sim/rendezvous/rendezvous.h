@@ -93,7 +93,7 @@ struct pto_rendezvous_table {
 /* False where there is no memory.  wake(context, core): what `core` waits for may be there. */
 bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_count, uint32_t slots_per_core,
                          void (*wake)(void *context, uint32_t core), void *context);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_rendezvous_fini(struct pto_rendezvous_table *table);
 void pto_rendezvous_reset(struct pto_rendezvous_table *table);
 

@@ -73,7 +73,7 @@ struct pto_waiting_cores {
 /* False where there is no memory, with nothing left behind. */
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
                             const struct pto_waiting_hooks *hooks, void *engine);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_waiting_cores_fini(struct pto_waiting_cores *cores);
 /* Before a run: no rendezvous is left. */
 void pto_waiting_cores_reset(struct pto_waiting_cores *cores);
