@@ -314,7 +314,7 @@ size_t pto_regress_keep(struct pto_baseline *baseline, const struct pto_regress_
   return dropped;
 }
 
-static int by_text(const void *left, const void *right) {
+static int order_texts(const void *left, const void *right) {
   return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
@@ -335,7 +335,7 @@ static int write_cases(const struct pto_baseline *baseline, const char *path, st
   FILE *out;
   if (!texts) return pto_error_set(error, PTO_ENOMEM, "no memory for %s", path);
   json_object_foreach(baseline->cases, text, value) texts[i++] = text;
-  qsort(texts, count, sizeof *texts, by_text);
+  qsort(texts, count, sizeof *texts, order_texts);
   int status = pto_output_open_stream(path, &out, error);
   if (status == PTO_OK) {
     fputs("{\"cases\": {\n", out);
