@@ -9,8 +9,8 @@
  *
  * pto_engine_describe_current turns the pair into a sentence for crash reports.
  */
-#ifndef PTO_SIM_ENGINE_CURRENT_H
-#define PTO_SIM_ENGINE_CURRENT_H
+#ifndef PTO_SIM_HOST_CURRENT_H
+#define PTO_SIM_HOST_CURRENT_H
 
 #include <runtime/port/port.h>
 
