@@ -60,8 +60,8 @@ int pto_compared_baselines_make(const struct pto_baseline *a, const struct pto_b
   bool is_fine = true;
   memset(found, 0, sizeof *found);
   json_object_foreach(a->cases, text, value) is_fine = is_fine && compare_case(a, b, text, found);
-  json_object_foreach(b->cases, text, value) if (is_fine && !json_object_get(a->cases, text)) is_fine =
-      add(found, text, "only in B", 0, 0);
+  json_object_foreach(b->cases, text, value)
+    if (is_fine && !json_object_get(a->cases, text)) is_fine = add(found, text, "only in B", 0, 0);
   if (!is_fine) return pto_error_set(error, PTO_ENOMEM, "no memory for a comparison");
   if (found->count) qsort(found->cases, found->count, sizeof *found->cases, order_cases);
   return PTO_OK;
